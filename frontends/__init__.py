@@ -1,7 +1,8 @@
-"""The frameworks that functions are recorded from: one folder each, with the same file names in each.
+"""Frontends: one folder for each framework that functions are recorded from, with the same file names in
+    each.
 
-``capture.py`` says how calls are seen; ``lifting/`` holds the rows, framework call -> canonical operations;
-``parameters.py`` where weights and buffers live.
+``lifting/`` translates framework calls to canonical operations, and ``parameters.py`` finds weights and
+buffers.
 """
 
 # Under another name every registry in here would exist twice.

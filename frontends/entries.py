@@ -1,6 +1,4 @@
-"""The frontends of this package, as they are registered: what the core knows of each before its framework is
-imported.
-"""
+"""Registration entries of the built-in frontends, which the core reads before a framework is imported."""
 
 from __future__ import annotations
 
@@ -10,8 +8,11 @@ from typing import Any
 from ..registration import FrontendEntry, InputFact, Traits
 
 _HERE = __name__.rpartition(".")[0]
-_ONLY_CHECKS = ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with", "_check_tensor_all",
-                "_check_tensor_all_with", "_assert")  # fmt: skip
+# Functions of torch that only raise if a condition does not hold.
+_ONLY_CHECKS = (
+    *("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with"),
+    *("_check_tensor_all", "_check_tensor_all_with", "_assert"),
+)
 
 
 def _is_leaf(array: Any) -> bool:
@@ -23,7 +24,7 @@ def _has_grad(array: Any) -> bool:
 
 
 def _device(array: Any) -> str:
-    """Where a tensor is; arrays of NumPy become tensors of the CPU, and those of JAX tensors where they are."""
+    """Return the device of ``array`` by its name in torch; the CPU unless it is a tensor or a JAX array."""
     if hasattr(array, "is_cpu"):
         return "cpu" if array.is_cpu else str(array.device)
     devices = (
@@ -35,7 +36,8 @@ def _device(array: Any) -> str:
 
 
 def _of_keras() -> str:
-    backend = getattr(sys.modules["keras"], "backend", None)  # None while another thread imports it
+    # It is missing while another thread imports Keras.
+    backend = getattr(sys.modules["keras"], "backend", None)
     name = "tensorflow" if backend is None else str(backend.backend())
     return name if name in ("torch", "jax", "numpy") else "tensorflow"
 
@@ -141,7 +143,8 @@ tensorflow = FrontendEntry(
     install="pip install graph-compiler[tensorflow]",
     target="jax",
     refuses_everywhere=(
-        "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in numpy and float32 in tensorflow)"
+        "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in "
+        "numpy and float32 in tensorflow)"
     ),
     traits=Traits(tracking=("tensorflow.python.trackable.", "keras.src.utils.tracking")),
 )

@@ -1,1 +1,1 @@
-"""Parts that all frontends share."""
+"""Code that all frontends share."""

@@ -1,4 +1,4 @@
-"""The builder that lifting rows write with: canonical operations, and what a recording may assume of sizes."""
+"""Builder that lifting rows use: emits canonical operations and guards on sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from .read_numbers import as_read, fixed, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """The bits along a last axis, the lowest first, as 0 and 1 in the type of ``x``."""
+    """Return the bits of the integers ``x`` along a new last axis, lowest first, as 0 and 1 in the dtype of
+    ``x``.
+    """
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
@@ -32,7 +34,7 @@ def from_bits(b: Any, bits: Any) -> Any:
 
 
 def reduced_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) -> Any:
-    """``and``, ``or`` or ``xor`` of integers over axes, which are counted from the front."""
+    """Reduce integers over ``axis`` by bitwise ``and``, ``or`` or ``xor``. Axes must not be negative."""
     bits = bits_of(b, x)
     if how == "xor":
         odd = b.bitwise_and(b.sum(bits, axis=axis, dtype=x.dtype, keepdims=keepdims), b.array(1, x.dtype))
@@ -42,41 +44,45 @@ def reduced_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) ->
 
 
 log = logging.getLogger("graph_compiler")
-_HEAVIEST = (
-    64  # of an array's sizes: what is computed from sizes again and again, layer by layer, doubles in each
-)
+# A longer size expression is read from the array instead: sizes that are computed from sizes layer by layer
+# double their length in each layer.
+_HEAVIEST = 64
 
 
 class RaisingBuilder(Builder):
-    """A builder of one source framework, whose own class says how the framework chooses types
+    """Builder of canonical graphs for one source framework; subclasses define its type promotion
     (``result_type``).
 
-    ``recorded`` holds the specs (as seen, sizes as ints) of the arrays that the call returned while
-    recording: for rows whose result type follows no simpler rule, and for sizes that depend on data.
+    recorded: specs of the arrays that the current call returned while recording, with sizes as ints. Rows
+        read them where the dtype or a data-dependent size follows no simpler rule.
+    masks: dtypes of index arrays that are boolean masks.
+    lists_are_tuples: True if a list with slices or arrays in it is an index of several axes.
+    generator: the random generator that the current call names; None for the default one.
+    reads_numbers: True once the function has read Python numbers from arrays.
+    fixed: sizes that are guarded to equal their recorded values.
+    last_key: index of the last key derived from the key of the graph; -1 if there is none.
+    steps: iteration or call numbers of the enclosing regions that draw random numbers, outermost first.
+    streams: for each seeded generator, its key and the number of keys derived from it.
     """
 
     recorded: tuple[ArraySpec, ...] = ()
-    masks: tuple[str, ...] = ("bool",)  # dtypes of index arrays that are masks
-    lists_are_tuples = False  # whether a list of slices and the like is an index for several axes
+    masks: tuple[str, ...] = ("bool",)
+    lists_are_tuples = False
 
-    generator: Any = None  # that the call draws from, where it is one that the graph seeds
+    generator: Any = None
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
-        self.reads_numbers = False  # whether the function reads numbers from arrays
-        self.fixed: set[Size] = set()  # those that are what they were while recording
-        self.last_key = -1  # number of the last key that was derived from that of the graph
-        self.steps: list[
-            Value
-        ] = []  # numbers of the steps of the loops that are being written, outermost first
-        self.streams: dict[
-            Any, tuple[Value, int]
-        ] = {}  # generator -> its key, and how many were derived from it
-        self._axes: dict[str, Value] = {}  # of devices: the numbers of these
+        self.reads_numbers = False
+        self.fixed: set[Size] = set()
+        self.last_key = -1
+        self.steps: list[Value] = []
+        self.streams: dict[Any, tuple[Value, int]] = {}
+        # Indices of the devices along each mesh axis.
+        self._axes: dict[str, Value] = {}
         self._outermost = graph.nodes
-        self._selections: dict[
-            Value, tuple[Value, int]
-        ] = {}  # mask -> the first array that it selects of, and the axis
+        # For each mask, the result of the first selection by it, and the axis of its size.
+        self._selections: dict[Value, tuple[Value, int]] = {}
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.reads_numbers:
@@ -87,7 +93,9 @@ class RaisingBuilder(Builder):
         raise NotImplementedError
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
+        """Convert ``x`` to a value: values are cast to ``dtype`` if one is given, numbers and sizes become
+        0-d arrays.
+        """
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
         dtype = dtype or self.result_type(x)
@@ -99,14 +107,16 @@ class RaisingBuilder(Builder):
         return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
 
     def operand(self, x: Any, dtype: str) -> Any:
-        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of
-        that kind (2.5 is 2 among integers).
+        """Convert ``x`` to an operand for arrays of ``dtype``: cast values, and convert numbers by
+        :func:`number_as`.
         """
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that were broadcast against each other while they were equal are assumed to be equal; what is
-        too long to say is read from the array.
+        """Return ``spec`` with guarded and shortened sizes.
+
+        Sizes that were equal while recording and were broadcast against each other are guarded to be
+        equal. A size expression that is too long becomes an unknown size, read from the array.
         """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
@@ -131,8 +141,8 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is
-        true.
+        """Make the graph valid only where ``condition`` holds, a truth value over sizes that was true while
+        recording.
         """
         if substitute(condition, self._of_first_selection) is True:
             return
@@ -142,7 +152,9 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """A size; that of what a mask selects, as the size of the first selection by the mask."""
+        """Return the size of ``symbol``; if a mask selected its array, the size of the first array selected
+        by that mask.
+        """
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
             return Size.of(symbol)
@@ -150,8 +162,9 @@ class RaisingBuilder(Builder):
         return Size.of(Symbol(first, axis, symbol.hint, symbol.kind))
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
-        """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not
-        looked at while a target traces the function.
+        """Assume that each element of the input ``given`` is in ``[low, high)`` or equals ``besides``.
+
+        Do nothing if ``low`` or ``high`` depends on arrays that are not inputs.
         """
         inputs = self.graph.inputs
         if all(source in inputs for source in values_in((low, high))):
@@ -161,23 +174,25 @@ class RaisingBuilder(Builder):
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        """Note what is known of the ``inputs`` of a region of a recorded ``node`` that are given these
-        ``operands``.
+        """Store what is known of the ``inputs`` of a region of ``node`` from its ``operands``. The default
+        does nothing.
         """
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """What a framework demands of a single index that was computed, beyond what targets do: nothing, or
-        that it lies inside of its axis.
+        """Guard that a computed scalar ``index`` is in bounds, if the framework raises otherwise.
+
+        The default adds no guard.
         """
 
     def left(self, index: Any, size: Any) -> None:
-        """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless
-        the framework knows better.
+        """Handle a scalar index that is known to be out of bounds. The default leaves the error to the
+        target.
         """
 
     def indices_of_axis(self, axis_name: str) -> Value:
-        """The numbers of the devices of an axis, one array for the whole graph: so what is gathered twice has
-        equal sizes.
+        """Return the indices of the devices along a mesh axis, as one array for the whole graph.
+
+        Results of all gathers over the axis then have the same symbolic size.
         """
         if axis_name not in self._axes:
             with self.block() as nodes:
@@ -187,9 +202,7 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Inside of the block nodes are those of a step of a loop, which draws by keys of its own: ``number``
-        tells which step it is.
-        """
+        """Derive the random keys of the block from ``number`` too, the index of an iteration or of a call."""
         self.steps.append(number)
         try:
             yield
@@ -197,8 +210,8 @@ class RaisingBuilder(Builder):
             self.steps.pop()
 
     def next_key(self) -> Any:
-        """A new key for random numbers: of the generator that the call names, by default of the one input
-        ``key`` of the graph.
+        """Return a new random key, derived from the key of the call's generator or, by default, from the
+        input ``key``.
         """
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
@@ -219,20 +232,22 @@ class RaisingBuilder(Builder):
         return self.streams.get(generator) or (self._input_key(), self.last_key + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
-        """Seeds a generator (None: the default one), and logs that the numbers differ from those of the
-        source framework.
+        """Seed ``generator`` (None for the default one).
+
+        The first seed of a graph logs that random numbers differ from those of the source framework.
         """
         if not self.streams:
             log.warning(
-                "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same "
-                "at every call",
+                "%s seeds a generator of random numbers: each framework draws others from a seed, of the "
+                "same "
+                "distribution and the same at every call",
                 self.graph.name,
             )
         self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
 
 
 def number_as(item: Any, dtype: str) -> Any:
-    """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in
+    """Convert a number to a Python number that fits arrays of ``dtype``: 2 is 2.0 for floats, -1 is 255 for
     ``uint8``.
     """
     if isinstance(item, Size):
@@ -247,7 +262,7 @@ def number_as(item: Any, dtype: str) -> Any:
 
 
 def wrapped(number: int, dtype: str) -> int:
-    """A number among integers of this type: what the type does not hold wraps around.
+    """Wrap ``number`` around to the range of the integer type ``dtype``.
 
     >>> wrapped(-2, "uint8"), wrapped(200, "int8"), wrapped(7, "int32")
     (254, -56, 7)

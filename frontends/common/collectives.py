@@ -1,16 +1,16 @@
-"""What devices exchange, as every source lifts it: calls that ``graph_compiler.parallel`` makes in a function
-that is recorded.
-"""
+"""Lifting of the collectives that ``graph_compiler.parallel`` calls in a recorded function."""
 
 from __future__ import annotations
 
 from typing import Any
 
-CALLS = "graph_compiler.parallel."  # names of recorded calls, where a framework has none of its own for them
+# Prefix of the names of recorded collectives in frameworks that have none of their own.
+CALLS = "graph_compiler.parallel."
 
 
 def exchanged(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
-    """A recorded collective in canonical operations."""
+    """Emit the canonical operation for the recorded collective ``name``."""
+    # All gathers over an axis have the same symbolic size, that of its indices.
     if name == "axis_indices":
         return b.indices_of_axis(axis_name)
     if name == "all_gather":

@@ -1,5 +1,5 @@
-"""Condition numbers of matrices that may be singular, or hold NaN or infinities, as LAPACK's inverse gives
-them.
+"""Condition numbers of matrices that may be singular or not finite, as frameworks compute them from LAPACK's
+inverse.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the norm of ``x`` times that of its inverse: infinite for a singular matrix, and where the
+    """Compute the norm of ``x`` times the norm of its inverse, or infinity if ``x`` is singular or the
     product is NaN.
 
-    By singular values (2 and -2) NaN stays NaN. With ``keeps_nan`` that of a matrix with NaN is NaN, and any
-    other NaN is infinite, for 2 and -2 too.
+    For ``order`` 2 and -2, a NaN result stays NaN. With ``keeps_nan`` a matrix that has NaN gets NaN, and
+    any other NaN becomes infinity, for all orders.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -1,9 +1,9 @@
-"""Elements that a framework refuses when it looks at them, where a target would compute with them: a singular
-matrix, a divisor 0.
+"""Guards on elements for which a framework raises an exception but a target computes a result (a singular
+matrix).
 
-That a call raised no exception is an assumption of the recording: where the condition fails, the function is
-recorded again, and raises or handles the exception. Conditions are told by the canonical operations that a
-call becomes, and checked beside the result.
+The recording assumes that no call raises. If a guard fails, the function is recorded again, and the
+framework raises or the function handles the exception. Conditions are keyed by the canonical operations
+that a call becomes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ def _power(b: RaisingBuilder, node: Node) -> Any:
 
 
 def _positive_definite(b: RaisingBuilder, node: Node) -> Any:
-    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN,
-    TensorFlow 0 for complex numbers.
-    """
+    # The factorization takes square roots of what must be positive. Otherwise targets give NaN on the
+    # diagonal, and TensorFlow 0 for complex numbers.
     roots = b.diagonal(node.outputs[0])
     return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
 
@@ -59,7 +58,7 @@ LINEAR_ALGEBRA: Conditions = {
 
 
 def expect_elements(b: RaisingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
-    """Guards on elements for the operations ``made`` of one call."""
+    """Add guards for the operations ``made`` of one call that have an entry in ``conditions``."""
     for node in made:
         condition = conditions[node.op](b, node) if node.op in conditions else None
         if condition is not None:

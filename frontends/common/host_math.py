@@ -1,5 +1,5 @@
-"""Functions of Python's ``math`` in canonical operations: on 0-d arrays of float64, under guards that Python
-raises no exception.
+"""Functions of Python's ``math`` as canonical operations on 0-d float64 arrays, guarded against Python's
+exceptions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from ...ir import Value
 
-Compute = Callable[..., Any]  # (builder, *numbers) -> the result
+# (builder, *numbers) -> result.
+Compute = Callable[..., Any]
 
 
 def _same(name: str) -> Compute:
@@ -23,11 +24,9 @@ def scaled(factor: float) -> Compute:
 
 
 def cbrt(b: Any, x: Any) -> Any:
-    """Compute the real cube root."""
     root = b.copysign(b.pow(b.abs(x), 1 / 3), x)
-    step = b.divide(
-        b.subtract(b.multiply(root, b.square(root)), x), b.multiply(b.square(root), 3.0)
-    )  # one step of Newton's method
+    # One step of Newton's method, because pow is not exact to the last bit.
+    step = b.divide(b.subtract(b.multiply(root, b.square(root)), x), b.multiply(b.square(root), 3.0))
     return b.where(b.logical_and(b.isfinite(step), b.isfinite(root)), b.subtract(root, step), root)
 
 
@@ -39,9 +38,7 @@ def _gamma(b: Any, x: Any) -> Any:
 
 
 def _remainder(b: Any, x: Any, y: Any) -> Any:
-    """Compute the remainder of IEEE 754: the quotient is rounded to the nearest whole number, and a tie to
-    the even one.
-    """
+    """Compute the IEEE 754 remainder: the quotient is rounded to the nearest integer, ties to even."""
     rest, size = b.fmod(x, y), b.abs(y)
     twice = b.abs(b.multiply(rest, 2.0))
     is_odd = b.not_equal(b.fmod(b.trunc(b.divide(x, y)), 2.0), 0.0)
@@ -49,13 +46,14 @@ def _remainder(b: Any, x: Any, y: Any) -> Any:
     return b.where(b.logical_and(is_next, b.isfinite(y)), b.subtract(rest, b.copysign(size, x)), rest)
 
 
-# function, by its name among those of sizes -> what computes it
+# Functions by their names in size expressions.
 COMPUTE: dict[str, Compute] = {
     **{
         name: _same(name)
         for name in (
-            "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-            "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "atan2", "copysign", "fmod", "hypot",
+            "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10",
+            "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+            "erf", "erfc", "lgamma", "atan2", "copysign", "fmod", "hypot",
         )
     },
     "fabs": _same("abs"),
@@ -67,9 +65,9 @@ COMPUTE: dict[str, Compute] = {
     "pow_float": _same("pow"),
     "log_to": lambda b, x, base: b.divide(b.log(x), b.log(base)),
 }  # fmt: skip
-# These have a result for every number.
+# These do not raise for any number.
 _TOTAL = frozenset({"fabs", "atan", "atan2", "tanh", "asinh", "erf", "erfc", "copysign", "cbrt", "radians"})
-# Numbers that Python refuses, where one comparison tells.
+# Conditions under which Python raises, if one comparison tells.
 _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "sqrt": lambda b, x: b.less(x, 0.0),
     **{name: lambda b, x: b.less_equal(x, 0.0) for name in ("log", "log2", "log10")},
@@ -88,8 +86,10 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 
 
 def computed(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Return what a function of :data:`COMPUTE` gives of numbers, at least one of them an array, under a
-    guard that Python refuses none.
+    """Compute the function ``name`` of :data:`COMPUTE`, with a guard that Python would not raise for
+    ``numbers``.
+
+    At least one of the numbers is an array.
     """
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:

@@ -1,7 +1,7 @@
-"""Reading and writing arrays at an index as Python writes it.
+"""Reads and writes of arrays at Python indices.
 
-An index is taken apart into a *key* (integers, slices, new axes: ``getitem``) and *arrays*, each at an axis
-of what the key selects.
+An index is split into a ``getitem`` key (integers, slices, new axes) and index arrays, each at an axis of
+what the key selects.
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ from .builder import RaisingBuilder
 
 
 class Taking(NamedTuple):
-    """``array[key]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to
-    do.
+    """Operations that take a view of a contiguous array: ``array[key]``, then a transposition, then a
+    reshape.
+
+    key: index, or None for the whole array.
+    order: permutation of the axes, or None.
+    shape: final shape, or None if the result already has it.
     """
 
     key: tuple[Any, ...] | None
@@ -34,8 +38,10 @@ class Taking(NamedTuple):
 
 
 def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
-    """The index, axis order and shape that give a view with these ``steps`` (strides) and ``offset`` from a
-    contiguous array; None if there is none. All counts are in elements.
+    """Return the operations that take the view with these ``steps`` (strides) and ``offset`` from a
+    contiguous array of shape ``whole``.
+
+    All counts are in elements. Return None if indexing and transposing cannot produce the view.
 
     >>> taking((3,), (6,), 8, (4, 6))
     Taking(key=(slice(1, 4, 1), 2), order=None, shape=None)
@@ -69,8 +75,10 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
 def views_among(
     arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
 ) -> dict[int, tuple[Any, Any]]:
-    """Maps the identity of each array that is a view to its owner, which contains all arrays that it
-    overlaps. Of equal arrays the one of the highest ``rank`` is the owner.
+    """Map the ``id`` of each array that is a view to the pair of this array and its owner.
+
+    An owner contains every array that overlaps it. Of two arrays that contain each other, the one with the
+    higher ``rank`` is the owner.
     """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
@@ -82,7 +90,6 @@ def views_among(
 
 
 def _start(offset: int, jumps: list[int]) -> list[int]:
-    """The place of the first element along each axis."""
     start = []
     for jump in jumps:
         start.append(offset // jump)
@@ -99,7 +106,7 @@ WHOLE = (None, None, 1)
 
 
 def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
-    """Whether ``small <= large`` holds, from now on under a guard; False where it did not while recording."""
+    """Return True, and guard ``small <= large``, if it held while recording; False otherwise."""
     if at_most(small, large):
         return True
     if hint_of(small) > hint_of(large):
@@ -109,9 +116,7 @@ def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """The index of one element, guarded to lie inside; negative ints stay, negative sizes are counted from
-    the front.
-    """
+    """Return an index of one element, guarded to be in bounds; a negative size gets the axis size added."""
     if isinstance(index, Size) and _negative(b, index):
         index = index + size
     if not holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
@@ -120,8 +125,9 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 
 
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
-    """The item of a ``getitem`` key for ``start:stop:step`` on an axis of ``size``: None for the whole side,
-    -1 for the last one.
+    """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
+
+    Bounds at the ends of the axis are None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     if not holds(b, first, last):
@@ -151,7 +157,9 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 
 
 def _short(bound: Any, given: Any, size: Any) -> Any:
-    """``-1`` for a bound one before the end, if the user wrote it so or the size is symbolic."""
+    """Return a bound counted from the end (such as -1) if the user wrote a negative bound or the size is
+    symbolic.
+    """
     before_end = size - bound
     if (
         isinstance(before_end, int)
@@ -181,8 +189,8 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 
 
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
-    """``x`` cut to ``shape`` on all axes but one; where the sizes were equal while recording they are taken
-    to be, under a guard.
+    """Cut ``x`` to ``shape`` on all axes except ``but``. Sizes that were equal while recording are guarded to
+    be equal.
     """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
@@ -195,7 +203,7 @@ def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None 
 
 
 def index_text(index: Any) -> str:
-    """The text of a recorded index.
+    """Return the source text of a recorded index.
 
     >>> index_text((slice(None, 3), Ellipsis)), index_text((0,))
     (':3, ...', '0,')
@@ -217,14 +225,16 @@ def _part(part: Any) -> str:
 _SCATTERS = ("ScatterNd", *(f"TensorScatter{kind}" for kind in ("Update", "Add", "Sub", "Min", "Max")))
 _OF_VECTORS, _BY_VECTORS = frozenset({"GatherNd", *_SCATTERS}), frozenset({"gather_nd", "scatter_nd"})
 OF_TENSORFLOW = frozenset({"Gather", "GatherV2", "StridedSlice", "TensorStridedSliceUpdate", *_OF_VECTORS})
+# Calls that do not accept negative indices.
 _FROM_THE_FRONT = frozenset(
     {
         *(OF_TENSORFLOW - {"StridedSlice", "TensorStridedSliceUpdate"}),
         *("gather", "index_select", "index_select_copy", "scatter", "scatter_add", "scatter_reduce"),
         *("index_add", "index_copy", "index_reduce", "multi_margin_loss", "take_along_dim"),
     }
-)  # calls that take no negative indices; of others that pick along axes, some do
-_FIRST = {"lu_unpack": 1, "lu_solve": 1}  # operations whose numbers do not begin with 0
+)
+# Operations whose indices begin with 1.
+_FIRST = {"lu_unpack": 1, "lu_solve": 1}
 MOST = 2**62
 _PARTS = frozenset({"getitem"})
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
@@ -286,7 +296,7 @@ def _unpooled(node: Node) -> Picked:
 
 
 _ALONG_AXES = frozenset({"take", "take_along_axis", "scatter", "gather_nd", "scatter_nd"})
-# operation -> (indices, how many there are to choose from, one number that is allowed besides)
+# For each operation: its index array, the size of the indexed axis, and a number that is allowed besides.
 PICKING: dict[str, Callable[[Node], Picked]] = {
     "take": _along_axis,
     "take_along_axis": _along_axis,
@@ -314,7 +324,7 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
+    """Assume that the index inputs which the operations ``made`` of one call read are in bounds."""
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
@@ -326,9 +336,13 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
 
 
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
-    """The input whose elements these are, all of them and nothing else; of index vectors, a part of them."""
+    """Return the integer input that ``value`` is a reshaped, broadcast or widened copy of, or None.
+
+    For calls that take index vectors, ``value`` may also be a part of the input.
+    """
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
+        # A part of an array of index vectors is checked by the bounds of the array.
         if node is None or not (
             node.op in _SAME_ELEMENTS or _widens(node) or node.op in _PARTS and key in _OF_VECTORS
         ):
@@ -346,14 +360,19 @@ Arrays = list[tuple[int, Value]]
 
 @dataclass
 class Selection:
-    """An index taken apart; ``empty`` are axes made by ``False``, which hold nothing."""
+    """A Python index split into parts.
+
+    key: ``getitem`` key of integers, slices and new axes.
+    arrays: pairs of an axis of what the key selects and an index array or mask.
+    empty: axes of length 0, which ``False`` in the index adds.
+    """
 
     key: tuple[Any, ...]
     arrays: Arrays
     empty: list[int]
 
     def read(self, b: RaisingBuilder, x: Value) -> Value:
-        """What the key selects."""
+        """Return ``x[key]`` with the empty axes."""
         selected = b.getitem(x, key=self.key)
         for axis in self.empty:
             selected = b.getitem(selected, key=along(axis, (None, 0, 1)))
@@ -362,8 +381,9 @@ class Selection:
 
 # ---------------------------------------------------------------------------------------------- steps back
 def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
-    """``x`` turned round along the axes that a slice goes through backwards, these axes, and the index with
-    steps forward.
+    """Replace slices with negative steps by slices with positive steps of a flipped array.
+
+    Return the flipped ``x``, the axes that were flipped, and the new index.
     """
     if not any(
         isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)
@@ -382,7 +402,7 @@ def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[
 
 
 def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
-    """A bound of a slice with a step back, counted from the other end."""
+    """Return the bound of a slice with a negative step, counted from the other end of the axis."""
     if bound is None:
         return None
     if isinstance(bound, Size):
@@ -394,12 +414,12 @@ def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
 
 # -------------------------------------------------------------------------------------- taking an index apart
 def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
-    """The selection that ``index`` means on ``x``."""
     items = [_plain(b, item) for item in _expanded(b, x.ndim, _items(b, index))]
     several = any((isinstance(item, Value) and item.ndim) or isinstance(item, tuple) for item in items)
     key: list[Any] = []
     result = Selection((), [], [])
-    axis = place = 0  # the next axis of x, and of the selection
+    # The next axis of x, and that of the selection.
+    axis = place = 0
     for item in items:
         if item is None or isinstance(item, bool):
             key.append(None)
@@ -427,8 +447,10 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
 
 
 def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
-    """``x[True]`` adds an axis of length 1, ``x[False]`` one of length 0; both count as index arrays beside
-    others.
+    """Add the new axis for ``True`` (length 1) or ``False`` (length 0).
+
+    If the index has ``several`` axes from arrays, this is an index array too, because it is broadcast with
+    them.
     """
     if item is not None and several:
         result.arrays.append((place, b.asarray(data=(0,) if item else (), dtype="int64")))
@@ -451,7 +473,7 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
 
 
 def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
-    """The items with slices for an ellipsis; torch takes a second one, which stands for no axes."""
+    """Replace the first ellipsis by slices and drop any other, which torch allows."""
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if not places:
         return items
@@ -461,7 +483,7 @@ def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
 
 
 def _width(b: RaisingBuilder, item: Any) -> int:
-    """How many axes an item of an index takes up."""
+    """Return the number of axes that an index item consumes."""
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, Value):
@@ -474,7 +496,7 @@ def _width(b: RaisingBuilder, item: Any) -> int:
 
 
 def _static(item: Any) -> np.ndarray[Any, Any]:
-    """A list as an array; of objects where it holds canonical values."""
+    """Convert a list to a NumPy array; return an empty object array if it contains values or sizes."""
     if any(isinstance(part, (Value, Size)) for part in _flat(item)):
         return np.empty(0, dtype=object)
     array = np.asarray(item)
@@ -490,8 +512,9 @@ def _flat(item: Any) -> Any:
 
 
 def _plain(b: RaisingBuilder, item: Any) -> Any:
-    """An item as None, bool, int, Size, slice, an index array or mask, or, for a mask known now, a tuple of
-    index tuples.
+    """Normalize an index item to None, bool, int, Size, slice, an index array, or a mask.
+
+    A mask whose elements are known becomes a tuple of index tuples, one for each axis.
     """
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
@@ -517,7 +540,6 @@ def _entry(b: RaisingBuilder, part: Any) -> Value:
 
 
 def nested_tuple(array: Any) -> Any:
-    """The numbers of an array as nested tuples."""
     return (
         tuple(map(nested_tuple, array))
         if np.ndim(array)
@@ -531,13 +553,14 @@ def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[
     if isinstance(item, Value):
         return [(0, item)]
     for size in shape[: len(item)]:
-        b.fix(size)  # a mask written as a list has the size of the axis
+        # A mask written as a list has the size of the axis.
+        b.fix(size)
     return [(i, b.asarray(data=places, dtype="int64")) for i, places in enumerate(item)]
 
 
 # ---------------------------------------------------------------------------------------------- reading
 def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
-    """``x[index]``; ``b.recorded`` tells how many elements a mask picked."""
+    """Emit ``x[index]``. ``b.recorded`` holds the number of elements that a mask selected while recording."""
     x, _, index = straightened(b, x, index)
     selection = select(b, x, index)
     hints = b.recorded[0].hints if b.recorded else ()
@@ -545,7 +568,7 @@ def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
 
 
 def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
-    """``x`` indexed by arrays at some of its axes; ``hints`` is the shape that this gave while recording."""
+    """Index ``x`` by arrays at some of its axes. ``hints`` is the recorded shape of the result."""
     scalars, arrays = _parted(arrays)
     x = _at_scalars(b, x, scalars)
     if len(arrays) == 1 and arrays[0][1].dtype == "bool":
@@ -558,9 +581,8 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
 
 
 def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
-    """``x`` at one place of some of its axes, looked up in one go: a compiler makes no row of ``x[i, j]``
-    then.
-    """
+    """Index ``x`` by 0-d arrays at some of its axes, in one operation."""
+    # One gather_nd, so that compilers do not materialize a row of x for x[i, j].
     axes, places = _inside(b, x, scalars)
     if len(axes) > 1:
         return b.gather_nd(x, *places, axes=axes)
@@ -574,7 +596,7 @@ def _inside(b: RaisingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ..
 
 
 def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
-    """0-d integers, each of which takes its axis away; the others, at the axes that remain."""
+    """Split index arrays into 0-d integers, which remove their axes, and the rest, at the remaining axes."""
     scalars = [(axis, array) for axis, array in arrays if array.ndim == 0 and array.dtype != "bool"]
     gone = [axis for axis, _ in scalars]
     others = [
@@ -588,11 +610,13 @@ def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
 def _integers(
     b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]
 ) -> tuple[tuple[int, ...], list[Value]]:
-    """The axes and index arrays, masks as the places of their true elements."""
+    """Return the axes and the integer index arrays, with each mask replaced by the indices of its true
+    elements.
+    """
     axes: list[int] = []
     indices: list[Value] = []
     beside = (hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim)
-    # An array of one element, as a number is here, is broadcast to the places of a mask.
+    # An index array with one element is broadcast to the number of true elements of a mask.
     found = next((count for count in beside if count != 1), None)
     for axis, array in arrays:
         masked = array.dtype == "bool"
@@ -610,7 +634,9 @@ def _place_of_indices(arrays: Arrays) -> int:
 
 
 def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
-    """Return the shape that a value is written to, from the axes that it has itself."""
+    """Return the recorded shape of the selection that ``value`` is written to, with 1 on axes that ``value``
+    does not have.
+    """
     taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
     rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
     own = tuple(map(hint_of, value.shape)) if isinstance(value, Value) else ()
@@ -619,7 +645,7 @@ def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
 
 # ---------------------------------------------------------------------------------------------- writing
 def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
-    """The whole of ``x`` after ``x[index] = value``."""
+    """Return ``x`` after ``x[index] = value``."""
     x, turned, index = straightened(b, x, index)
     selection = select(b, x, index)
     value = b.operand(value, x.dtype)
@@ -631,7 +657,6 @@ def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
 
 
 def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> Value:
-    """``x`` with ``value`` in the place of ``x[key]``."""
     if all(item == WHOLE for item in key):
         if not isinstance(value, Value):
             return b.full(shape=x.shape, fill_value=value, dtype=x.dtype)
@@ -647,7 +672,9 @@ def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
 
 
 def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
-    """``x`` with ``value`` written to (or with ``reduce``, added to) what :func:`read_arrays` reads."""
+    """Return ``x`` with ``value`` written to what :func:`read_arrays` reads, or combined with it by
+    ``reduce``.
+    """
     scalars, others = _parted(arrays)
     if scalars:
         if others:
@@ -664,8 +691,10 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 
 
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
-    """``x`` with ``value`` where ``mask``, whose axes begin at ``axis``, is true; without sizes that depend
-    on data where that can be.
+    """Return ``x`` with ``value`` written or added where ``mask`` is true; the axes of the mask begin at
+    ``axis``.
+
+    If ``value`` broadcasts, no array of data-dependent size is made.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
@@ -680,7 +709,9 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """The value broadcast over the axes of the mask; None if it has one element for each True of the mask."""
+    """Return ``value`` broadcastable to ``x``, or None if it has one element for each true element of the
+    mask.
+    """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1
@@ -693,7 +724,8 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
     ):
         source = made.inputs[0]
         if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
-            return source  # x[mask] = y[mask]
+            # x[mask] = y[mask]
+            return source
     if hint_of(value.shape[place]) != 1 or _counts(b, value.shape[place], mask, axis):
         return None
     b.fix(value.shape[place])
@@ -701,7 +733,7 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
 
 
 def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
-    """Whether a size is how many elements the mask selects, be it 1 while recording."""
+    """Return True if ``size`` is the number of elements that ``mask`` selects along ``axis``."""
     symbol = next(size.symbols(), None) if isinstance(size, Size) else None
     made = b.maker(symbol.source) if symbol is not None and size == Size.of(symbol) else None
     if symbol is None or made is None or made.op != "boolean_mask":
@@ -710,7 +742,7 @@ def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
 
 
 def _write_in_order(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Value, behind: int) -> Value:
-    """The slices of ``value``, one for each true element of the mask, in row-major order."""
+    """Write slices of ``value`` in row-major order, one for each true element of the mask."""
     front = tuple(range(axis, axis + mask.ndim))
     order = (*front, *(i for i in range(x.ndim) if i not in front))
     moved = b.permute_dims(x, axes=order)

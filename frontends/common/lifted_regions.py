@@ -1,5 +1,5 @@
-"""Lifts nodes that run blocks: each call in a region becomes canonical operations, in a region of the
-canonical node.
+"""Lifting of nodes with regions: the calls in each region become canonical operations in a region of the new
+node.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 class LiftedDerivative:
-    """One ``custom_derivative``.
+    """Lifting of one ``custom_derivative`` node.
 
-    Where its rule cannot be lifted, its function is, and to take a gradient of the results is an error.
+    If the derivative rule cannot be lifted, only the function is, and taking a gradient of its results is
+    an error.
     """
 
     def __init__(self, lifter: Lifter, node: Node) -> None:
@@ -35,7 +36,7 @@ class LiftedDerivative:
         self.differentiated = [self.operands[place] for place in node.params["differentiated"]]
 
     def run(self) -> tuple[Value, ...] | None:
-        """What the node gives."""
+        """Return the results of the node, or None if its function cannot be lifted."""
         lifter = self.lifter
         problems, guards, nodes = len(lifter.problems), len(lifter.result.guards), len(lifter.result.nodes)
         try:
@@ -49,7 +50,10 @@ class LiftedDerivative:
         return made
 
     def _refused(self, reason: str) -> tuple[Value, ...] | None:
-        """The results, of which no gradient may be taken."""
+        """Lift the function alone and return its results, marked to raise if a gradient is taken.
+
+        Return None if the function cannot be lifted either.
+        """
         lifter, function = self.lifter, self.node.regions[0]
         problems = len(lifter.problems)
         lifter.held.update(zip(function.block.inputs, self.operands))
@@ -60,8 +64,8 @@ class LiftedDerivative:
                 lifter.held[value] = Value(value.name, value.spec)
             return None
         message = (
-            f"a gradient is taken through {function.name}, whose derivative rule has no translation ({' '.join(reason.split())}); "
-            f"take the gradient in {lifter.framework}, of the original"
+            f"a gradient is taken through {function.name}, whose derivative rule has no translation "
+            f"({' '.join(reason.split())}); take the gradient in {lifter.framework}, of the original"
         )
         results = [lifter.mapped(item) for item in function.block.outputs]
         return tuple(
@@ -72,8 +76,10 @@ class LiftedDerivative:
         )
 
     def _with_rule(self, problems: int) -> tuple[Value, ...] | None:
-        """The canonical node. What the rule takes beside the operands is as the function, and the forward
-        function, give it.
+        """Return the results of the canonical node, or None if a region cannot be lifted.
+
+        Inputs of the rule other than the operands get the specs that the function and the forward function
+        return.
         """
         lifter, node = self.lifter, self.node
         *functions, rule = node.regions
@@ -99,7 +105,7 @@ class LiftedDerivative:
         return made
 
     def _body(self, region: Region, like: Sequence[Value]) -> Body:
-        """A region whose inputs are ``like`` these values."""
+        """Lift a region whose inputs have the specs of ``like``."""
         lifter, b = self.lifter, self.lifter.b
         inputs = [Value(old.name, value.spec) for old, value in zip(region.block.inputs, like, strict=True)]
         lifter.held.update(zip(region.block.inputs, inputs))
@@ -111,7 +117,8 @@ class LiftedDerivative:
             lifter.regions.keep_checks(guards, inputs, nodes)
         if check := next(filter(guard_of, every(nodes)), None):
             raise UnsupportedOperation(
-                f"elements are looked at in {region.name}, which only a function without a rule can be: {check.origin}"
+                f"elements are looked at in {region.name}, which only a function without a rule can be: "
+                f"{check.origin}"
             )
         made = {value for inner in nodes for value in inner.outputs}
         if any(value in made for output in outputs for value in values_in(output.shape)):
@@ -123,8 +130,9 @@ class LiftedDerivative:
             self.lifter.regions.keep_sizes(new, old)
 
     def _needed(self, bodies: Sequence[Body]) -> list[int]:
-        """Places of the operands that a region reads; recorded regions have some for their sizes alone, which
-        the outside tells here.
+        """Return the indices of the operands that are differentiated or that a region reads.
+
+        Recorded regions take other operands only for their sizes, which the enclosing scope has.
         """
         read = [(list(body.outputs), [(node.inputs, node.params) for node in body.nodes]) for body in bodies]
         used, count = set(values_in(read)), len(self.operands)
@@ -145,14 +153,16 @@ _NUMBER = ArraySpec((), "int32")
 
 
 class LiftedRegions:
-    """The regions of one lifter, which works on the same builder inside of them: sizes and guards are those
-    of the outside.
+    """Lifting of the regions of one graph, with the same builder as the graph, so they share sizes and
+    guards.
     """
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
-        self._lifted: dict[Any, Node] = {}  # calls, by the region and the operands' types
-        self._calls: dict[int, int] = {}  # identity of a region that draws -> the number of its last call
+        # Lifted calls by region and operand specs.
+        self._lifted: dict[Any, Node] = {}
+        # The number of the last call of each region that draws random numbers, by its id.
+        self._calls: dict[int, int] = {}
 
     def run(self, node: Node) -> tuple[Value, ...] | None:
         if node.op == "custom_derivative":
@@ -160,9 +170,11 @@ class LiftedRegions:
         return self._called(node) if node.op == "call" else self._run(node)
 
     def _called(self, node: Node) -> tuple[Value, ...] | None:
-        """What a call gives. A function that is called again with arrays of the same sizes is lifted once.
-        One that draws has the number of the call as its first argument, by which each call draws numbers of
-        its own.
+        """Lift a ``call`` node, reusing the region of an earlier call of the same function with the same
+        operand specs.
+
+        If the function draws random numbers, the first operand is the number of the call, from which its
+        keys derive.
         """
         lifter, region = self.lifter, node.regions[0]
         operands = [lifter.read(item) for item in node.inputs]
@@ -229,14 +241,18 @@ class LiftedRegions:
                 self.keep_sizes(new, old)
             self.lift_checks(guards, numbers)
             self.keep_checks(guards, inputs, nodes, is_branch=node.op == "branch")
-        b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
+        # Guards of the block hold only where it runs, not in the enclosing scope.
+        b.fixed = fixed
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of
-        them have a length of their own.
+        """Create the inputs of the canonical region: like the operands, but without the first axis of scanned
+        sequences.
+
+        The pairs of an ``associative_scan`` have a length of their own.
         """
-        if node.op == "call":  # a function that reads the same wherever it is called
+        # A function has the same inputs wherever it is called.
+        if node.op == "call":
             return [Value(old.name, new.spec) for old, new in zip(region.block.inputs, operands)]
         own = region.block.inputs[: own_inputs(node.op, node.params)]
         if node.op == "associative_scan":
@@ -253,37 +269,37 @@ class LiftedRegions:
         ]
 
     def _keep_branches(self, bodies: list[Body]) -> None:
-        """All branches give the same sizes: where one says them in other words, that these are the same is a
-        guard.
-        """
+        # All branches return the same sizes. If their expressions differ, equality becomes a guard.
         first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
         for other in others:
             for new, old in zip(other, first):
                 self.keep_sizes(new, old)
 
     def _draws(self, node: Node) -> bool:
-        """Whether each step of a loop draws random numbers.
+        """Return True if each iteration of a loop draws random numbers.
 
-        A branch is run once, and needs no key of its own.
+        Raise :class:`UnsupportedOperation` if an ``associative_scan`` does.
         """
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
         drawn = next((inner for inner in inside if inner.is_random), None)
         if node.op == "associative_scan" and drawn is not None:
             raise UnsupportedOperation(
-                f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n    {drawn.origin}"
+                f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n"
+                f"    {drawn.origin}"
             )
+        # A branch runs at most once, so it needs no key of its own.
         return node.op in ("scan", "while_loop") and drawn is not None
 
     def _of_call(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """A region of a call with the number of the call in front."""
+        """Lift the region of a ``call`` with the number of the call as its first input."""
         number = Value("number", _NUMBER)
         with self.lifter.b.step(number):
             body = self._body(node, region, operands, captured)
         return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """A region of a loop that carries, behind what it carries besides, the number of the step, by which
-        each step draws numbers of its own.
+        """Lift a region of a loop with the iteration number appended to the carry, from which its random keys
+        derive.
         """
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
@@ -299,7 +315,6 @@ class LiftedRegions:
         )
 
     def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
-        """The results of a loop whose bodies are :meth:`_numbered`."""
         b, carried = self.lifter.b, node.params["carried"]
         first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
         params = {**self.lifter.mapped(node.params), "carried": carried + 1}
@@ -316,7 +331,7 @@ class LiftedRegions:
     def _numbers(
         self, node: Node, operands: list[Value], inputs: Sequence[Value]
     ) -> dict[Value, tuple[Any, Any]]:
-        """Of inputs that count the steps of a loop, the least and the greatest number."""
+        """Map each input of a ``scan`` that iterates over an ``arange`` to its smallest and largest value."""
         made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
         return (
             {}
@@ -327,9 +342,10 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Guards that rows have made inside of a block, those after the first ``since``: where they compare
-        sums in which the number of a step stands, they hold in all steps if they do in the one that makes
-        them hardest to meet, which is known outside.
+        """Move guards after the first ``since`` out of a loop if they compare sums that contain its index.
+
+        A guard is replaced by its strictest case, at the first or the last iteration, whose sizes the
+        enclosing scope knows.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
@@ -341,11 +357,11 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Append the guards after the first ``since``, which rows have made inside of a block, to ``nodes``
+        """Append the guards after the first ``since``, which rows have added inside of a block, to ``nodes``
         as checks.
 
-        Guards on sizes of the enclosing scope stay guards. In a branch they become checks where elements
-        decide one of the sizes: it may be the size by which the branch is chosen.
+        Guards on sizes of the enclosing scope stay guards. In a branch they become checks if elements
+        determine one of the sizes, because the branch may be chosen by that size.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []

@@ -1,10 +1,10 @@
-"""Lifts a recorded graph to canonical operations: every call becomes some of them, and every write becomes a
-new value.
+"""Lifting of recorded graphs: framework calls become canonical operations, and in-place writes become new
+values.
 
-A recorded value stands for an array object; what it *holds* changes when something writes to its memory. The
-lifter keeps the canonical value that each object holds at the moment: a write through a view becomes a new
-value of the memory's owner (the chain of views inverted), and other views of that owner are derived again
-when they are next read.
+A recorded value is an array object, whose elements change when something writes to its memory. The lifter
+stores the canonical value that each object currently holds. A write through a view becomes a new value of
+the owner of the memory (the chain of views is inverted), and other views of that owner are derived again
+at their next read.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from .views import write_through
 
 
 class RecordedCalls:
-    """The dialect of recorded graphs, but for the text of a call (``expression``) and the imports that this
+    """Dialect of recorded graphs; subclasses add the text of a call (``expression``) and the ``imports`` it
     needs.
     """
 
     imports: Mapping[str, str]
     prelude: ModuleType | tuple[str, ...] | None = None
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
+    # Writers of nodes with regions are those of the framework's backend.
+    structured: Mapping[str, Any] = {}
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         return ()
@@ -64,17 +65,17 @@ Row = TypeVar("Row", bound=Callable[..., Any])
 
 
 class Rows:
-    """The lifting table of one framework, by the names of its functions.
-
-    A second row for a name is an error.
-    """
+    """Lifting table of one framework: function name to row."""
 
     def __init__(self, framework: str) -> None:
         self.framework = framework
         self._rows: dict[str, Callable[..., Any]] = {}
 
     def row(self, *names: str) -> Callable[[Row], Row]:
-        """Adds a row under one or more names."""
+        """Register the decorated row under one or more names.
+
+        Raise :class:`DuplicateRow` if a name has one already.
+        """
 
         def register(function: Row) -> Row:
             for name in names:
@@ -110,7 +111,7 @@ def name_at(path: Path, positional: list[str]) -> str:
 def named_arguments(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
-    """The names of what is given to a call, by identity."""
+    """Map the ``id`` of each argument of a call to its parameter name."""
     return {
         **dict(zip(map(id, args), positional_names(function, len(args)))),
         **{id(item): name for name, item in kwargs.items()},
@@ -118,7 +119,7 @@ def named_arguments(
 
 
 def positional_names(function: Callable[..., Any], count: int) -> list[str]:
-    """Names of the first ``count`` positional arguments.
+    """Return names for the first ``count`` positional arguments.
 
     >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(print, 1)
     (['x', 'rest_0', 'rest_1'], ['args_0'])
@@ -132,7 +133,7 @@ def positional_names(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def _of_code(code: CodeType) -> tuple[tuple[str, ...], str]:
-    """As :func:`_of_signature`, which takes ten times as long, of a function that nobody has wrapped."""
+    # Ten times as fast as inspect.signature, and the same for a function that nothing wraps.
     has_rest = code.co_flags & inspect.CO_VARARGS
     return code.co_varnames[: code.co_argcount], code.co_varnames[
         code.co_argcount + code.co_kwonlyargcount
@@ -140,7 +141,7 @@ def _of_code(code: CodeType) -> tuple[tuple[str, ...], str]:
 
 
 def _of_signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
-    """The names of the positional parameters, and of the one for all further arguments."""
+    """Return the names of the positional parameters and of ``*args`` (``"arg"`` if there is none)."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -153,7 +154,15 @@ _KNOWN = frozenset({*DTYPES, "generator"})
 
 
 class Lifter:
-    """The lifting of one graph; the class of a framework knows its calls and their rows."""
+    """Lifting of one graph. Subclasses provide the rows of a framework.
+
+    held: current canonical value of each recorded array.
+    written: how often the memory of each owner was written to.
+    stamp: the count in ``written`` at which the held value of an array was derived.
+    lifted: canonical value that each recorded value held when it was made.
+    counted: iteration numbers of the loops that are being lifted.
+    problems: a message for each call that cannot be translated.
+    """
 
     framework: str
 
@@ -167,10 +176,10 @@ class Lifter:
         self.stamp: dict[Value, int] = {}
         self.written: dict[Value, int] = {}
         self.made: set[Node] = set()
-        self.lifted: dict[Value, Value] = {}  # recorded -> what it held when it was made
+        self.lifted: dict[Value, Value] = {}
         self.problems: list[str] = []
         self.regions = LiftedRegions(self)
-        self.counted: set[Value] = set()  # numbers of steps
+        self.counted: set[Value] = set()
 
     @functools.cached_property
     def _inner(self) -> dict[Value, Node]:
@@ -195,7 +204,10 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ the whole graph
     def run(self) -> Graph:
-        """The canonical graph; ``UnsupportedOperation`` lists every call that cannot be translated."""
+        """Return the canonical graph.
+
+        Raise :class:`UnsupportedOperation`, which lists every call that cannot be translated.
+        """
         graph, b = self.recorded, self.b
         if reason := graph.demands.source_only:
             raise UnsupportedOperation(reason)
@@ -215,7 +227,6 @@ class Lifter:
         return carry_out(self.result)
 
     def follow(self, nodes: Iterable[Node]) -> None:
-        """One call after the other."""
         for node in nodes:
             self.b.origin = node.origin
             if node.record is not None and node.record.wide and not self.result.demands.wide:
@@ -251,8 +262,8 @@ class Lifter:
             self._effect(value)
 
     def _assume_guards(self) -> None:
-        """Conditions that the recording relies on, in canonical sizes, of which many are the same, or hold
-        always.
+        """Add the guards of the recorded graph in canonical sizes, leaving out duplicates and those that
+        always hold.
         """
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
@@ -268,7 +279,7 @@ class Lifter:
                 assumed.add(mapped.condition)
 
     def _checked_here(self, guard: Guard) -> None:
-        """A guard that stands in a block: on elements it is kept there."""
+        """Lift a guard that is a node of a block."""
         condition = self._condition(guard.origin, guard.condition)
         if isinstance(condition, Value):
             self.result.guards.append(
@@ -278,24 +289,22 @@ class Lifter:
             self.b.guard(condition)
 
     def _condition(self, origin: Origin, item: Any) -> Any:
-        """A condition in canonical values; one on numbers that were read becomes an array."""
+        """Return the condition in canonical values; one over numbers read from arrays becomes an array."""
         condition = self.mapped(item)
         if is_read(condition):
             self.b.origin, condition = origin, number_of(self.b, condition)
         return condition
 
     def _effect(self, value: Value) -> None:
-        """What was written to memory that the graph does not own is given back beside the outputs."""
+        """Add effects that return what was written to memory which the graph does not own."""
         graph = self.recorded
         if value in graph.inputs_of_call:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
-        elif (
-            value in graph.inputs and not graph.state.returns_written
-        ):  # a graph that was recorded for another framework returns them
+        # A graph that was recorded for another framework returns these arrays instead.
+        elif value in graph.inputs and not graph.state.returns_written:
             self.result.effects.append(Effect("place", graph.inputs.index(value), self.read(value)))
-        rebound = {
-            effect.target for effect in graph.effects if effect.kind == "buffer"
-        }  # its new array counts, not what the old one holds
+        # The new array of a rebound buffer counts, not the elements of the old one.
+        rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}
         for name, parameter in graph.parameters.items():
             if parameter is value and name not in rebound:
                 self.result.effects.append(Effect("buffer", name, self.read(value)))
@@ -305,7 +314,7 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ what objects hold
     def read(self, value: Value) -> Any:
-        """The canonical value that an array object holds now."""
+        """Return the canonical value that an array object holds now."""
         base = self.aliases.base_of(value)
         if base is not value and self.stamp.get(value, 0) != self.written.get(base, 0):
             self._derive(value)
@@ -317,8 +326,10 @@ class Lifter:
         self._bind(node, self.call(node), only=view)
 
     def write(self, value: Value, new: Any, aside: bool = False) -> None:
-        """From now on ``value`` holds ``new``, and so does the memory that it views; a write ``aside`` leaves
-        its gradients as they are.
+        """Set what ``value`` holds to ``new``, and update the owner of its memory.
+
+        If ``aside``, the gradient of the owner's elements is left unchanged, as if nothing had been
+        written.
         """
         base = self.aliases.base_of(value)
         before = self.read(base)
@@ -336,8 +347,8 @@ class Lifter:
         return self._inner.get(value) or self.recorded.maker(value)
 
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
-        """The calls that lead from the owner of the memory to ``view``, each as a function of the array it
-        views.
+        """Return the calls that lead from the owner of the memory to ``view``, each as a function of the
+        array it views.
         """
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
@@ -382,7 +393,9 @@ class Lifter:
             if hint_of(step) == symbol.hint:
                 return step
             raise UnsupportedOperation(
-                f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no meaning outside of {self.framework}"
+                f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no "
+                "meaning "
+                f"outside of {self.framework}"
             )
         raise UnsupportedOperation(f"{self.b.origin}: {symbol!r} has no meaning outside of {self.framework}")
 
@@ -392,9 +405,10 @@ class Lifter:
         return (self._with_floats(node, args) if self.counted else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
-        """The arguments with floats that are computed from the number of a step as arrays of the type of
-        those beside them: where that number is an array itself, not all targets compute it with a float of
-        Python.
+        """Return the arguments with floats computed from iteration numbers cast to the dtype of the floating
+        operands.
+
+        Not every target combines a Python float with an iteration number that is an array.
         """
         beside = [
             item.dtype
@@ -421,7 +435,8 @@ class Lifter:
         try:
             self._check_types(node)
             result = self.regions.run(node) if node.regions else self.call(node)
-            if node.regions and result is None:  # something inside has no translation, which is noted
+            # A call in a region cannot be translated, which is among the problems already.
+            if node.regions and result is None:
                 return
             self.made = set(self.result.nodes[before:])
             self._bind(node, result)
@@ -434,12 +449,14 @@ class Lifter:
             if is_fault(problem):
                 raise
             self._problem(node, str(problem))
-        # Rows ask frameworks for what they would give, which may refuse it in any words.
+        # Rows call frameworks to learn what they return, and these may raise any exception.
         except Exception as problem:
             if is_fault(problem):
                 raise
             raise UnsupportedOperation(
-                f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}"
+                f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: "
+                f"{problem})\n"
+                f"  {node.origin}"
             ) from problem
 
     def _check_types(self, node: Node) -> None:
@@ -447,7 +464,8 @@ class Lifter:
             for value in values:
                 if value.dtype not in _KNOWN:
                     raise UnsupportedOperation(
-                        f"it {words} {value.dtype}, a data type that no target has; convert to another one before"
+                        f"it {words} {value.dtype}, a data type that no target has; convert to another one "
+                        "before"
                     )
 
     def _problem(self, node: Node, why: str) -> None:
@@ -456,7 +474,9 @@ class Lifter:
             self.held[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
-        """Gives the call's outputs what the row returned, after checking that it is of the type that the
+        """Set the outputs of a call to what its row returned, or only the output ``only``.
+
+        Raise :class:`UnsupportedOperation` if the number, a dtype or a shape differs from what the
         framework returned.
         """
         recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
@@ -482,7 +502,8 @@ class Lifter:
     def _check(self, value: Value, new: Any) -> None:
         if new.dtype != value.dtype or new.spec.hints != value.spec.hints:
             raise UnsupportedOperation(
-                f"its row gives {new.dtype}{list(new.spec.hints)} where {self.framework} gave {value.dtype}{list(value.spec.hints)}"
+                f"its row gives {new.dtype}{list(new.spec.hints)} where {self.framework} gave "
+                f"{value.dtype}{list(value.spec.hints)}"
             )
 
     def _as_target(self, target: Value, new: Any) -> Any:
@@ -497,14 +518,16 @@ class Lifter:
 def _report(name: str, problems: list[str]) -> str:
     lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, 1))
     return (
-        f"{name} makes {len(problems)} call{'' if len(problems) == 1 else 's'} that cannot be translated:\n{lines}\n"
+        f"{name} makes {len(problems)} call{'' if len(problems) == 1 else 's'} that cannot be translated:\n"
+        f"{lines}\n"
         "Replace these calls, or add a row for each (docs/adding_an_operation.md)."
     )
 
 
 def _refuse_kept_views(graph: Graph) -> None:
-    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its
-    own it would no longer show these writes.
+    """Raise :class:`UnsupportedOperation` if the call stores a view of memory that it also writes to.
+
+    In another framework the stored array would be a copy and would not show these writes.
     """
     if graph.state.updates is None and not graph.effects:
         return
@@ -525,7 +548,8 @@ def _refuse_kept_views(graph: Graph) -> None:
             call = graph.maker(value)
             made = f" ({call.op} at {call.origin})" if call is not None else ""
             problem = (
-                f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in other frameworks these would "
-                "be two arrays. Keep a copy"
+                f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in "
+                "other "
+                "frameworks these would be two arrays. Keep a copy"
             )
             raise UnsupportedOperation(problem, [problem])

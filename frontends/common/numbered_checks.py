@@ -1,6 +1,4 @@
-"""Checks inside of a loop that compare the number of a step, as checks outside: of the step in which they are
-hardest to meet.
-"""
+"""Guards on a loop index, replaced by guards outside of the loop for the iteration that is strictest."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ _COMPARISONS = ("le", "lt", "ge", "gt")
 
 
 def ends_of(steps: Node) -> tuple[Any, Any]:
-    """The least and the greatest number of an ``arange`` that has any."""
+    """Return the smallest and largest element of a nonempty ``arange`` node."""
     start, stop, step = (steps.params[name] for name in ("start", "stop", "step"))
     last = (
         stop - 1
@@ -25,11 +23,12 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """A comparison for the least or the greatest number, whichever makes it harder; None where it compares
-    none of the ``numbers``, or others than sums with them, and where it would not hold, as in a loop that has
-    no such step.
+    """Return the comparison ``condition`` with each loop index replaced by its end that makes the comparison
+    strictest.
 
-    A sum grows, or falls, with a number, so that it is between those of both ends.
+    Sums are monotonic in an index, so the comparison then holds for all iterations. Return None if
+    ``condition`` is no comparison of sums that contain one of the ``numbers``, or if the result was false
+    while recording, as it may be for a loop without iterations.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -47,7 +46,7 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
 
 
 def _factor(item: Any, value: Value) -> int:
-    """By how much a sum grows with a number."""
+    """Return the coefficient of ``value`` in a sum of integers."""
     terms = item.terms() if isinstance(item, Size) and item.type is int else ()
     return sum(
         factor
@@ -66,7 +65,7 @@ def _comparison(condition: Any) -> Apply | None:
 
 
 def _is_sum(item: Any, value: Value) -> bool:
-    """Whether a number stands in a sum of integers, if at all, as a term of its own."""
+    """Return True if ``value`` occurs in ``item`` only as a linear term, or not at all."""
     if not isinstance(item, Size):
         return True
     if item.type is not int:
@@ -82,7 +81,8 @@ def _is_sum(item: Any, value: Value) -> bool:
 
 def _placed(condition: Any, value: Value, end: Any) -> Any:
     atom = _comparison(condition)
-    if atom is None:  # it holds, whatever the other numbers are
+    # The comparison has become a constant.
+    if atom is None:
         return condition
     sides = [
         substitute(item, lambda symbol: end if symbol.source is value else Size.of(symbol))

@@ -1,8 +1,8 @@
-"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64.
-They carry gradients only where the frontend says so.
+"""Numbers that a recorded function read from arrays, as 0-d int64 or float64 arrays of the canonical graph.
 
-An expression over them stays an expression until an array is needed; what has to be known when the graph is
-written (a shape, a bound) is what it was while recording, as a guard.
+An expression over them stays symbolic until an array is needed. A number that must be known when the graph
+is written (a shape, a bound) is guarded to equal its recorded value. No gradient flows to a number unless
+the frontend says so.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 
 
 def holds_numbers(held: Any, is_whole: bool) -> bool:
-    """Whether the numbers in a place are inputs of the graph: not where they are items of a list among
-    others.
+    """Return True if the numbers in ``held`` become inputs of the graph.
 
-    >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True), holds_numbers(("adam", 2), False), holds_numbers(3, False)
-    (True, False, True, True)
+    In a list they do only if all of its items are numbers.
+
+    >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True)
+    (True, False)
+    >>> holds_numbers(("adam", 2), False), holds_numbers(3, False)
+    (True, True)
     """
     if isinstance(held, list):
         return all(type(item) in DTYPES for item in held)
@@ -39,7 +42,7 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
-    """The tree with the numbers at these ``places`` marked as such, which were part of the structure."""
+    """Return ``tree`` with the static numbers at ``places`` replaced by number leaves."""
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
@@ -51,12 +54,15 @@ def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
     return tree
 
 
-_MOST_READ = 16  # more would be lines of names in the source; they are guarded as they are
+# More numbers would fill lines of the source with names, so they are guarded as constants.
+_MOST_READ = 16
 
 
 class Reading:
-    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an
-    attempt at a recording; ``any``: whether some did.
+    """Settings of one attempt at a recording.
+
+    symbolic: True if numbers that are read become symbols.
+    any: True once some did.
     """
 
     def __init__(self, symbolic: bool = True) -> None:
@@ -64,7 +70,7 @@ class Reading:
 
 
 class _Read:
-    """What stands for a number among the recorder's arrays."""
+    """Placeholder for a number among the arrays of the recorder."""
 
 
 def can_be_symbols(seen: Any) -> bool:
@@ -75,8 +81,8 @@ def can_be_symbols(seen: Any) -> bool:
 def record_read(
     recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord
 ) -> Any:
-    """Records that Python reads ``seen`` from a value by the call ``op``; gives the same with expressions for
-    the numbers.
+    """Record that the call ``op`` reads the numbers ``seen`` from ``value``; return them as symbolic
+    expressions.
     """
     name = f"{value.name}_{op.rpartition('.')[2]}"
     outputs = recorder.new_values(
@@ -95,7 +101,7 @@ def record_read(
 
 
 def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
-    """The number that an expression has now, as a guard."""
+    """Return the current value of an expression, and guard it."""
     if size.type is not float or not size.reads_elements():
         return recorder.decide_size(size, where)
     for symbol in size.symbols():
@@ -107,10 +113,13 @@ def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
 
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
-_FEW = 2  # factors, whose product stays in bounds as that of arrays of whole numbers does
-LARGE = 2**31  # Python's whole numbers have no end; JAX has these without jax_enable_x64
+# A product of more factors is checked for overflow. Two factors are trusted, as in products of arrays.
+_FEW = 2
+# Python's integers are unbounded; JAX has 32-bit integers without jax_enable_x64.
+LARGE = 2**31
 _ROUNDING = {"float16": 1e-2, "bfloat16": 1e-2}
-_ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
+# Relative tolerance for floats, because JAX computes in float32 where others have float64.
+_ROUNDS = 1e-5
 
 
 def rounding_of(b: Any, value: Value) -> float:
@@ -124,7 +133,7 @@ def is_read(item: Any) -> bool:
 
 
 def number_of(b: Any, size: Size) -> Value:
-    """The expression as a 0-d array: int64, float64 or bool."""
+    """Emit ``size`` as a 0-d array of int64, float64 or bool."""
     total: Any = None
     for monomial, coefficient in size.terms():
         factors = [_atom(b, atom) for atom in monomial]
@@ -158,8 +167,10 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """An index of ``x``. Among whole numbers and slices a number that was read picks as an array does, where
-    it lies inside of its axis; elsewhere it is what it was while recording.
+    """Return ``index`` with the numbers that were read replaced by 0-d arrays, guarded to be in bounds.
+
+    If the index has items other than integers, numbers and slices, or a slice bound was read, these
+    numbers are guarded to equal their recorded values instead.
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
@@ -177,7 +188,7 @@ def _place(b: Any, number: Size, size: Any) -> Value:
 
 
 def as_read(b: Any, number: Value, dtype: str) -> Value:
-    """The element that was read, where it was of this type before it became a number of Python."""
+    """Return the array element before its cast to a Python number if it has ``dtype``, else ``number``."""
     node = b.maker(number)
     return (
         node.inputs[0]
@@ -221,8 +232,10 @@ def _applied(b: Any, atom: Apply) -> Any:
 
 
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
-    """A product of many whole numbers; where a large one was recorded, the function is recorded again with
-    all numbers as they are.
+    """Guard that ``estimate`` is below :data:`LARGE`; raise :class:`UnsupportedOperation` if it was not while
+    recording.
+
+    The function is then recorded again with constant numbers.
     """
     if abs(hint) >= LARGE:
         raise UnsupportedOperation(
@@ -232,7 +245,7 @@ def _expect_small(b: Any, estimate: Value, hint: int) -> None:
 
 
 def _as_recorded(b: Any, atom: Apply) -> Any:
-    """A number that no operation computes, as a constant: guards on its operands keep it right."""
+    """Return the recorded value of an expression that no operation computes, with guards on its operands."""
     for symbol in Size.of(atom).symbols():
         if symbol.kind == "number":
             b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(b, symbol.source)))
@@ -250,8 +263,7 @@ def _same(name: str) -> Callable[..., Any]:
 
 
 def _by_no_zero(name: str) -> Callable[..., Any]:
-    """Python raises where it divides by 0."""
-
+    # Python raises for a division by 0.
     def divided(b: Any, x: Value, y: Value) -> Any:
         if isinstance(y, Value):
             b.expect(b.not_equal(y, 0), True)
@@ -261,8 +273,7 @@ def _by_no_zero(name: str) -> Callable[..., Any]:
 
 
 def _whole(name: str | None) -> Callable[..., Any]:
-    """Python raises an exception where a float that is no number becomes an int, and has ints of any size."""
-
+    # Python raises if a NaN or infinite float becomes an int, and has ints of any size.
     def rounded(b: Any, x: Value) -> Any:
         b.expect(b.less(b.abs(x), float(LARGE)), True)
         return b.cast(getattr(b, name)(x) if name else x, "int64")
@@ -271,8 +282,7 @@ def _whole(name: str | None) -> Callable[..., Any]:
 
 
 def _finite(name: str) -> Callable[..., Any]:
-    """Python raises where a finite number has a result that is not."""
-
+    # Python raises OverflowError if finite numbers have an infinite result.
     def guarded(b: Any, *operands: Any) -> Any:
         result = getattr(b, name)(*operands)
         if is_floating(result.dtype):
@@ -300,7 +310,8 @@ _RULES: dict[str, Callable[..., Any]] = {
     "truediv": _by_no_zero("divide"),
     "floordiv": _by_no_zero("floor_divide"),
     "mod": _by_no_zero("remainder"),
-    "max": lambda b, x, y: b.where(b.greater(y, x), y, x),  # as Python does with NaN
+    # These treat NaN as Python's max and min do.
+    "max": lambda b, x, y: b.where(b.greater(y, x), y, x),
     "min": lambda b, x, y: b.where(b.less(y, x), y, x),
     "float": lambda b, x: x,
     "trunc": _whole("trunc"),

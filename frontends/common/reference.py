@@ -1,6 +1,4 @@
-"""What the references of all frameworks share: random arrays like those that were seen, and graphs that show
-what each call gives.
-"""
+"""Helpers for reference runs in all frameworks: random inputs, and graphs that return all intermediates."""
 
 from __future__ import annotations
 
@@ -13,12 +11,14 @@ from ...ir.graph import Graph
 from ...ir.node import CallRecord, Node, Origin, Value
 from ...trees import Branch, Leaf
 
-Range = tuple[float, float]  # the least and the greatest element
+# Smallest and largest element.
+Range = tuple[float, float]
 
 
 def drawn(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
-    """A random array for one of ``dtype``: ints and varied floats from the range seen, of constant floats the
-    neighbourhood.
+    """Return a random array for ``dtype``, with elements in the range ``seen``.
+
+    Floats that were constant or huge get elements of both signs, or near 1 if the smallest was positive.
 
     >>> drawn((2,), "int32", (3.0, 3.0), seed=0), drawn((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
     (array([3, 3]), dtype('float64'))
@@ -42,8 +42,10 @@ def with_intermediates(
     is_array: Callable[[Node], bool] = lambda node: True,
     **changed: Any,
 ) -> tuple[Graph, list[Value]]:
-    """A recorded graph that returns what every node gives, and the values that these are. Arrays that can be
-    written to are returned as a ``copy`` that is taken at their time, by the call of this name.
+    """Return ``graph`` with the results of all nodes as its outputs, and the values that these are.
+
+    If arrays can be written to, ``copy`` is the name of a call that copies each result right after its
+    node.
     """
     nodes: list[Node] = []
     made: list[Value] = []

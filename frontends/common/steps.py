@@ -1,6 +1,4 @@
-"""One step of a chain of views: how a call takes a view of an array, so that it can be taken again and
-undone.
-"""
+"""One view in a chain of views, stored so that it can be taken again and inverted."""
 
 from __future__ import annotations
 
@@ -11,8 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Step:
-    """``again(array)`` takes the same view of another array of the same shape; ``key``, ``args`` and
-    ``kwargs`` are the call's bare name and its arguments after the array.
+    """A recorded call that takes a view.
+
+    key: name of the call in the lifting table.
+    args, kwargs: arguments after the viewed array.
+    again: function that takes the same view of another array of the same shape.
     """
 
     key: str

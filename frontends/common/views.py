@@ -1,8 +1,7 @@
-"""Writes through views: the array that a view was taken from, after something was written into the view.
+"""Writes through views: compute the owner's new value after a write into a view.
 
-The view is taken again with canonical operations, and these are inverted one by one; where one of them has no
-inverse here, the view is taken of the positions instead of the elements, and the new elements are scattered
-to them. Both are right for every chain of views.
+The view is taken with canonical operations, which are inverted in reverse order. If one of them has no
+inverse here, the same view is taken of an array of positions, and the new elements are scattered to these.
 """
 
 from __future__ import annotations
@@ -21,16 +20,15 @@ from .indexing import along, views_among, without_leading_ones
 Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
 
 
-_REINTERPRETING = frozenset(
-    {"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"}
-)  # positions have no such views
+# Views that an array of positions does not have.
+_REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"})
 
 
 def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
-    """``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
+    """Return ``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
-    ``replay(array)`` takes the view of any array of the shape of ``base``; a sequence of functions takes one
-    view of another.
+    ``replay(array)`` takes the view of any array of the shape of ``base``; in a sequence of functions each
+    takes a view of the result of the previous one.
     """
     view = _taken(replay, base)
     value = b.operand(value, view.dtype)
@@ -46,7 +44,8 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     positions = _taken(replay, places)
     if positions.dtype != "int64" or any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
         raise UnsupportedOperation(
-            "a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated"
+            "a write through a view that reads memory as complex numbers, or as another dtype, cannot be "
+            "translated"
         )
     if _is_conjugated(b, base, view):
         value = b.conj(_whole(b, value, view))
@@ -66,8 +65,9 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
 
 
 def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
-    """The nodes from ``view`` back to ``base``, with the index of the output that was taken, if every one has
-    an inverse.
+    """Return the nodes from ``view`` back to ``base``, each with the index of the viewed output, or None.
+
+    None means that a node has no inverse.
     """
     steps = []
     while view is not base:
@@ -84,7 +84,7 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
 
 
 def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
-    """Whether the view holds the conjugates of elements, which positions do not tell."""
+    """Return True if the view holds conjugates of the elements, which an array of positions does not show."""
     odd = False
     while view is not base and (node := b.maker(view)) is not None:
         odd ^= node.op == "conj"
@@ -138,7 +138,8 @@ def _looked_up(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     return b.scatter_nd(node.inputs[0], value, *node.inputs[1:], axes=axes)
 
 
-_LOOKED_UP = frozenset({"take", "gather_nd"})  # by whole arrays of places they are no views
+# Operations that are views only if all indices are 0-d arrays.
+_LOOKED_UP = frozenset({"take", "gather_nd"})
 _INVERSES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(_LOOKED_UP, _looked_up),
     "reshape": lambda b, node, index, value: (
@@ -155,26 +156,27 @@ _INVERSES: dict[str, Callable[..., Any]] = {
         b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value
     ),
     "conj": lambda b, node, index, value: b.conj(_spread(b, value, node)),
-    "stop_gradient": lambda b, node, index, value: value,  # the same elements
+    "stop_gradient": lambda b, node, index, value: value,
     "real": _real,
     "imag": _imag,
 }
 
 
 Array = TypeVar("Array")
-Reader = Callable[[], Any]  # gives what is in a place at the moment
+# Returns the current object of a place.
+Reader = Callable[[], Any]
 
-_MOST_ATTEMPTS = (
-    4  # a view that the function makes anew each time, where nobody sees it, is another array in each
-)
+# A view that the function creates in each call is another array in each attempt, so attempts are limited.
+_MOST_ATTEMPTS = 4
 
 
 class KeptViews(Generic[Array]):
-    """The views that earlier attempts at one recording have shown, with their owners.
+    """Views that earlier attempts at one recording have found, with their owners.
 
-    A module that keeps ``self.row = self.table[0]`` has one memory under two names. Once it is known that
-    both are used and one is written to, the row is recorded as what it is, a view of the table, and only the
-    table is an array of the graph. A framework's subclass says what is a view, and takes it.
+    A module that stores ``self.row = self.table[0]`` has two names for one memory. Once an attempt shows
+    that both are used and one is written to, the next attempt records the row as a view of the table, and
+    only the table is an array of the graph. A framework's subclass defines what is a view and how to take
+    it.
 
     >>> import numpy as np
     >>> class Views(KeptViews):
@@ -211,7 +213,10 @@ class KeptViews(Generic[Array]):
         self._asked = {**views_among(arrays, self.is_view, self.rank), **self._asked}
 
     def next_attempt(self) -> bool:
-        """From here on those asked for are views. Whether there are any that were not."""
+        """Treat all arrays that were asked for as views from now on; return True if any of them is new.
+
+        After four attempts with new views, always return False.
+        """
         new = self._attempts < _MOST_ATTEMPTS and not self._asked.keys() <= self._known
         self._attempts += new
         self._known |= self._asked.keys()
@@ -228,7 +233,7 @@ class KeptViews(Generic[Array]):
         return entry[1] if entry is not None and entry[0] is array else None
 
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
-        """That what is in the place of a view lies in what is in the place of its owner as now."""
+        """Return a guard that the array in the place of a view still has the same position in its owner."""
         still = partial(self._still, type(owner), view_now, owner_now, self.lies(array, owner))
         return EnvironmentGuard(
             "{}()", (still,), f"{self.words} that was a view of another one, which is written to,"

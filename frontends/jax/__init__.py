@@ -1,4 +1,4 @@
-"""JAX as a source: how its functions are traced, and how their programs are written in canonical operations."""
+"""JAX frontend: tracing of functions, and lifting of their programs to canonical operations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from .source import JaxCalls
 name = "jax"
 refuses_outside = False
 where_parameters_are = (
-    "Its arrays came as arguments or stand in the code as constants. Say which argument holds them, transpile(function, args=(params, x), "
-    "parameters='params'), or record the model itself: one of flax.nnx or equinox, a linen module.bind(variables), one of Keras"
+    "Its arrays came as arguments or stand in the code as constants. Say which argument holds them, "
+    "transpile(function, args=(params, x), "
+    "parameters='params'), or record the model itself: one of flax.nnx or equinox, a linen "
+    "module.bind(variables), one of Keras"
 )
 dialect = JaxCalls()
 lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")

@@ -1,6 +1,4 @@
-"""What a call of a graph in another framework leaves in the user's objects: arrays of JAX, which never
-change.
-"""
+"""Writing of results into the user's JAX arrays, which are immutable."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import numpy as np
 
 
 class Stamp:
-    """Nothing: the elements of an array are its own for ever."""
+    """Stamp of an immutable array, which always fits."""
 
     __slots__ = ()
 

@@ -1,10 +1,10 @@
-"""Calls of public functions while a function is traced: each stands in the program as one operation that
-bears its public name.
+"""Recording of public function calls while a function is traced: each becomes one equation with its public
+name.
 
-The functions that have a lifting row are replaced in their modules, for the thread that records. A call of
-one binds :data:`call_p`. Transformations (``vmap``, ``grad``) run the function itself, so that a row never
-sees a call that was transformed. Where the row takes the arguments, it tells the sizes of the result, and JAX
-is asked for types only, with the sizes of the moment; elsewhere the program of its body goes with the call.
+Functions with a lifting row are replaced in their modules, for the recording thread. A call of one binds
+:data:`call_p`. Transformations (``vmap``, ``grad``) run the function itself, so no row sees a transformed
+call. If the row accepts the arguments, it infers the result sizes, and JAX only the dtypes, at the current
+sizes; otherwise the call carries the program of its body.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
 def as_jax(array: Any) -> Any:
-    """An array of any framework as one of JAX, in the type that JAX has for its own; a tensor without its
-    history.
+    """Convert an array of any framework to JAX, in the dtype JAX has for it; a tensor is detached.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -50,7 +49,8 @@ def as_jax(array: Any) -> Any:
     dtype = narrowed(dtype_name_of(array))
     if hasattr(array, "detach"):
         plain = array.detach().cpu().resolve_conj().resolve_neg()
-        array = (plain.float() if dtype == "bfloat16" else plain).numpy()  # which numpy does not have
+        # NumPy has no bfloat16.
+        array = (plain.float() if dtype == "bfloat16" else plain).numpy()
     return jax.numpy.asarray(array, dtype)
 
 
@@ -58,17 +58,21 @@ def dtype_name_of(array: Any) -> str:
     return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
 
 
-_thread = threading.local()  # .quiet: calls are not recorded at the moment
+# `_thread.quiet` is True while the thread does not record calls.
+_thread = threading.local()
 _HOLDERS = ("jax", "flax", "optax")
 _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call of a public function: its arguments and result with arrays taken out, what it computes, and the
-    types of its results.
+    """A call of a public function.
 
-    ``body`` is its program, None where the row of the function takes the call.
+    arguments: structure of its arguments, with the arrays taken out.
+    result: structure of its result.
+    function: computes the result arrays from the argument arrays.
+    types: types of the result arrays.
+    body: its program; None if the row of the function accepts the call.
     """
 
     name: str
@@ -102,9 +106,10 @@ def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Function with derivatives of its own under ``vmap``. Equal ones are one object of generated source.
+    """Function with derivatives of its own under ``vmap``. Equal objects become one object of the generated
+    source.
 
-    function: the function that is mapped.
+    function: the mapped function.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
     """
 
@@ -124,7 +129,7 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """A function whose result is no tuple of arrays: gives the arrays in the result as a list."""
+    """Wrapper of a function that returns the arrays in its result as a list."""
 
     function: Callable[..., Any]
 
@@ -133,7 +138,7 @@ class Leaves:
 
 
 def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: Call) -> Any:
-    """The call stays whole, so that derivatives are those of its rule."""
+    """Batch a call of a function with a derivative rule as one call, so that its rule still applies."""
     (function, *args), kwargs = unflatten(call.arguments, arrays)
 
     def run(_: Any, *given: Any, **named: Any) -> Any:
@@ -149,8 +154,8 @@ def _differentiated(primals: Any, tangents: Any, *, call: Call) -> Any:
 
 
 def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
-    """Of a call that is linear in the arrays which are not known here, as those in derivatives of JAX's own
-    functions are.
+    """Transpose a call that is linear in its unknown arrays, such as one in JAX's derivatives of its own
+    functions.
     """
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
@@ -177,9 +182,7 @@ def is_array(item: Any) -> bool:
 
 
 class _Held:
-    """Where modules hold functions: they are searched again only where some were loaded, or have got more
-    names, for they have 40,000.
-    """
+    """Cache of the names under which modules hold functions."""
 
     def __init__(self) -> None:
         self._loaded: Any = None
@@ -188,9 +191,8 @@ class _Held:
         self._found: list[Place] = []
 
     def modules(self) -> list[ModuleType]:
-        """The modules of JAX and of the libraries upon it. What is loaded stands in order, so that its number
-        and its last name tell whether there are others than before.
-        """
+        """Return the loaded modules of JAX and of the libraries built on it."""
+        # New modules are appended to sys.modules, so its length and last name show whether any were loaded.
         loaded = len(sys.modules), next(reversed(sys.modules))
         if loaded != self._loaded:
             self._loaded, self._names = (
@@ -200,7 +202,8 @@ class _Held:
         return [module for name in self._names if (module := sys.modules.get(name)) is not None]
 
     def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
-        """Of each function (its identity, itself, what is to stand for it) its names in these modules."""
+        """Return each name in ``modules`` of a function in ``replacements``, with its replacement."""
+        # The modules have 40,000 names, so they are searched only if there are new ones.
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
         if now != self._known:
             places = under_any_name(
@@ -219,10 +222,10 @@ _held = _Held()
 
 @contextmanager
 def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterator[Callable[[Any], Any]]:
-    """Inside of the block, calls of these public functions by this thread stand in what is traced.
+    """Record calls of the public functions ``names`` by this thread inside of the block.
 
-    They are replaced wherever JAX itself, the libraries upon it and the ``scopes`` of the user's code hold
-    them by a name. Gives what tells the replacement of a function, or itself.
+    The functions are replaced in JAX, in the libraries built on it, and in the ``scopes`` of the user's
+    code. Yield a function that maps a function to its replacement, or to itself.
     """
     replacements, methods = {}, []
     for name in names:
@@ -245,9 +248,7 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
 
 
 def _with_rule(function: Any) -> Any:
-    """The function with a derivative rule whose bound ``__call__`` this is, looked up again in each call;
-    anything else as it is.
-    """
+    """Return the ``custom_jvp`` or ``custom_vjp`` whose bound ``__call__`` this is, or ``function``."""
     held = getattr(function, "__self__", None)
     return (
         held
@@ -257,7 +258,7 @@ def _with_rule(function: Any) -> Any:
 
 
 def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call of the user's function with derivatives of its own, which stands whole in what is traced."""
+    """Record a call of the user's function with a derivative rule as one equation."""
     own = getattr(rule.fun, "__module__", None) or ""
     if own.partition(".")[0] in _HOLDERS or not _traces():
         return forward(original, rule, *args, **kwargs)
@@ -276,12 +277,13 @@ def _found(name: str) -> Any:
 def _place(name: str) -> tuple[Any, str]:
     try:
         return holder_of(name)
-    except AttributeError:  # this version of JAX has no such function
+    # This version of JAX has no such function.
+    except AttributeError:
         return None, ""
 
 
 def _method(name: str) -> list[Place]:
-    """Where a method of arrays stands, and what replaces it."""
+    """Return the attribute of JAX's abstract array that implements a method, with its replacement."""
     holder, short = jax.core.ShapedArray, f"_{name.removeprefix(METHOD).strip('_')}"
     found = next((one for one in (short, short[1:]) if vars(holder).get(one)), None)
     if found is None:
@@ -299,10 +301,9 @@ def _method(name: str) -> list[Place]:
 
 
 def _by_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method with numbers that were read as arrays: JAX treats an index alike, whether it knows the
-    number or not.
-    """
+    """Wrap a method so that numbers read from elements are passed as arrays."""
 
+    # JAX indexes by an array in the same way, whether its value is known or not.
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
         return method(
             array,
@@ -335,7 +336,8 @@ def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = getattr(original, "__name__", name)
     call.__wrapped__ = original  # type: ignore[attr-defined]
-    for attribute in ("at", "reduce", "accumulate", "outer"):  # of ufuncs
+    # ufuncs have methods of their own.
+    for attribute in ("at", "reduce", "accumulate", "outer"):
         if hasattr(original, attribute):
             setattr(call, attribute, getattr(original, attribute))
     return call
@@ -358,7 +360,7 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
     ):
         try:
             return _bound(name, original, *map_structure(_step_as_array, (args, kwargs)))
-        # JAX may refuse an array where it wants a number in any words.
+        # JAX may raise any exception for an array where it needs a number.
         except Exception as problem:
             if is_fault(problem):
                 raise
@@ -385,7 +387,9 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """The types of what a call gives, by the row of the function; None where that does not take it."""
+    """Return the types of a call's results, inferred by the function's row, or None if the row does not
+    accept it.
+    """
     from .lifting.abstract_eval import abstract_eval
 
     recording = current()
@@ -395,7 +399,7 @@ def _abstract_results(
         seen = jax.eval_shape(
             lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves)
         )
-    # There are sizes among the arguments, or the user's call is wrong, which the traced body shows as it is.
+    # There are sizes among the arguments, or the call is wrong: then tracing the body raises the error.
     except Exception as problem:
         if is_fault(problem):
             raise
@@ -412,7 +416,8 @@ def _abstract_results(
     if found is None:
         return None
     for condition in found[1]:
-        if not recording.loops.reads_step(condition):  # of which the body of the loop has a check
+        # A condition on a loop index becomes a check in the body of the loop.
+        if not recording.loops.reads_step(condition):
             recording.decide(condition)
     shapes = (tuple(map(symbolic, spec.shape)) for spec in found[0])
     return tuple(
@@ -421,7 +426,7 @@ def _abstract_results(
 
 
 def with_numbers(tree: Tree) -> Tree:
-    """The same arguments with sizes as they are at the moment."""
+    """Replace symbolic sizes in the arguments by their current values."""
     if isinstance(tree, Static):
         return Static(map_structure(lambda item: hint_of(expression_of(item)), tree.value))
     return (
@@ -430,7 +435,7 @@ def with_numbers(tree: Tree) -> Tree:
 
 
 def program_of(call: Call, types: Iterable[Any]) -> ClosedJaxpr:
-    """The program of a call of arrays of these types, primitive by primitive."""
+    """Return the program of primitives for a call with arrays of these types."""
     if call.body is not None:
         return call.body
     before, _thread.quiet = getattr(_thread, "quiet", False), True
@@ -470,7 +475,9 @@ _PLAIN = (
 
 
 def _is_static(item: Any) -> bool:
-    """Whether an argument may stand in a recorded call: a number, a text, a dtype; no function."""
+    """Return True if an argument may be stored in a recorded call: a number, a string or a dtype, but not a
+    function.
+    """
     if isinstance(item, (tuple, list, dict)):
         return not item
     if isinstance(item, slice):

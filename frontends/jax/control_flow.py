@@ -1,8 +1,7 @@
-"""Loops and branches of a traced program as nodes that run blocks: ``scan``, ``while`` and ``cond`` of JAX,
-whatever their lengths.
+"""Loops, branches and derivative rules of a jaxpr, read as nodes with regions.
 
-A ``while`` that only counts (``lax.fori_loop`` to a size) becomes a ``scan``: the number of its steps is
-known before it begins, so that reverse mode goes through it, as JAX's own does where sizes are numbers.
+A ``while`` that only counts (``lax.fori_loop`` to a symbolic size) becomes a ``scan``, because its trip
+count is known before it begins. Reverse mode then works through it, as in JAX where sizes are numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.scan``, ``lax.map`` and loops of ``lax.fori_loop`` whose length is a number."""
+    """Read a ``scan`` equation, which ``lax.map`` and ``lax.fori_loop`` with a constant trip count become
+    too.
+    """
     params = equation.params
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
@@ -54,9 +55,8 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a scan stay what they are, and how many are carried; JAX counts them in trees
-    since 0.11.
-    """
+    """Return the number of constant and of carried operands of a ``scan``."""
+    # JAX 0.11 replaced the two counts by trees of operands.
     if (operands := params.get("ft_in")) is None:
         return params["num_consts"], params["num_carry"]
     constants, carry, _ = map(len, operands.unpack())
@@ -64,8 +64,9 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.while_loop``. Under ``vmap`` it runs while any member of the batch does; finished members keep
-    their state.
+    """Read a ``while`` equation.
+
+    Under ``vmap`` it iterates while any element of the batch does, and finished elements keep their state.
     """
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
@@ -88,7 +89,7 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.cond`` and ``lax.switch``: the branches read the operands of the call."""
+    """Read a ``cond`` equation (``lax.cond``, ``lax.switch``). A constant index inlines its branch."""
     index, *captured = operands
     branches = equation.params["branches"]
     step = _Step(reader, equation, [])
@@ -111,7 +112,6 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.associative_scan``: the body combines any number of pairs."""
     combine, sequences = equation.params["combine"], equation.params["sequences"]
     held, given = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     step = _Step(reader, equation, combine.program.in_avals[len(held) :], combine.pairs)
@@ -122,8 +122,8 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
 
 
 def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the
-    backward pass, and nothing else.
+    """Read ``jax.checkpoint`` of a function other than the body of a ``lax.scan`` as a ``call`` with
+    ``checkpoint=True``.
     """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
@@ -145,8 +145,10 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
 
 
 class _Step:
-    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it
-    captures, ``inputs`` those inputs where their sizes are read from them.
+    """Writer of the regions and the node of one equation.
+
+    avals: types of the inputs of each region, after the values it captures.
+    inputs: values to use as these inputs; None creates new ones.
     """
 
     def __init__(
@@ -163,9 +165,10 @@ class _Step:
         captured: Sequence[Any],
         after: Sequence[Callable[..., list[Any]]] = (),
     ) -> Body:
-        """The block of a program; its operands are what it captures, then its own inputs.
+        """Return the block of ``program``, whose inputs are the captured values and then its own.
 
-        ``after`` changes its results.
+        Each function of ``after`` is called with this object, the inputs and the results, and returns
+        other results.
         """
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
@@ -197,7 +200,7 @@ class _Step:
         outvars: Sequence[Any] | None = None,
         **params: Any,
     ) -> list[Any]:
-        """The node that runs the bodies."""
+        """Append the node with these regions and return its outputs."""
         regions, captured = close(*bodies)
         declared = get(op)
         whole = {name: params.get(name, default) for name, default in declared.params.items()}
@@ -215,7 +218,6 @@ class _Step:
         return spec_of(words_type(aval) if self.reader.as_words else aval)
 
     def array(self, item: Any, aval: Any) -> Value:
-        """An operand as an array of this type."""
         if isinstance(item, Value):
             return item
         number = item if isinstance(item, Size) else np.asarray(item).astype(aval.dtype)[()]
@@ -233,7 +235,6 @@ def names_of_arguments(program: ClosedJaxpr, count: int) -> list[str]:
 
 
 def _is_read(program: ClosedJaxpr, place: int) -> bool:
-    """Whether an input of a program is read in it."""
     var = program.jaxpr.invars[place]
     return any(item is var for equation in program.jaxpr.eqns for item in equation.invars) or any(
         item is var for item in program.jaxpr.outvars
@@ -241,7 +242,6 @@ def _is_read(program: ClosedJaxpr, place: int) -> bool:
 
 
 def _without_inputs(program: ClosedJaxpr, places: Sequence[int]) -> ClosedJaxpr:
-    """A program without inputs that nothing in it reads."""
     return _rearranged(
         program,
         [var for place, var in enumerate(program.jaxpr.invars) if place not in places],
@@ -250,7 +250,7 @@ def _without_inputs(program: ClosedJaxpr, places: Sequence[int]) -> ClosedJaxpr:
 
 
 def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Any]) -> ClosedJaxpr:
-    """A program with its inputs or outputs in another order, or fewer of them."""
+    """Return ``program`` with these inputs and outputs, in another order or fewer of them."""
     jaxpr = program.jaxpr
     if len(invars) == len(jaxpr.invars) and list(outvars) == list(jaxpr.outvars):
         return program
@@ -282,9 +282,7 @@ def _kept(
     inputs: list[Value],
     found: list[Any],
 ) -> list[Any]:
-    """What a step leaves in a loop of many, whose truth values have the first axes: for each whether it goes
-    on.
-    """
+    """Return the new state of a batched loop: the old state for elements whose condition is false."""
     (goes_on,) = step.reader.read(condition, [*asked, *inputs])
 
     def kept(goes_on: Any, new: Any, old: Any) -> Any:
@@ -298,11 +296,11 @@ def _kept(
 
 # ------------------------------------------------------------------------------------- loops that count
 def _count(reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int) -> Any:
-    """How many steps a loop of ``lax.fori_loop`` takes, where that follows from numbers and sizes; None for
-    other loops.
+    """Return the trip count of a ``lax.fori_loop``, if it follows from numbers and sizes; None for other
+    loops.
 
-    Its state begins with the counter and the end, its condition compares them, and a step adds 1 to the first
-    and keeps the second.
+    The state of such a loop begins with a counter and an end. The condition compares them, and each
+    iteration adds 1 to the counter and leaves the end unchanged.
     """
     program, step = condition.jaxpr, body.jaxpr
     if (
@@ -333,7 +331,7 @@ def _is_one(atom: Any) -> bool:
 
 
 def _number(reader: Reader, item: Any) -> Any:
-    """A number, or the size that an array was made of."""
+    """Return the number or size that ``item`` was made of, or None."""
     if not isinstance(item, Value):
         return int(item)
     node = reader.maker(item)
@@ -356,7 +354,7 @@ def _number(reader: Reader, item: Any) -> Any:
 
 
 def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], state: list[Any]) -> list[Any]:
-    """A loop that counts, as a scan over nothing that carries its counter; the end is none of its state."""
+    """Read a counting ``while`` as a ``scan`` without sequences that carries the counter but not the end."""
     body = equation.params["body_jaxpr"]
     avals = body.in_avals[len(stepped) :]
     step = _Step(reader, equation, [avals[0], *avals[2:]])
@@ -377,7 +375,7 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
 
 
 def _truth_of(reader: Reader, index: Value) -> Value | None:
-    """The truth value that the index of a branch was made of."""
+    """Return the bool array that was converted to the index of a branch, or None."""
     node = reader.maker(index)
     if (
         node is None
@@ -388,12 +386,14 @@ def _truth_of(reader: Reader, index: Value) -> Value | None:
     return node.inputs[0] if node.inputs[0].dtype == "bool" else None
 
 
-ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
+# Order of derivatives to which rules are followed. It is limited because a rule may call its own function.
+ORDERS = 2
 
 
 def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-    """The results of a call, with the derivative that its rule gives; where the rule cannot be traced, of no
-    derivative.
+    """Read a call of a function with a derivative rule.
+
+    If the rule cannot be traced, the results are marked so that taking a gradient of them raises.
     """
     call = Call(reader, equation, inner, operands)
     if reader.orders is None:
@@ -401,7 +401,7 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     call.refuse_closed_over()
     if reader.orders == 0:
         return call.refused(f"the derivative of order {ORDERS + 1} is asked for")
-    # JAX alone has both modes, and a custom_vjp has reverse mode alone
+    # Only JAX has both modes, and a custom_vjp has reverse mode only.
     is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
     try:
         rule = rule_of(
@@ -419,9 +419,10 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
 
 
 class Call:
-    """Writes the node of one call.
+    """Writer of the node for one call of a function.
 
-    Its operands are the arrays among those of the equation; numbers stand inside of the regions.
+    The operands of the node are the arrays among those of the equation. Its numbers are constants in the
+    regions.
     """
 
     def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
@@ -433,8 +434,9 @@ class Call:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Refuse gradients of what the function closes over, where that depends on arguments: the rule says
-        nothing of them.
+        """Mark arrays that the function closes over, so that taking a gradient with respect to them raises.
+
+        Arrays that depend on no argument are left alone.
         """
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
@@ -454,11 +456,10 @@ class Call:
         return self.reader.inlined(self.equation, self.inner, self.operands)
 
     def kept(self) -> list[Any]:
-        """The call itself: the node ``call``, whose region is the function."""
+        """Write a ``call`` node whose region is the function."""
         body = self._function(self.reader.orders)
-        for value, place in zip(
-            body.inputs, self.arrays
-        ):  # sizes of the outside that the function reads are those of its own arguments
+        # Sizes of the enclosing scope that the function reads are sizes of its own arguments.
+        for value, place in zip(body.inputs, self.arrays):
             shape = tuple(map(expression_of, self.equation.invars[place].aval.shape))
             value.spec = ArraySpec((*shape, *value.shape[len(shape) :]), value.dtype)
         made = self._append("call", [body], dict(get("call").params))
@@ -467,7 +468,7 @@ class Call:
         return made
 
     def refused(self, why: str) -> list[Any]:
-        """The results, of which no derivative may be taken."""
+        """Inline the function, with results marked so that taking a derivative raises."""
         values, sources = self.inlined(), [self.operands[place] for place in self.arrays]
         message = self._message(why)
         for place, aval in enumerate(self.results):
@@ -479,7 +480,7 @@ class Call:
         return values
 
     def forward_mode(self, rule: Rule, tangents: ClosedJaxpr) -> list[Any]:
-        """The node whose rule maps tangents."""
+        """Write a ``custom_derivative`` node whose rule maps tangents."""
         given = self._inputs("tangent", [self.equation.invars[place].aval for place in rule.sources])
         inputs, operands = self._operands()
         avals = [*self.results, *(self.results[place] for place in rule.results)]
@@ -490,9 +491,9 @@ class Call:
         return self._node([self._function(), body], rule, kind="jvp")
 
     def reverse_mode(self, rule: Rule) -> list[Any]:
-        """The node whose rule maps cotangents.
+        """Write a ``custom_derivative`` node whose rule maps cotangents.
 
-        What the rule needs of the forward function are operands, and residuals that it computes.
+        The rule reads operands, and residuals that the forward function computes.
         """
         assert rule.forward is not None and rule.backward is not None
         function, (forward, needed) = self._function(), self._forward(rule.forward)
@@ -521,11 +522,11 @@ class Call:
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """The forward function, and what the rule needs of it, in its values. It gives the results, and each
-        residual that it computes once.
+        """Return the forward function, and the values of it that the rule needs.
 
-        Its results are those of the function. Where these are computed otherwise, both programs are in it: a
-        target does not know beforehand whether a gradient will be taken.
+        The forward function returns the results and each computed residual once. If its program does not
+        compute the results as the function does, it contains both programs, because a target does not know
+        in advance whether a gradient will be taken.
         """
         inputs, operands = self._operands()
         needed: list[Any] = []
@@ -554,7 +555,9 @@ class Call:
         return None if self.reader.orders is None else self.reader.orders - 1
 
     def _operands(self) -> tuple[list[Value], list[Any]]:
-        """New values for the arrays among the operands, and all operands with these."""
+        """Return new inputs for the array operands, and all operands with these inputs in place of the
+        arrays.
+        """
         names = names_of_arguments(self.inner, len(self.operands))
         inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
         self.reader.stands_for.update((value, self.operands[place]) for place, value in inputs.items())
@@ -574,7 +577,7 @@ class Call:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """What ``read`` appends, as a block. Outputs are arrays of these types; there may be more of them."""
+        """Return what ``read`` appends as a block. Outputs past ``avals`` are returned unconverted."""
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks
         reader.nodes, reader.around, reader.orders, reader.checks = [], self.origin, orders, False
@@ -612,15 +615,14 @@ class Call:
         kind = "custom_jvp" if self.equation.primitive.name == "custom_jvp_call" else "custom_vjp"
         line = f"{self.origin.file}:{self.origin.line}" if self.origin.file else written
         return (
-            f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) "
+            f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative "
+            f"rule of its own (jax.{kind}) "
             f"that the graph does not follow: {why}. Take the gradient in JAX, of the original"
         )
 
 
 def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
-    """The nodes without those that the outputs do not need; calls of a traced program do nothing but give
-    results.
-    """
+    """Return the nodes that the outputs depend on. Nodes of a traced program have no side effects."""
     needed = set(values_in(list(outputs)))
     kept = []
     for node in reversed(nodes):

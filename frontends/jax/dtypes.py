@@ -1,4 +1,4 @@
-"""JAX data types and their names in the vocabulary."""
+"""Names of JAX dtypes in the canonical vocabulary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...ops.dtypes import NARROWED
 
 
 def dtype_name(dtype: Any) -> str:
-    """``jnp.float32`` -> ``"float32"``; as JAX has it without 64-bit types where they are off.
+    """Return the name of ``dtype``, narrowed to 32 bits if JAX runs without 64-bit types.
 
     >>> dtype_name(np.dtype("int32")), dtype_name(float), dtype_name("complex64")
     ('int32', 'float32', 'complex64')
@@ -31,13 +31,17 @@ def is_key(array: Any) -> bool:
 
 
 def words_type(array: Any) -> Any:
-    """The type of an array as other frameworks have it: keys are their words of 32 bits, along a last axis."""
+    """Return the type of ``array``, with random keys as uint32 words along a new last axis.
+
+    Raise :class:`UnsupportedOperation` for keys of an algorithm other than threefry2x32.
+    """
     if not is_key(array):
         return jax.ShapeDtypeStruct(
             array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False))
         )
     if str(array.dtype) != "key<fry>":
         raise UnsupportedOperation(
-            f"{array.dtype}: of the keys of jax.random only those of threefry2x32 give the same numbers in other frameworks"
+            f"{array.dtype}: of the keys of jax.random only those of threefry2x32 give the same numbers in "
+            "other frameworks"
         )
     return jax.ShapeDtypeStruct((*array.shape, 2), np.dtype("uint32"))

@@ -1,4 +1,4 @@
-"""What JAX says of elements that Python asks a tracer for, in words that name the user's line."""
+"""Errors for code that needs the elements of a tracer, with the user's line."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _CONVERSIONS = (
 
 @contextmanager
 def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """What JAX says of elements that Python asks for, where the arguments are tracers of a transformation
-    around the call.
+    """Turn JAX's errors about elements into :class:`CallMismatch` if a transformation around the call traces
+    ``leaves``.
     """
     try:
         yield
@@ -30,15 +30,17 @@ def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
         if not any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             raise
         raise CallMismatch(
-            f"{_place_of(problem)}: JAX traces this call of {name} from outside (jax.jit, grad, vmap), no recorded variant fits it, and a "
-            "new one cannot be recorded: elements decide, which are not known there. Call it before, outside, with arrays of these types; "
+            f"{_place_of(problem)}: JAX traces this call of {name} from outside (jax.jit, grad, vmap), no "
+            "recorded variant fits it, and a "
+            "new one cannot be recorded: elements decide, which are not known there. Call it before, "
+            "outside, with arrays of these types; "
             "of an array that was made of a number (jnp.asarray(1.0)) the type is weak, which is another one"
         ) from problem
 
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """What JAX says of elements that Python asked for, with the line."""
+    """Turn JAX's errors about elements, and flax's errors about trace levels, into :class:`TracingError`."""
     try:
         yield
     except jax.errors.ConcretizationTypeError as problem:
@@ -50,8 +52,10 @@ def told(name: str) -> Iterator[None]:
         if "trace level" not in str(problem):
             raise
         raise TracingError(
-            f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "
-            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take "
+            f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a "
+            "transformation, or changes it "
+            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split "
+            "it (nnx.split) and take "
             "JAX's own transformation"
         ) from problem
 
@@ -62,12 +66,14 @@ def _place_of(problem: Exception) -> str:
 
 
 class ElementsAsked(TracingError):
-    """Python reads elements of a tracer."""
+    """Error: code needs the elements of a tracer."""
 
 
 def _concrete(name: str, problem: Exception) -> TracingError:
     return ElementsAsked(
-        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), and code of "
-        "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), where they can be guarded, or "
+        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded "
+        f"({str(problem).splitlines()[0]}), and code of "
+        "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), "
+        "where they can be guarded, or "
         "compute with the array instead (jnp.where)"
     )

@@ -1,5 +1,6 @@
-"""Reads a traced program (a *jaxpr*) into a recorded graph: one node for each public call and each primitive,
-what is called inside inlined.
+"""Reading of a traced program (a *jaxpr*) into a recorded graph.
+
+Public calls and primitives become one node each. Programs that an equation calls are inlined.
 """
 
 from __future__ import annotations
@@ -38,15 +39,14 @@ from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called, progr
 from .programs import OnWords, Program, Whole
 from .sizes import as_array
 
-_FEWEST = 3  # equations: what is shorter reads better where it is called
+# A function with fewer equations reads better inlined.
+_FEWEST = 3
 
 
 def repeated(program: ClosedJaxpr) -> frozenset[int]:
-    """The ``id`` of each program that the user's own functions under ``jax.jit`` are called for more than
-    once, at any depth.
+    """Return the ``id`` of each jitted function of the user's code that is called more than once, at any
+    depth.
     """
-    # moved
-
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 
@@ -76,7 +76,8 @@ log = logging.getLogger("graph_compiler")
 _PASSES_ON = frozenset(
     {"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"}
 )
-_SAYS = frozenset({"debug_print"})  # what tells of numbers and gives none
+# Primitives that print and return no arrays.
+_SAYS = frozenset({"debug_print"})
 _NAMES = {
     "dot_general_p": "product",
     "convert_element_type_p": "converted",
@@ -84,19 +85,29 @@ _NAMES = {
     "select_n_p": "chosen",
     "reduce_sum_p": "total",
 }
-_RENAMED = {"add_any": "add"}  # of transformations; the same
+# Transformations add cotangents by a primitive of their own, which computes the same.
+_RENAMED = {"add_any": "add"}
+# Python types whose literals are weakly typed arrays of this kind.
 _WEAK = {
     "b": (bool,),
     "i": (int,),
     "f": (float,),
     "c": (complex,),
-}  # kinds of numbers that are weak as Python writes them
+}
 NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimensionNumbers")
 
 
 class Reader:
-    """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as
-    the words that they consist of. ``decide`` is told of elements that Python has read.
+    """Reader of jaxprs that appends a node for each equation to ``nodes``.
+
+    constant: returns the value of a constant array.
+    as_words: True to read keys of ``jax.random`` as their uint32 words.
+    decide: is called with elements that Python has read; None if elements must not be read.
+    stands_for: operand of each input of a region.
+    around: origin of the equation that calls the program being read.
+    repeated: ids of programs that become ``call`` nodes instead of being inlined.
+    checks: True if error checks become guards.
+    orders: order of derivatives to which rules are still followed; None to inline without rules.
     """
 
     def __init__(
@@ -110,20 +121,20 @@ class Reader:
         self._makers: dict[Value, Node] = {}
         self._constants: set[Value] = set()
         self._tangents: dict[Value, bool] = {}
-        self.stands_for: dict[Value, Value] = {}  # an input of a body, and the operand that it is given
-        self.around = Origin()  # of the call that is read at the moment
-        self.repeated: frozenset[int] = frozenset()  # programs that are called several times, by identity
-        self.checks = True  # error checks are guarded
-        self.orders: int | None = (
-            ORDERS  # of derivatives that rules are followed for; None where nobody takes one
-        )
+        self.stands_for: dict[Value, Value] = {}
+        self.around = Origin()
+        self.repeated: frozenset[int] = frozenset()
+        self.checks = True
+        self.orders: int | None = ORDERS
 
     def read_whole(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
         self.repeated = repeated(program)
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """The results of a program of these values (or numbers)."""
+        """Append the equations of ``program`` and return its results for ``arguments``, which are values or
+        numbers.
+        """
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
         constants = dict(zip(program.jaxpr.constvars, program.consts))
         # A number may depend on elements that an equation reads, so it is made where it is used first.
@@ -140,8 +151,8 @@ class Reader:
         return operands(program.jaxpr.outvars)
 
     def _kept_aside(self, item: Any) -> Any:
-        """A constant of a program: an array, or a number computed from sizes that was given to a function
-        which JAX traces by itself.
+        """Return the value of a constant of a program: an array, or a symbolic number that a jitted function
+        closed over.
         """
         if is_symbolic(item):
             return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
@@ -250,7 +261,7 @@ class Reader:
         return ruled(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """The results of a program that an equation calls."""
+        """Read a program that an equation calls and return its results."""
         around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)
         self.around = around
@@ -265,8 +276,8 @@ class Reader:
             return []
         origin = self.origin(equation, call.name)
         if self.as_words:
-            # Rows of public functions are tried with arrays while the function is traced, where JAX has not
-            # folded any into numbers yet.
+            # Rows of public functions were tried with arrays while the function was traced, before JAX
+            # folded any of them into numbers.
             operands = [
                 self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)
             ]
@@ -278,7 +289,8 @@ class Reader:
         program = None if call.body is None else Program(body=call.body, operands=tuple(operands))
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
         if call.name == CUSTOM and not is_written:
-            # Code can write no object of a library that holds arrays, so it calls the function of the arrays.
+            # Source text cannot build an object of a library that contains arrays, so the node calls the
+            # function of the arrays instead.
             args, kwargs, is_assigned = (call.function, *operands), {}, False
         elif call.name == CUSTOM and not is_assigned:
             args = (Leaves(args[0]), *args[1:])
@@ -302,7 +314,8 @@ class Reader:
         origin, number = self.origin(equation, "elements read by Python"), equation.params.get("number")
         if self._decide is None:
             raise UnsupportedOperation(
-                f"elements are read inside of a function that is called several times, or of a loop\n    {origin}"
+                "elements are read inside of a function that is called several times, or of a loop\n    "
+                f"{origin}"
             )
         if number is not None:
             operand = array if isinstance(array, Value) else self.constant(np.asarray(array))
@@ -403,7 +416,7 @@ class Reader:
         )
 
     def is_constant(self, value: Value) -> bool:
-        """Return True if a value is known to depend on no argument."""
+        """Return True if ``value`` is known not to depend on any argument."""
         node = self.maker(value)
         return (
             value in self._constants
@@ -421,11 +434,12 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """The function of all elements, taken where an index hits one."""
+    """Return a program for ``x.at[index].apply``: the function of all elements, selected by the index."""
     params = dict(equation.params)
     if not params["unique_indices"]:
         raise UnsupportedOperation(
-            f"x.at[index].apply: the function is applied as often as an index names an element; pass unique_indices=True\n    {origin}"
+            "x.at[index].apply: the function is applied as often as an index names an element; pass "
+            f"unique_indices=True\n    {origin}"
         )
     update = jaxpr_as_fun(ClosedJaxpr(params.pop("update_jaxpr"), params.pop("update_consts")))
 
@@ -445,7 +459,7 @@ def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
 
 
 def _on_words(equation: Any) -> ClosedJaxpr:
-    """The program of an equation that moves keys, on their words."""
+    """Return the program of an equation that only moves keys, applied to their words."""
     move = jax.vmap(
         lambda *operands: equation.primitive.bind(*operands, **equation.params),
         in_axes=tuple(-1 if is_key(atom.aval) else None for atom in equation.invars),
@@ -459,7 +473,7 @@ def _type(aval: Any) -> Any:
 
 
 class Shared:
-    """An operand on its way through :func:`unflatten`, which would open nothing of it."""
+    """Wrapper that keeps :func:`unflatten` from descending into an operand."""
 
     def __init__(self, item: Any) -> None:
         self.item = item
@@ -474,7 +488,9 @@ def _structure(tree: Tree, made: Sequence[Any]) -> Any:
 
 
 def _is_assigned(result: Any) -> bool:
-    """Whether a line of Python can assign the arrays of a result: a tuple or list of them, or one."""
+    """Return True if a Python assignment can unpack ``result``: an array, or nested tuples and lists of
+    arrays.
+    """
     return (
         all(map(_is_assigned, result))
         if type(result) in (tuple, list)
@@ -484,8 +500,8 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One of JAX's named tuples of axes (``GatherDimensionNumbers`` ...), which must not be taken for a tuple
-    of arguments.
+    """Named tuple of axes of JAX (``GatherDimensionNumbers`` ...), which must not be taken for a tuple of
+    arguments.
     """
 
     name: str
@@ -500,7 +516,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Choice:
-    """A member of one of JAX's enumerations, which may be a number besides."""
+    """Member of an enumeration of JAX, stored by name because some are integers too."""
 
     kind: str
     name: str
@@ -537,8 +553,8 @@ def spec_of(aval: Any) -> ArraySpec:
 # ---------------------------------------------------------------------------------- where equations come from
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Whether a file is the user's, or a library's upon JAX and the like: none of a framework, or of this
-    package.
+    """Return True if ``file`` belongs to neither a framework, nor this package, nor Python's import and
+    context machinery.
     """
     is_internal = (
         file.startswith("<frozen")
@@ -552,7 +568,7 @@ _PYTHONS = ("contextlib.py", "functools.py")
 
 
 def origin_of(equation: Any, call: str) -> Origin:
-    """The innermost line outside of JAX, and of the libraries upon it, that led to an equation."""
+    """Return the innermost line of user code that led to an equation."""
     traceback: Any = getattr(equation.source_info, "traceback", None)
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):

@@ -1,5 +1,5 @@
-"""Calls back into Python (``jax.pure_callback``), and branches that only raise in one, which are guards: the
-branch is not taken.
+"""Callbacks into Python (``jax.pure_callback``), and error checks: branches that only raise in one, read as
+guards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CALL = "an error check (a branch whose results come from jax.pure_callback alon
 
 @dataclass(frozen=True, eq=False)
 class Callback(Whole):
-    """A call back into Python, whose results have shapes that are computed at each call."""
+    """A callback into Python; its result shapes are the first argument of each call."""
 
     def __call__(self, shapes: tuple[tuple[int, ...], ...], *operands: Any) -> Any:
         types = [
@@ -43,10 +43,10 @@ def checked(
     is_taken: Callable[[int], tuple[Value, bool]],
     origin: Origin,
 ) -> int | None:
-    """Return the number of the only branch that computes its results, and guard that it is taken.
+    """Return the index of the only branch that computes its results, and guard that it is taken.
 
-    None if there is no such branch, or no branch that only calls back into Python. `is_taken` returns a value
-    that tells whether a branch is taken, and what it is expected to be.
+    Return None unless all other branches only call back into Python. ``is_taken`` returns a value and the
+    truth value that it has if a branch is taken.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:
@@ -58,7 +58,7 @@ def checked(
 
 
 def is_called_back(program: ClosedJaxpr) -> bool:
-    """Return True if each result of a program is made of what calls back into Python have returned."""
+    """Return True if each result of ``program`` depends on the result of a callback into Python."""
     jaxpr = program.jaxpr
     made: set[Any] = set()
     for equation in jaxpr.eqns:
@@ -74,7 +74,7 @@ def is_called_back(program: ClosedJaxpr) -> bool:
 
 
 def holds_checks(program: Any) -> bool:
-    """Return True if there is a branch that only calls back into Python in a program, or in one inside of it."""
+    """Return True if ``program``, or a program in it, has a branch that only calls back into Python."""
     return any(
         equation.primitive.name == "cond" and any(map(is_called_back, equation.params["branches"]))
         or any(map(holds_checks, programs_in(equation.params)))

@@ -1,5 +1,5 @@
-"""Which JAX calls and objects a saved graph may hold: public functions that have a row, primitives, and plain
-data of both.
+"""Calls and objects of JAX that a saved graph may contain: public functions with a row, primitives, and plain
+data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """The object that :func:`spell` wrote.
+    """Return the object that :func:`spell` wrote as ``text``; raise :class:`InvalidFile` for any other text.
 
     >>> read('jnp.dtype("float32")')
     dtype('float32')
@@ -71,7 +71,9 @@ def _python(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """``InvalidFile`` where a node calls what is no primitive and no public function that can be recorded."""
+    """Raise :class:`InvalidFile` if a node calls neither a primitive nor a public function that can be
+    recorded.
+    """
     from .lifting.driver import rows
 
     for node in every(graph.nodes):

@@ -1,4 +1,4 @@
-"""Folders whose code is not the user's, as the lines of a traceback begin."""
+"""Folders of JAX's own code, as prefixes of file names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Primitives of other packages, recognised by where they are implemented: they are opened by tracing their
-own implementation.
-"""
+"""Primitives of packages other than JAX, which are read by tracing their implementations."""
 
 from __future__ import annotations
 
@@ -13,11 +11,9 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def opened(equation: Any) -> ClosedJaxpr | None:
-    """Return the program that implements the primitive of another package; None for one of JAX, whatever its
-    name.
+    """Return the program that implements another package's primitive; None for a primitive of JAX.
 
-    The implementation is the package's code, and may use what the arrays hold: its exceptions are those of
-    the package.
+    Exceptions of the implementation, which is the other package's code, propagate.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):

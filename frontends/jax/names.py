@@ -1,4 +1,4 @@
-"""What the public functions of JAX are called, and where they stand."""
+"""Names of JAX's public functions and primitives, and the source text of primitives."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from .programs import jax_record
 
 PRIMITIVE = "jax.lax."
 METHOD = "jax.Array."
-READ_NUMBER = f"{METHOD}item"  # the only element as a number of Python
-SETITEM = f"{METHOD}__setitem__"  # a copy in which x[index] is something else
+# The only element of an array as a Python number.
+READ_NUMBER = f"{METHOD}item"
+# A copy with other elements at an index (`x.at[index].set`).
+SETITEM = f"{METHOD}__setitem__"
 INDEXED = ("__getitem__", "__setitem__")
-CUSTOM = (
-    "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
-)
+# A call of the user's function with a derivative rule; the function is the first argument.
+CUSTOM = "jax.custom"
 REFUSE_GRADIENT = f"{PRIMITIVE}refuse_gradient_p"
+# Functions that folded Python loops are written with. The user's own calls of these are read as primitives.
 OF_LOOPS = frozenset(
     {"jax.numpy.arange", "jax.numpy.logical_and", "jax.numpy.logical_or", "jax.numpy.logical_not"}
 )
-"""What folded loops of Python's are written with; the user's own calls of these are read as primitives."""
-OWN = frozenset({REFUSE_GRADIENT})  # operations of this project's own, written as helpers
+# Operations that JAX does not have; helper functions in the generated source implement them.
+OWN = frozenset({REFUSE_GRADIENT})
 
 
 def row_key(op: str) -> str:
-    """The bare name of a call.
+    """Return the last part of the name of a call.
 
     >>> row_key("jax.numpy.sum"), row_key("jax.lax.add_p")
     ('sum', 'add_p')
@@ -44,7 +46,7 @@ def row_key(op: str) -> str:
 
 
 def resolve(name: str) -> Any:
-    """The function that a dotted public name stands for.
+    """Return the function with a dotted public name.
 
     >>> resolve("jax.nn.softmax").__name__
     'softmax'
@@ -54,8 +56,9 @@ def resolve(name: str) -> Any:
 
 
 def holder_of(name: str) -> tuple[Any, str]:
-    """The module that a public function stands in, and its name there. ``AttributeError`` where this version
-    of JAX has none.
+    """Return the module of a public function, and its name there.
+
+    Raise ``AttributeError`` if this version of JAX does not have it.
 
     >>> holder_of("jax.numpy.sum")[0].__name__
     'jax.numpy'
@@ -79,9 +82,7 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """In which of its modules JAX shows the primitive of a name, as source has it; None where it shows it
-    nowhere.
-    """
+    """Return the module that exports a primitive, as source text names it, or None."""
     return next(
         (
             place
@@ -93,14 +94,16 @@ def place_of(name: str) -> str | None:
 
 
 _PLACES = {"lax": jax.lax, "lax.linalg": jax.lax.linalg, "primitives": primitives}
-OF_KEYS = frozenset(
-    {"random_wrap_p", "random_unwrap_p", "random_seed_p"}
-)  # primitives that only functions of jax.random stand for
+# Primitives that source text can only express by functions of jax.random.
+OF_KEYS = frozenset({"random_wrap_p", "random_unwrap_p", "random_seed_p"})
 _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "threefry2x32_p"})
 
 
 class ValueNumbers:
-    """Equal numbers for values that are computed alike. Values of the outside are themselves."""
+    """Value numbering: values that are computed in the same way get equal numbers.
+
+    Values of the enclosing scope are their own numbers.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Any, int] = {}
@@ -117,7 +120,8 @@ class ValueNumbers:
         return ("size", item) if isinstance(item, Size) else (type(item), item)
 
     def _node(self, node: Node) -> None:
-        if node.op == "custom_derivative":  # its results are those of its function
+        # The results of a custom derivative are those of its function.
+        if node.op == "custom_derivative":
             block = node.regions[0].block
             self.follow(block.inputs, [self.of(item) for item in node.inputs], block.nodes)
             self._numbers.update(zip(node.outputs, map(self.of, block.outputs)))
@@ -132,7 +136,7 @@ class ValueNumbers:
             )
 
     def _call(self, node: Node) -> Any:
-        """What a call does; None where that cannot be compared."""
+        """Return a hashable description of a call, or None if it cannot be compared."""
         inner = jax_record(node).primitive if is_primitive(node.op) else None
         if inner is not None and not isinstance(inner, Primitive):
             return None
@@ -149,7 +153,6 @@ class ValueNumbers:
 
 
 def _frozen(item: Any) -> Any:
-    """Nested arguments as tuples."""
     if isinstance(item, Mapping):
         return tuple((key, _frozen(part)) for key, part in item.items())
     if isinstance(item, (list, tuple)):
@@ -158,26 +161,25 @@ def _frozen(item: Any) -> Any:
 
 
 _OPERATORS = {
-    "add_p": "+", "sub_p": "-", "mul_p": "*", "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=",
-    "div_p": "/",
+    "add_p": "+", "sub_p": "-", "mul_p": "*", "div_p": "/",
+    "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=",
 }  # fmt: skip
-_FLOATING = frozenset({"div_p"})  # of integers the operator is another function
+# For integers the operator `/` of jax.numpy is true division, which lax.div is not.
+_FLOATING = frozenset({"div_p"})
 _PLAIN = frozenset({
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc",
-    "exp", "exp2", "expm1", "floor", "imag", "is_finite", "lgamma", "log", "log1p", "log2", "logistic", "not", "real", "rsqrt", "sign",
-    "sin", "sinh", "sqrt", "square", "tan", "tanh",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh",
+    "digamma", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag", "is_finite", "lgamma",
+    "log", "log1p", "log2", "logistic", "not", "real", "rsqrt", "sign", "sin", "sinh", "sqrt", "square",
+    "tan", "tanh",
 })  # fmt: skip
 _LAX = {"not": "bitwise_not"}
-_SAID: tuple[dict[str, None], ...] = (
-    {"accuracy": None},
-    {"out_dtype": None},
-    {},
-)  # parameters that say nothing
+# Parameters that all have their defaults.
+_SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {})
 Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
 def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    """The text of a primitive, or None where only its own name will do."""
+    """Return readable source text for a primitive, or None if only ``primitive.bind`` expresses it."""
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
     if node.record is None or node.record.weak:
@@ -216,7 +218,7 @@ def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _plain(number: Any, dtype: str) -> Any:
-    """A number as a Python literal, if arrays of this dtype treat it in the same way; else None."""
+    """Return ``number`` as a Python literal if arrays of ``dtype`` treat that in the same way, or None."""
     if (
         not isinstance(number, np.generic)
         or str(number.dtype) != dtype
@@ -229,7 +231,7 @@ def _plain(number: Any, dtype: str) -> Any:
 
 
 def typed(item: Any) -> Any:
-    """A number of numpy's as short text: ``np.float32(0.5)``."""
+    """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged."""
     if (
         not isinstance(item, np.generic)
         or item.dtype.kind not in "iufb"
@@ -313,7 +315,9 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _drawn(written: str) -> Written:
-    """A function of ``jax.random``, which takes one key."""
+    """Return a row that writes a function of ``jax.random`` if all its arrays are scalar, as for a single
+    key.
+    """
     return lambda node, text: (
         written.format(
             *(repr(text(item)) for item in node.inputs),
@@ -325,7 +329,7 @@ def _drawn(written: str) -> Written:
 
 
 def _of_keys(written: str) -> Written:
-    """A function of ``jax.random`` of any number of keys; of words of keys the primitive's own object tells."""
+    """Return a row that writes a function of ``jax.random`` if an array of the call is a key, not words."""
     return lambda node, text: (
         written.format(repr(text(node.inputs[0])), **node.params)
         if any(value.dtype in KEYS for value in (*node.uses, *node.outputs))

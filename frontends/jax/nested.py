@@ -1,4 +1,4 @@
-"""Programs inside of programs: what is only called, and the loops and branches that are written out."""
+"""Programs inside of equations: calls, linear solves, and branches by platform."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
-MOST_EQUATIONS = 2000  # of a loop that is written out
-_ORDERS = 2  # of derivatives that solutions have
-# primitives that only call a program; the name of the parameter that holds it
+# A loop that becomes longer than this is not unrolled.
+MOST_EQUATIONS = 2000
+# Order of derivatives that solutions of linear equations have.
+_ORDERS = 2
+# Primitives that only call a program, with the parameter that holds the program.
 _CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
@@ -37,9 +39,7 @@ def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, l
 
 
 def branch_of_cpu(platforms: Any) -> int:
-    """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the
-    default.
-    """
+    """Return the index of the ``lax.platform_dependent`` branch for CPUs, or of the default branch."""
     named = next(
         (place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None
     )
@@ -48,11 +48,9 @@ def branch_of_cpu(platforms: Any) -> int:
 
 # ------------------------------------------------------------------------------------- written out
 def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which
-    would divide by 0 at a right-hand side of 0.
+    """Return a function for a linear solve whose gradients come from the equation that is solved.
 
-    What solves may be cut off from gradients, as the factors in JAX's own functions are. Steps that add
-    nothing to the solution bring them back, one for each order of derivatives.
+    Return None if the solver has a loop, which would divide by 0 if the right-hand side is 0.
     """
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
@@ -62,6 +60,8 @@ def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
 
     def straight(*operands: Any) -> list[Any]:
         held, wanted = operands[before : before + lengths.solve], operands[count:]
+        # The solver may be cut off from gradients, as the factors in JAX's own functions are. Newton steps
+        # that add zero to the solution restore the gradients, one step for each order of derivatives.
         found = [jax.lax.stop_gradient(part) for part in solve(*held, *wanted)]
         for _ in range(_ORDERS):
             missing = [want - part for want, part in zip(wanted, matvec(*operands[: lengths.matvec], *found))]
@@ -76,7 +76,7 @@ WRITTEN_OUT = dict.fromkeys(SOLVES, _solve)
 
 
 def holds_loop(program: Any) -> bool:
-    """Whether there is a ``while`` in a program, or in one that is in it."""
+    """Return True if ``program``, or a program in it, has a ``while``."""
     return any(
         equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params)))
         for equation in program.eqns
@@ -84,7 +84,7 @@ def holds_loop(program: Any) -> bool:
 
 
 def programs_in(params: dict[str, Any]) -> list[Any]:
-    """The programs among the parameters of an equation, without their constants."""
+    """Return the jaxprs among the parameters of an equation, without their constants."""
     items = [
         item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))
     ]

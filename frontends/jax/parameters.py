@@ -1,6 +1,4 @@
-"""The arrays of the models that a function is, or refers to: parameters of its graph, under the names that
-they have in their model.
-"""
+"""Arrays of the models that a function is or refers to, which are parameters of its graph."""
 
 from __future__ import annotations
 
@@ -17,11 +15,12 @@ from .array_access import own
 from .models import Model, model_of
 from .models.nnx import is_nnx_module, nodes_of
 
-_MODES = ("deterministic", "use_running_average")  # attributes that nnx's train() and eval() set
+# Attributes that train() and eval() of nnx modules set.
+_MODES = ("deterministic", "use_running_average")
 
 
 class _LiveArrays(contracts.Live):
-    """Called, the arrays that the models hold under these names at the moment."""
+    """Callable that returns the arrays that the models hold under ``names`` when it is called."""
 
     def __init__(
         self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]
@@ -42,10 +41,13 @@ class _LiveArrays(contracts.Live):
 
 
 class Weights(contracts.Weights):
-    """The arrays of models: of the one that is called, or whose method is, by their paths
-    (``layers.0.kernel``); of others with the name of the model in front.
+    """Arrays of models, named by their paths (``layers.0.kernel``).
 
-    ``named`` are objects among the arguments by their names, ``reach`` is what the function refers to.
+    Names of models other than the one that is called, or whose method is, begin with the name of the
+    model.
+    function: the recorded callable.
+    reach: objects that the function refers to.
+    named: names of the arguments, by ``id``.
     """
 
     has_modes = True
@@ -65,7 +67,6 @@ class Weights(contracts.Weights):
         return list(self._models.values())
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the moment."""
         return {
             f"{prefix}{name}": array
             for prefix, model in self._models.items()
@@ -74,8 +75,9 @@ class Weights(contracts.Weights):
 
     @contextmanager
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Inside of the block all models hold these arrays: the callable, and a function that gives what they
-        hold then.
+        """Replace the arrays of all models inside of the block.
+
+        Yield the callable to trace, and a function that returns the arrays that the models then hold.
         """
         with ExitStack() as stack:
             held, replacements = {}, {}
@@ -92,9 +94,7 @@ class Weights(contracts.Weights):
             )
 
     def add(self, name: str, model: Model) -> str:
-        """Take in a model that the function is found to call, if it is new, and return what its names begin
-        with.
-        """
+        """Add a model that the function is found to call, if it is new. Return the prefix of its names."""
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:
             prefix = _fresh(name, set(self._models))
@@ -127,7 +127,6 @@ class Weights(contracts.Weights):
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Inside of the block the models hold other arrays."""
         before = {name: self._held(name) for name in values}
         try:
             for name, array in values.items():
@@ -150,13 +149,12 @@ class Weights(contracts.Weights):
 
     @contextmanager
     def in_mode(self, mode: bool) -> Iterator[None]:
-        """Inside of the block the modules and their parts are in this mode; afterwards each is in its own."""
+        """Set the mode of all modules inside of the block, and restore the mode of each part after it."""
         parts = [part for module in self._modules() for part in nodes_of(module)]
         before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:
-            with (
-                jax.core.eval_context()
-            ):  # flax lets nobody change a module in another trace than that of its making
+            # flax allows changes of a module only in the trace that created it.
+            with jax.core.eval_context():
                 self.set_training(mode)
             yield
         finally:
@@ -165,8 +163,8 @@ class Weights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """The model that is called, or whose method is, behind wrappers such as that of ``jax.vmap``; otherwise
-    what is behind them.
+    """Unwrap ``function`` up to the model that it is or is a method of; if there is none, up to the innermost
+    function.
     """
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
@@ -182,7 +180,7 @@ def _model_called(function: Any) -> Any:
 
 
 def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
-    """The function, or the method of the same name, of what stands for its model."""
+    """Return the replacement of the callable: the replaced model, or the same method of it."""
     if id(function) in replacements:
         return replacements[id(function)]
     owner = getattr(function, "__self__", None)
@@ -192,8 +190,8 @@ def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Models with the prefixes of the names of their arrays; parts of other models come last, for arrays that
-    are not named yet.
+    """Yield each model with the prefix of its names. Parts of other models come last, without arrays already
+    named.
     """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}

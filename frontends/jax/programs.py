@@ -1,6 +1,4 @@
-"""What JAX knows of a recorded call beyond its name and arguments: the primitive, or the program of a public
-call.
-"""
+"""Data that JAX has of a recorded call besides its name and arguments."""
 
 from __future__ import annotations
 
@@ -17,10 +15,11 @@ from .dtypes import is_key
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What JAX knows of a recorded call.
+    """Data of a recorded JAX call.
 
-    For a primitive it is the primitive, or one with parameters that cannot be written. For a public call it
-    is the program (``body``) that JAX traced it to, with the ``operands`` of that.
+    primitive: the primitive of a primitive call, wrapped with its parameters if these cannot be written.
+    body: the jaxpr of a public call.
+    operands: arguments of ``body``.
     """
 
     primitive: Primitive | Whole | None = None
@@ -38,7 +37,7 @@ def jax_record(node: Node) -> Program:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A primitive with its parameters, where these cannot be written."""
+    """A primitive with its parameters, for parameters that have no source text."""
 
     primitive: Any
     params: dict[str, Any]
@@ -49,7 +48,7 @@ class Whole:
 
 @dataclass(frozen=True, eq=False)
 class OnWords(Whole):
-    """A primitive of ``jax.random`` that takes and gives the words of keys."""
+    """A primitive of ``jax.random`` that takes and returns the words of keys."""
 
     keys: tuple[bool, ...]
 

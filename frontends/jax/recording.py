@@ -1,4 +1,4 @@
-"""One recording of a function, from its arguments to a graph."""
+"""Recording of a JAX function: from its arguments to a graph."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Hypotheses:
 
     equal: sizes that are equal in the recorded call are equal in every call.
     fixed: axes, as (input, axis), whose size is that of the recorded call.
-    reads: Python reads elements, so their places are found before the recording.
-    loops: numbers of iterations are symbols.
+    reads: Python reads elements, so the reads are found by a run before the tracing.
+    loops: trip counts are symbols.
     """
 
     equal: bool = False
@@ -79,8 +79,8 @@ class Hypotheses:
     loops: bool = True
 
     def given_up_of(self, before: Hypotheses) -> str:
-        """Return what these hypotheses give up of those ``before``, in words; empty if guards on elements are
-        all that is new.
+        """Return a phrase for what these hypotheses give up relative to ``before``; empty if only ``reads``
+        is new.
         """
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
@@ -104,7 +104,9 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def outside_of(reached: Reached) -> list[EnvironmentGuard]:
-    """What callables refer to; of models what they consist of, for their arrays are parameters."""
+    """Return guards on what the callables refer to; for models, on their settings, since their arrays are
+    parameters.
+    """
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
     )
@@ -126,7 +128,7 @@ def _is_leaf(item: Any) -> bool:
 
 
 def _of_model(model: Any) -> Iterator[EnvironmentGuard]:
-    """Settings of the parts of a model, and which parts these are."""
+    """Yield guards on the plain attributes and submodules of each part of a model."""
     for part, key in settings_of(model):
         own, item = vars(part), vars(part)[key]
         if isinstance(item, _PLAIN) or is_nnx(item):
@@ -147,7 +149,7 @@ def _contents(item: Any) -> bytes | None:
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Put the configuration back after the block, whether or not it raises."""
+    """Restore JAX's configuration after the block."""
     before = dict(jax.config.values)
     try:
         yield
@@ -159,11 +161,12 @@ def restored() -> Iterator[None]:
 
 
 _MOST_ATTEMPTS = 8
-_traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None  # new with JAX 0.8
+# User contexts are new in JAX 0.8.
+_traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array of any framework; numpy's scalars count as Python's."""
+    """Return True for an array of any framework; NumPy scalars count as Python numbers."""
     if isinstance(item, (jax.Array, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -179,23 +182,26 @@ def opens(item: Any) -> bool:
     return not is_model(item) and not type(item).__module__.startswith(("flax.", "jax."))
 
 
-# JAX removes its frames from the tracebacks of what leaves the outermost of its functions. Inside of this one
-# they stay until it is known who has raised.
+# JAX removes its frames from tracebacks when an exception leaves the outermost of its functions. This
+# decorator makes `record` the outermost one, so the frames stay until it is known whose code has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced
-    again.
+    """Trace the function with symbolic sizes, and again with fixed ones where JAX needs numbers.
 
-    A function of JAX keeps no state but in the variables of ``nnx`` modules.
+    The only state that a JAX function may change is in the variables of ``nnx`` modules.
     """
     with recording_lock, restored():
         return recorded(
-            lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(loops=request.numbers), [], _MOST_ATTEMPTS,
-            lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call", request.name,
-        )  # fmt: skip
+            lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),
+            Hypotheses(loops=request.numbers),
+            [],
+            _MOST_ATTEMPTS,
+            lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",
+            request.name,
+        )
 
 
-# Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for
+# Besides changes of settings, random numbers of Python and NumPy are refused, because JAX would trace them as
 # constants.
 _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS, ROWS)
 _WITH_ANSWERS = Probes(*ANSWERS)
@@ -203,11 +209,12 @@ _WITH_RULES = Probes(*CUSTOM_RULES)
 
 
 class _Attempt:
-    """One tracing."""
+    """One tracing of a function."""
 
     def __init__(self, request: Request, hypotheses: Hypotheses) -> None:
         self.function, self.for_jax, self.hypotheses = request.function, request.same_framework, hypotheses
-        self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
+        # The symbol of the first axis of each current size.
+        self.first: dict[int, Size] = {}
         counting = (
             counting_arguments(self.function, request.args, request.kwargs)
             if hypotheses.loops
@@ -238,17 +245,20 @@ class _Attempt:
         )
         self.session = Session(self.shown, SYMBOLS, jax.core.eval_context, example_of, self._hold)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
-        self.types: list[Any] = []  # of the arrays
-        self.numbers: dict[int, Any] = {}  # of steps, by their places among the leaves
-        self.axes: dict[str, Value] = {}  # of devices: the numbers of these
+        # Types of the array inputs.
+        self.types: list[Any] = []
+        # Symbols of the number inputs, by their positions among the leaves.
+        self.numbers: dict[int, Any] = {}
+        # Device indices along each mesh axis that the function uses.
+        self.axes: dict[str, Value] = {}
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
     def run_or_refuted(self) -> Recording | Refuted[Hypotheses]:
-        """The recording, or what to assume of sizes besides where JAX needs their numbers."""
+        """Return the recording, or further hypotheses if it failed and these may help."""
         try:
             return self.run()
-        # JAX, and the user's code that it calls, may raise anything on account of symbols for sizes.
+        # JAX, and the user's code that it calls, may raise any exception because of symbolic sizes.
         except Exception as problem:
             if is_fault(problem):
                 raise
@@ -258,7 +268,6 @@ class _Attempt:
             return Refuted(more, problem, more.given_up_of(self.hypotheses))
 
     def run(self) -> Recording:
-        """The recording."""
         graph = self.recorder.graph
         values = [
             value for index, leaf in enumerate(self.leaves) if (value := self._input(index, leaf)) is not None
@@ -283,7 +292,8 @@ class _Attempt:
                 raise problem
             if self.shown.reads is not None and not self.shown.reads.answers.are_used():
                 raise TracingError(
-                    f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded"
+                    f"{graph.name} does not read the same elements of its arrays twice, so they cannot be "
+                    "guarded"
                 )
             reader = Reader(graph.nodes, self._constant, not self.for_jax, self.recorder.decide_number)
             found = reader.read_whole(
@@ -315,7 +325,7 @@ class _Attempt:
         return arrays_returned, [after[name] for name in self.changed]
 
     def _reads(self, numbers: bool) -> Reads:
-        """What Python reads of the arrays in a run of the function without tracing."""
+        """Run the function untraced and return what Python reads from the arrays."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = told_inside(self.recorder.graph.name, self.leaves)
@@ -336,7 +346,7 @@ class _Attempt:
         return is_symbolic(item) or self.shown.is_own(item)
 
     def _places(self) -> list[Place]:
-        """Names that hold something else while the function is traced."""
+        """Return the names to replace while the function is traced."""
         types = types_asked(
             ((scope, name) for scope in self._scopes() for name in (*scope, "type")),
             self._stands,
@@ -351,7 +361,7 @@ class _Attempt:
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
     def _input(self, index: int, leaf: Any) -> Value | None:
-        """The input for an array, whose type is noted; of a number, for which a symbol stands, there is none."""
+        """Add an input for a leaf and store its type; return None for a number, which becomes a symbol."""
         if type(leaf) in DTYPES:
             number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
             size = Size.of(Symbol(number, 0, leaf, "item"))
@@ -386,7 +396,7 @@ class _Attempt:
         return first
 
     def _narrowed(self, value: Value) -> Value:
-        """JAX takes 64-bit arrays as 32-bit ones where the wide types are off."""
+        """Convert a 64-bit input to 32 bits, as JAX does if its 64-bit types are off."""
         dtype = narrowed(value.dtype)
         if dtype == value.dtype:
             return value
@@ -405,9 +415,7 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Make the arrays of a graph that the function calls parameters: the reader knows them where the
-        program refers to them.
-        """
+        """Make the arrays of a graph that the function calls parameters, so that the reader finds them."""
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():
             if self.recorder.find(array) is None:
@@ -417,14 +425,15 @@ class _Attempt:
     def _constant(self, array: Any) -> Value:
         if isinstance(array, jax.core.Tracer):
             raise TracingError(
-                f"{self.recorder.graph.name} refers to an array of a transformation around it (jit, grad, vmap), which is not known here; "
+                f"{self.recorder.graph.name} refers to an array of a transformation around it (jit, grad, "
+                "vmap), which is not known here; "
                 "pass it as an argument"
             )
         if not self.for_jax and is_key(array):
             array = jax.random.key_data(array)
         known = self.recorder.find(array) if isinstance(array, jax.Array) else None
         if self.for_jax and not isinstance(array, jax.Array):
-            # numpy's own arrays take no tracer as an index
+            # NumPy arrays cannot be indexed by a tracer.
             with jax.ensure_compile_time_eval():
                 array = jax.numpy.asarray(array)
         return known or self.recorder.add_constant(
@@ -450,8 +459,10 @@ class _Attempt:
         return False
 
     def next_hypotheses(self, problem: Exception) -> Hypotheses:
-        """What to assume besides, given what JAX said: first that sizes are equal, then those of the call
-        that failed, then all.
+        """Return the hypotheses for the next attempt after ``problem``, or the same ones if none would help.
+
+        Assume first that equal sizes stay equal, then that the sizes JAX asked for are fixed, then that
+        all are.
         """
         shapes = [np.shape(leaf) for leaf in self.leaves]
         sizes = [size for shape in shapes for size in shape if size > 1]
@@ -497,7 +508,8 @@ class _Attempt:
         graph.debug = DebugInfo(
             {value: leaf for value, leaf in zip(graph.inputs, self.leaves) if type(leaf) in DTYPES}
         )
-        graph.assume(SameArray((NO_ARRAY,) * len(self.leaves)))  # arrays that never change may be one or two
+        # Arrays are immutable, so it does not matter whether two arguments are the same array.
+        graph.assume(SameArray((NO_ARRAY,) * len(self.leaves)))
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
             assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])
         self.recorder.forget_arrays()
@@ -516,14 +528,16 @@ class _Attempt:
         return (*given, *referred(self.tree))
 
     def _unchanged(self) -> EnvironmentGuards:
-        """The environment guards of the recording.
+        """Return the environment guards of the recording.
 
-        ``TracingError`` if the function changed its environment.
+        Raise :class:`TracingError` if the function changed its environment.
         """
         if not self.before.holds():
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps "
-                "no state. Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
+                f"{self.recorder.graph.name}: while it was traced, "
+                f"{self.before.reason().removesuffix(' since')}: a function of JAX keeps "
+                "no state. Pass it in and return it, or keep it in the variables of a module of flax.nnx "
+                "that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
         return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached)])
@@ -548,8 +562,10 @@ def _indices_of(axis_name: str, value: Value) -> Node:
 
 @contextmanager
 def _own_caches(models: bool) -> Iterator[None]:
-    """Inside of the block JAX keeps apart what it traces: a compiled function that refers to a model has seen
-    tracers in it, or saw arrays before.
+    """Separate JAX's tracing caches for the block, if there are models.
+
+    A jitted function that refers to a model would otherwise return what it traced with other arrays or
+    tracers in it.
     """
     if not models or _traced_for is None:
         yield

@@ -1,4 +1,4 @@
-"""The original function as a reference: fresh inputs for it, and what its calls give on the way."""
+"""Reference runs of the original function: random inputs, and intermediate results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from . import recording
 from .calls import as_jax
 from .parameters import Weights
 
-saved = watching = None  # its arrays never change
+# JAX arrays are immutable, so there is nothing to restore or to watch.
+saved = watching = None
 COPY = "jax.numpy.copy"
-RANDOM_STATE = ("", "")  # JAX holds no generator
+# JAX has no global generator.
+RANDOM_STATE = ("", "")
 
 
 def is_array(item: Any) -> bool:
@@ -50,8 +52,7 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats
-    the neighbourhood.
+    """Return a random array or key for ``dtype``, with elements in the range ``seen`` (see ``drawn``).
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)
@@ -62,7 +63,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
-    """Of a weak type where that was one.
+    """Make ``array`` weakly typed if ``facts`` says so.
 
     >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
     True
@@ -85,11 +86,9 @@ def to_numpy(array: Any) -> Any:
 
 
 def random_kept() -> AbstractContextManager[None]:
-    """JAX holds no generator; what is computed inside is computed as if nothing were traced.
-
-    Not ``jax.ensure_compile_time_eval``: in it the lowering of an operation (``lu``) compiles other programs,
-    which fails where programs are kept on disk (``jax_compilation_cache_dir``).
-    """
+    """Return a context in which computations are not traced. JAX has no generator state to restore."""
+    # Not jax.ensure_compile_time_eval: in it the lowering of an operation (lu) compiles other programs, which
+    # fails if programs are cached on disk (jax_compilation_cache_dir).
     outside: AbstractContextManager[None] = jax.core.eval_context()
     return outside
 

@@ -1,5 +1,6 @@
-"""Python's own statements as JAX's own operations, ``lax.cond``, ``while_loop`` and ``scan``, which are read
-as all others are; see :class:`graph_compiler.recording.control_flow.Regions`.
+"""Python statements traced as ``lax.cond``, ``lax.while_loop`` and ``lax.scan``.
+
+See :class:`graph_compiler.recording.control_flow.Regions`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from .sizes import as_array, decided, hints, symbolic
 
 
 class JaxRegions(Regions):
-    """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True;
-    ``numbers`` are its inputs that are numbers of Python's.
+    """Regions of one tracing.
+
+    expected: is called with each value of the program that an assertion expects to be true.
+    numbers: inputs that are Python numbers.
     """
 
     module, arrays = jax.numpy, (jax.Array, np.ndarray, np.generic)
@@ -67,14 +70,16 @@ class JaxRegions(Regions):
     # ------------------------------------------------------------------------------ conditions
     def decide(self, truth: Any) -> bool:
         raise TracingError(
-            "an exception is raised on one side of a condition on values, which JAX cannot trace: a compiled program raises none. Return "
+            "an exception is raised on one side of a condition on values, which JAX cannot trace: a compiled "
+            "program raises none. Return "
             "what tells of it"
         )
 
     def expect(self, truth: Any) -> None:
         if self.is_inside:
             raise TracingError(
-                "an assertion on values inside of a branch or loop cannot be traced with JAX. Assert what comes out of it"
+                "an assertion on values inside of a branch or loop cannot be traced with JAX. Assert what "
+                "comes out of it"
             )
         expect_p.bind(truth, note=self.expected)
 
@@ -112,7 +117,9 @@ class JaxRegions(Regions):
 
 
 def _stand_in(item: Any, kind: Kind | None) -> Any:
-    """The type of an array like one that is given, or like one of its rows."""
+    """Return the type of an array of kind ``kind`` with the shape of ``item``; if ``kind`` is None, of a row
+    of ``item``.
+    """
     shape = np.shape(item)
     if kind is None:
         return jax.ShapeDtypeStruct(shape[1:], item.dtype)

@@ -1,9 +1,9 @@
-"""Sizes of arrays as JAX and the user's code see them while recording.
+"""Symbolic sizes, as JAX and the user's code see them while recording.
 
-JAX calls whatever has ``dimension_as_value`` a symbolic dimension and computes with it by its operators. This
-one computes with :class:`graph_compiler.sizes.Size`; where JAX or the user's code needs an answer (``==``,
-``<``, ``int``), it is the answer of the moment, and a guard of the recording. It is an ``int`` to the user's
-code, which may ask ``isinstance``; JAX itself must not take it for one.
+JAX takes an object with ``dimension_as_value`` for a symbolic dimension and computes with its operators.
+These objects compute with :class:`graph_compiler.sizes.Size`. If JAX or the user's code needs a concrete
+answer (``==``, ``<``, ``int``), it gets the current one, under a guard. ``isinstance(size, int)`` is true
+for the user's code but not for JAX.
 """
 
 from __future__ import annotations
@@ -26,36 +26,37 @@ from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
 from ...sizes.number import unary
 from .intercept.asking import asker, compares, is_jax, wants_answer
 
-_recording = threading.local()  # .now: the recording of this thread
+# `_recording.now` is the recording of the thread.
+_recording = threading.local()
 
 
 class Recording(Protocol):
-    """What sizes ask of a recording."""
+    """Interface of a recording that symbolic sizes use."""
 
     @property
     def shown(self) -> Any:
-        """What tells tracers of the recording from others, and answers where elements of them are read."""
+        """The object that tells tracers of this recording from others and answers reads of their elements."""
 
     @property
     def loops(self) -> Any:
-        """The loops of Python's own that run."""
+        """The running Python loops."""
 
     def decide(self, size: Size) -> Any:
-        """The number of a size, as a guard."""
+        """Return the current number of ``size`` and guard it."""
 
     def knows(self, size: Size) -> bool:
-        """Whether a size is one of this recording, not of an earlier one that some table of JAX has kept."""
+        """Return True if ``size`` is of this recording, not of an earlier one that a cache of JAX retains."""
 
     def leaves_open(self, size: Size) -> bool:
-        """Whether a size may be any number: it is not known to be equal to another one."""
+        """Return True if ``size`` may be treated as equal to no other size."""
 
     def size_of_axis(self, axis_name: str) -> Size:
-        """How many devices an axis has, as a size of this recording."""
+        """Return the symbolic number of devices along a mesh axis."""
 
 
 @contextmanager
 def deciding(recording: Recording) -> Iterator[None]:
-    """Inside of the block, sizes that must be numbers are asked of the recording."""
+    """Make ``recording`` the one that decides sizes in this thread inside of the block."""
     before, _recording.now = getattr(_recording, "now", None), recording
     try:
         yield
@@ -64,7 +65,7 @@ def deciding(recording: Recording) -> Iterator[None]:
 
 
 def decided(size: Any) -> Any:
-    """The number of a size, from here on assumed."""
+    """Return the current number of ``size`` and guard it; return any other item unchanged."""
     if not isinstance(size, Size):
         return size
     recording = getattr(_recording, "now", None)
@@ -76,7 +77,6 @@ def decided(size: Any) -> Any:
 
 
 def current() -> Recording:
-    """The recording of this thread."""
     recording: Recording | None = getattr(_recording, "now", None)
     if recording is None:
         raise TracingError("a public function of JAX was kept from a recording that is over")
@@ -84,7 +84,9 @@ def current() -> Recording:
 
 
 def symbolic(size: Any) -> Any:
-    """An expression as the user's code holds it: a plain number where it is one."""
+    """Return an expression as the object that user code holds; bools are decided, and numbers returned
+    unchanged.
+    """
     if not isinstance(size, Size):
         return size
     if size.type is bool:
@@ -94,8 +96,8 @@ def symbolic(size: Any) -> Any:
     return ReadNumber(size) if size.reads_elements() else Dimension(size)
 
 
-# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version
-# lacks costs a guard
+# Functions of JAX that test whether a size is a number, and continue with the symbol if it is not. A name
+# that a version of JAX lacks costs a guard.
 _TAKE_SYMBOLS = frozenset(
     {
         "is_constant_dim",
@@ -109,12 +111,14 @@ _TAKE_SYMBOLS = frozenset(
 
 
 def _asked_by_jax() -> bool:
-    return is_jax(sys._getframe(2))  # whether the code that asks is JAX's own
+    return is_jax(sys._getframe(2))
 
 
 def _extreme(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """The larger (``"ge"``) or smaller of two: the one that it is now, under a guard where that is not sure.
-    So sizes stay simple.
+    """Return a method for the larger (``"ge"``) or smaller (``"lt"``) of two sizes.
+
+    It returns the operand that is currently chosen, guarded unless that is always so, so sizes stay
+    simple.
     """
 
     def method(self: Any, other: Any) -> Any:
@@ -139,7 +143,7 @@ def _negated(answer: bool | None) -> bool | None:
 
 
 def _equal(left: Any, right: Any) -> bool | None:
-    """Whether two are equal, as far as it is the same at every call."""
+    """Return whether two sizes are equal in every call, or None if that varies."""
     if type(hint_of(right)) is float or type(hint_of(left)) is float:
         return True if left == right else None
     difference = left - right
@@ -149,21 +153,18 @@ def _equal(left: Any, right: Any) -> bool | None:
 
 
 # --------------------------------------------------------------------------- who asks whether sizes are equal
-_SHORTCUTS = frozenset(
-    {"broadcast_in_dim"}
-)  # give equal shapes back as they are, and compute the same without the answer
-_CHECKS_LATER = frozenset(
-    {"filter_singleton_dims"}
-)  # take what is 1 apart, and compare the others with each other afterwards
-_BROADCASTS = (
-    "ds",
-    "dlist",
-)  # variables of JAX's broadcasting that hold the sizes beside the one that is compared with 1
+# These return an operand of equal shape unchanged, and compute the same without the answer.
+_SHORTCUTS = frozenset({"broadcast_in_dim"})
+# These set sizes of 1 aside, and compare the other sizes with each other later.
+_CHECKS_LATER = frozenset({"filter_singleton_dims"})
+# Variables in JAX's broadcasting that hold the sizes besides the one that is compared with 1.
+_BROADCASTS = ("ds", "dlist")
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Whether "not known to be equal" is all that has to be said: to tables of JAX that look for a key, and
-    where an axis is broadcast.
+    """Return True if a comparison may answer "not known to be equal" without a guard.
+
+    That is so for cache lookups of JAX and for broadcasting.
     """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
@@ -181,8 +182,9 @@ def _key(size: Size, frame: FrameType) -> int:
 
 
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
-    """Whether a size is compared with 1 where broadcasting goes right without the answer, since all others
-    are 1 or equal.
+    """Return True if ``condition`` compares a size with 1 where broadcasting is right without the answer.
+
+    That is so if all other sizes are 1 or equal to it.
     """
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:
@@ -270,17 +272,13 @@ class SymbolicFloat(SymbolicNumber):
         return repr(self) if not form else format(decided(self.expression), form)
 
 
-for _name in (
-    "sqrt",
-    "exp",
-    "log",
-    "log2",
-):  # numpy makes object arrays of these numbers, and calls their methods
+# NumPy converts these numbers to object arrays and calls methods of the elements.
+for _name in ("sqrt", "exp", "log", "log2"):
     setattr(SymbolicFloat, _name, unary(_name))
 
 
 class Dimension(SymbolicFloat):
-    """The size of an axis, or an integer computed from such."""
+    """The size of an axis, or an integer computed from sizes."""
 
     __slots__ = ()
 
@@ -306,9 +304,8 @@ class Dimension(SymbolicFloat):
 
 
 class ReadNumber(SymbolicFloat):
-    """A whole number computed from elements.
-
-    To JAX it is a number and no size of an axis: where it has to be one, it is decided.
+    """An integer computed from elements. JAX takes it for a number and not for a size; an axis of that size
+    is decided.
     """
 
     __slots__ = ()
@@ -343,10 +340,8 @@ def as_array(size: Any) -> Any:
 
 
 def _register(cls: type, python: type) -> None:
-    """Makes JAX take a class for a Python number.
-
-    It offers no public way; a version without these tables goes by ``__jax_array__``.
-    """
+    """Make JAX take ``cls`` for the Python number type ``python``."""
+    # JAX has no public API for this. A version without these tables uses __jax_array__.
     from jax._src import core, dtypes
 
     core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray(
@@ -367,12 +362,10 @@ _register(SymbolicFloat, float)
 
 
 def _register_einsum() -> None:
-    """The order of the products of an einsum is chosen for the sizes of the moment: it changes nothing but
-    the time they take.
-    """
     from jax._src.numpy import einsum
 
     handlers = getattr(einsum, "_poly_einsum_handlers", None)
+    # The order of the products of an einsum is chosen for the current sizes: it only changes the run time.
     if handlers is not None:
         handlers[Dimension] = _contract_path
 

@@ -1,4 +1,4 @@
-"""Recorded JAX calls as source text."""
+"""Source text of recorded JAX calls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from .equations import Choice, Numbers
 from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable, row_key, typed
 from .programs import Whole, jax_record
 
-_PUBLIC = frozenset(
-    f"scatter{kind}_p" for kind in ("", "_add", "_sub", "_mul", "_min", "_max")
-)  # whose programs of updates are known by name
+# Primitives written as the public function of the same name, which implies the program of the update.
+_PUBLIC = frozenset(f"scatter{kind}_p" for kind in ("", "_add", "_sub", "_mul", "_min", "_max"))
 _SHORT = (("jax.numpy.", "jnp."), ("jax.lax.", "lax."))
 
 
 class JaxCalls(RecordedCalls):
-    """The dialect of recorded JAX graphs."""
+    """Dialect of recorded JAX graphs."""
 
     imports: Mapping[str, str] = {
         "functools": "import functools",
@@ -39,7 +38,6 @@ class JaxCalls(RecordedCalls):
     prelude = ("bounded_while", "refuse_gradient")
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The call of a node."""
         inputs = [text(typed(item)) for item in node.inputs]
         params = [f"{key}={text(item)!r}" for key, item in node.params.items()]
         key = row_key(node.op)
@@ -67,7 +65,6 @@ class JaxCalls(RecordedCalls):
         return f"{written}.bind({', '.join([*map(repr, inputs), *params])})"
 
     def spell(self, item: Any) -> str | None:
-        """Text for an object of JAX or numpy that has no literal, or None."""
         if isinstance(item, np.dtype):
             return f'jnp.dtype("{item}")'
         if isinstance(item, type) and hasattr(item, "dtype"):

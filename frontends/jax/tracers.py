@@ -1,9 +1,8 @@
-"""What shows code that it is traced: a graph is of the code that runs untraced, so a recording must not be
-what code does of a tracer.
+"""Hiding of tracers from the user's code, which must run as it does untraced.
 
-Code that asks whether something is a tracer of the recording, or for its class, is told that it is an array.
-Code that catches JAX's error about the elements of a tracer goes another way than untraced: that is found,
-and refused.
+Code that asks for the class of a tracer of the recording, or whether it is a tracer, is answered as for an
+array. Code that catches JAX's error about the elements of a tracer takes another path than untraced, so
+this is detected and refused.
 """
 
 from __future__ import annotations
@@ -43,8 +42,11 @@ def _array_class() -> type:
 
 
 class Shown:
-    """Which errors about elements the user's code was given, and which tracers are those of the recording: of
-    :attr:`trace`. ``reads`` answers where Python reads elements of these.
+    """Tracers of one recording, and the errors about their elements.
+
+    trace: the trace of the recording's tracers.
+    reads: answers reads of elements; None to raise JAX's errors.
+    errors: errors about elements that were raised.
     """
 
     def __init__(self, reads: Reads | None = None) -> None:
@@ -54,18 +56,15 @@ class Shown:
         self.errors: list[Exception] = []
 
     def places(self, scopes: Iterable[dict[str, Any]]) -> list[Place]:
-        """Shims by which tracers are none for the user's code, whose globals are ``scopes``."""
+        """Return shims that hide tracers from code with the globals ``scopes``."""
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
-        by_module = (
-            vars(jax.core),
-            "is_concrete",
-            self._is_concrete,
-        )  # which is on its way out, and given by __getattr__
+        # jax.core returns this deprecated name from its __getattr__, so it is not among its variables.
+        by_module = (vars(jax.core), "is_concrete", self._is_concrete)
         return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
-        """The first error about elements that the user's code has caught; JAX's own code handles some as
-        well.
+        """Return the first error about elements that the user's code caught, or None. JAX catches some of
+        them itself.
         """
         caught = ((problem, problem.__traceback__) for problem in self.errors)
         return next(
@@ -81,14 +80,18 @@ class Shown:
         return self.is_own(item) or bool(_is_concrete(item))
 
     def class_of(self, item: Any) -> type:
-        """The class of the array that a tracer stands for; the own class of other objects."""
+        """Return the array class for a tracer of the recording, and the class of any other object.
+
+        Raise :class:`TracingError` for a random key.
+        """
         if not self.is_own(item):
             return item.__class__
         if is_key(item):
             asker = behind(sys._getframe(1))
             place = f"{asker.f_code.co_filename}:{asker.f_lineno}"
             raise TracingError(
-                f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its dtype"
+                f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its "
+                "dtype"
             )
         return self._array_class
 
@@ -119,9 +122,8 @@ def _shim(shown: Shown) -> type:
 
 def _noted(session: Session, original: Any, problem: Exception, tracer: Any, *args: Any) -> None:
     original(problem, tracer, *args)
-    if session.trace.is_own(tracer) or not isinstance(
-        tracer, Tracer
-    ):  # of a mask among indices JAX gives the type alone
+    # For a mask among indices JAX passes only the type of the tracer.
+    if session.trace.is_own(tracer) or not isinstance(tracer, Tracer):
         session.trace.errors.append(problem)
 
 

@@ -1,4 +1,4 @@
-"""numpy as a source: how its calls are recorded, and how they are written in canonical operations."""
+"""NumPy frontend: recording of calls, and lifting of them to canonical operations."""
 
 from __future__ import annotations
 
@@ -19,5 +19,4 @@ dialect = NumpyCalls()
 lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
-def example_inputs(function: Any) -> None:
-    """Functions of numpy tell nothing of their arguments."""
+def example_inputs(function: Any) -> None: ...

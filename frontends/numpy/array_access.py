@@ -1,4 +1,4 @@
-"""What a call of a graph in another framework leaves in the user's objects: arrays of numpy."""
+"""Writing of results into the user's NumPy arrays, and detection of writes to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...recording.state.contents import Pieces
 
 
 class Stamp:
-    """What an array holds; nothing counts the writes to it.
+    """Elements of an array at one moment. NumPy does not count writes, so they are compared.
 
     >>> array = np.zeros(2)
     >>> stamp = Stamp(array)
@@ -31,7 +31,7 @@ class Stamp:
 
 
 class Watch:
-    """The :class:`Stamp` of many arrays."""
+    """Stamps of several arrays."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self._stamps = [(Stamp(array), array) for array in arrays]

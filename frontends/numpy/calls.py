@@ -1,4 +1,4 @@
-"""Recorded numpy calls as source text, just as a person would write them."""
+"""Names of NumPy calls, facts about them, and their source text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ from .traced import BINARY, COMPARISONS, UNARY, TracedArray, TracedScalar, is_tr
 
 METHOD = "numpy.ndarray."
 _HOST = (math.__name__, cmath.__name__, builtins.__name__)
-HOST_MATH = tuple(f"{name}." for name in _HOST)  # functions of Python that raise where they have no result
+# Functions of Python that raise if they have no result.
+HOST_MATH = tuple(f"{name}." for name in _HOST)
 _MODULES = (
     "numpy",
     "numpy.linalg",
@@ -47,12 +48,13 @@ _MODULES = (
     "numpy.lib.scimath",
     *_HOST,
 )
-PYTHON_MODULES = "numpy.polynomial."  # what these do is recorded, as in code of the user's own
+# Calls in the code of these modules are recorded one by one, as in the user's own code.
+PYTHON_MODULES = "numpy.polynomial."
 # Operators share the rows of the ufuncs that they are.
 _OPERATOR_NAMES = {
     **{f"__{name}__": ufunc.__name__ for name, (_, ufunc) in BINARY.items()},
-    "__eq__": "equal", "__ne__": "not_equal", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater", "__ge__": "greater_equal",
-    "__neg__": "negative", "__pos__": "positive", "__abs__": "absolute", "__invert__": "invert",
+    "__eq__": "equal", "__ne__": "not_equal", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
+    "__ge__": "greater_equal", "__neg__": "negative", "__pos__": "positive", "__abs__": "absolute", "__invert__": "invert",
 }  # fmt: skip
 OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | {
     f"__{name}__": compute for name, compute in {**COMPARISONS, **UNARY}.items()
@@ -61,21 +63,19 @@ OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | 
 
 @functools.cache
 def _names() -> dict[int, str]:
-    """Identity of every public function -> its name; the shortest where there are several."""
+    """Map the ``id`` of each public function to its name. The function's own name wins over aliases."""
     found: dict[int, str] = {}
     for module in _MODULES[:4]:
         public = dict(vars(sys.modules[module]))
         for name, item in public.items():
             if callable(item) and not isinstance(item, type) and not name.startswith("_"):
-                own = str(getattr(item, "__name__", name))  # of several names the function's own
+                own = str(getattr(item, "__name__", name))
                 found.setdefault(id(item), f"{module}.{own if public.get(own) is item else name}")
     return found
 
 
 def name_of(function: Any) -> str | None:
-    """``numpy.linalg.norm``; of ufuncs of scipy ``scipy.special.erf``; None for what no name of a public
-    module stands for.
-    """
+    """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``), or None."""
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
         return name
@@ -87,10 +87,12 @@ def name_of(function: Any) -> str | None:
 
 @functools.cache
 def row_key(op: str) -> str:
-    """The bare name that rows go by.
+    """Return the name under which the rows of a call are registered.
 
-    >>> row_key("numpy.linalg.norm"), row_key("numpy.add.reduce"), row_key("numpy.ndarray.__rshift__"), row_key("numpy.ndarray.T.__get__")
-    ('linalg.norm', 'add.reduce', 'right_shift', 'T')
+    >>> row_key("numpy.linalg.norm"), row_key("numpy.add.reduce")
+    ('linalg.norm', 'add.reduce')
+    >>> row_key("numpy.ndarray.__rshift__"), row_key("numpy.ndarray.T.__get__")
+    ('right_shift', 'T')
     """
     op = op.removesuffix(".__get__").removeprefix(METHOD)
     if op.startswith("__"):
@@ -101,7 +103,7 @@ def row_key(op: str) -> str:
 
 
 def resolve(op: str) -> Any:
-    """What a name stands for; ``AttributeError`` where it stands for nothing."""
+    """Return the function with the name of a recorded call; raise ``AttributeError`` if there is none."""
     if op.startswith(METHOD):
         name = op.removeprefix(METHOD).removesuffix(".__get__")
         return OPERATORS[name] if name in OPERATORS else getattr(np.ndarray, name)
@@ -115,7 +117,7 @@ def resolve(op: str) -> Any:
     return item
 
 
-# Attributes that are facts of shape and dtype.
+# Attributes that follow from the shape and dtype, or are computed from the traced array.
 FACTS: dict[str, Callable[[Any], Any]] = {
     "size": lambda x: functools.reduce(operator.mul, x.shape, 1),
     "itemsize": lambda x: int(x.dtype.itemsize),
@@ -123,24 +125,24 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "strides": lambda x: x._capture.strides_of(x),
     "flags": Flags,
     "flat": lambda x: x._capture.flat(x),
-    "device": lambda x: "cpu",  # NumPy has no other
+    # NumPy has no other device.
+    "device": lambda x: "cpu",
 }
 GETTERS = frozenset({"T", "mT", "real", "imag"})
 REFUSED = frozenset({
-    "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "resize", "setflags", "setfield", "getfield", "byteswap",
-    "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
+    "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "resize", "setflags", "setfield",
+    "getfield", "byteswap", "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
 })  # fmt: skip
 # Functions that write to their first argument.
 _WRITERS = frozenset({
-    f"{METHOD}__setitem__", f"{METHOD}fill", f"{METHOD}put", f"{METHOD}sort", f"{METHOD}partition", "numpy.copyto", "numpy.put",
-    "numpy.place", "numpy.putmask", "numpy.fill_diagonal", "numpy.put_along_axis",
+    f"{METHOD}__setitem__", f"{METHOD}fill", f"{METHOD}put", f"{METHOD}sort", f"{METHOD}partition",
+    "numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal", "numpy.put_along_axis",
 })  # fmt: skip
-# Calls that give a view or a copy, as the strides of their argument say.
+# Calls that return a view or a copy, depending on the strides of their argument.
 BY_STRIDES = frozenset(
     {"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"}
 )
-# Functions whose numbers are operands, whose dtype counts; in all others a numpy integer is a number like
-# any.
+# Functions whose numbers are operands with a dtype. In all others a NumPy integer is an ordinary number.
 _OPERANDS = frozenset(
     {
         "where",
@@ -163,7 +165,7 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 @functools.cache
 def wish(key: str) -> str:
-    """The name that the result of a call would like to have."""
+    """Return the proposed name for the result of a call."""
     last = (
         key.rpartition(".")[2]
         if not key.endswith((".reduce", ".accumulate", ".outer"))
@@ -173,7 +175,9 @@ def wish(key: str) -> str:
 
 
 def is_operand_call(key: str) -> bool:
-    """Whether all arguments are operands: ufuncs and operators, and functions that treat them so."""
+    """Return True if all arguments are operands, whose dtypes matter: ufuncs, operators, and similar
+    functions.
+    """
     return (
         key in _OPERANDS
         or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc)
@@ -184,8 +188,10 @@ def is_operand_call(key: str) -> bool:
 def settled(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with ``out`` as a keyword, and with plain numbers where a call wants numbers: those that
-    were traced become guards.
+    """Return the arguments with ``out`` as a keyword, and with NumPy integers as Python ints for most calls.
+
+    Conversion of a traced number guards it. Raise :class:`TracingError` if an argument is a Python
+    function.
     """
     key = row_key(name)
     place = _out_place(key)
@@ -193,7 +199,8 @@ def settled(
         args, kwargs = args[:place] + args[place + 1 :], {**kwargs, "out": args[place]}
     if any(isinstance(item, _TAKES_FUNCTIONS) for item in (*args, *kwargs.values())):
         raise TracingError(
-            f"{capture.here()}: {name} calls a function of Python for each element, which cannot be recorded; use ufuncs"
+            f"{capture.here()}: {name} calls a function of Python for each element, which cannot be "
+            "recorded; use ufuncs"
         )
     if is_operand_call(key) or key == "__getitem__" or name.startswith("scipy."):
         return args, kwargs
@@ -215,7 +222,7 @@ _NUMBERS_ONLY = frozenset(
 
 @functools.cache
 def _out_place(key: str) -> int | None:
-    """The position of ``out`` among the arguments of a function (or of the method of its name)."""
+    """Return the position of ``out`` among the arguments of a function or method, or None."""
     if key in _OUT_PLACES:
         return _OUT_PLACES[key]
     try:
@@ -231,7 +238,7 @@ def _out_place(key: str) -> int | None:
 
 
 def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arrays that a call writes to; ``TracingError`` where the recording does not follow one of them."""
+    """Return the arrays that a call writes to; raise :class:`TracingError` if one is not traced."""
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
     in_place = (
@@ -244,8 +251,10 @@ def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     for item in targets:
         if type(item) is not TracedArray:
             raise TracingError(
-                f"{capture.here()}: {name} writes to an array that the recording does not follow: it was made outside of the function, or "
-                "by a function that was imported by name. Make it in the function with numpy (np.zeros), or pass it as an argument"
+                f"{capture.here()}: {name} writes to an array that the recording does not follow: it was "
+                "made outside of the function, or "
+                "by a function that was imported by name. Make it in the function with numpy (np.zeros), or "
+                "pass it as an argument"
             )
     return targets
 
@@ -256,19 +265,18 @@ def dtype_name(dtype: Any) -> str | None:
 
 
 def as_scalar(capture: Any, number: Any) -> Any:
-    """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type
-    of NumPy holds.
-    """
+    """Convert a Python number to a NumPy scalar; raise :class:`TracingError` for an int that no dtype holds."""
     scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
         raise TracingError(
-            f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be computed with as one"
+            f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be "
+            "computed with as one"
         )
     return scalar
 
 
 def errstate() -> tuple[tuple[str, str], ...]:
-    """Return the settings of `numpy.errstate` that differ from the default, as (kind, action) pairs."""
+    """Return the settings of ``numpy.errstate`` that differ from the default, as (kind, action) pairs."""
     found = np.geterr()
     if found == _DEFAULT_ERRSTATE:
         return ()
@@ -279,7 +287,7 @@ _DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "inval
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array or scalar of numpy, or an array of another framework."""
+    """Return True for an array or scalar of NumPy, and for an array of another framework."""
     if isinstance(item, (np.ndarray, np.generic)):
         return True
     return (
@@ -291,8 +299,9 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """An array of any framework as one of numpy that can be written to, sharing its memory where it can;
-    scalars, generators and numbers as they are.
+    """Convert an array of any framework to a writeable NumPy array, without a copy if possible.
+
+    Scalars, generators and numbers are returned unchanged.
     """
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
@@ -309,9 +318,7 @@ def given(
 
 
 def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """The tree with the classes of scalars, numbers and generators at their places; an array without axes
-    counts as its scalar.
-    """
+    """Return the tree with the classes of scalars, numbers and generators; a 0-d array counts as a scalar."""
     if isinstance(tree, Leaf):
         leaf = next(leaves)
         if isinstance(leaf, (np.generic, *GENERATORS, *NUMBER_DTYPES)):
@@ -326,15 +333,19 @@ def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
 
 
 class Inputs:
-    """What stands for the inputs of a recording, in order; an array that is given twice is one."""
+    """Traced inputs of a recording, in order. An array that is passed twice is one input.
+
+    known: traced input of each array, by its ``id``.
+    made: traced inputs, with None for numbers.
+    """
 
     def __init__(self, capture: Any) -> None:
         self._capture = capture
-        self.known: dict[int, Any] = {}  # by the identity of an array
-        self.made: list[Any] = []  # None for a number
+        self.known: dict[int, Any] = {}
+        self.made: list[Any] = []
 
     def enter(self, name: str, item: Any) -> Any:
-        """What stands for an array, scalar, generator or number that becomes an input."""
+        """Add an input for an array, scalar, generator or number, and return the object to pass instead."""
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)
             value = self._capture.add_number(name, NUMBER_DTYPES[type(item)])
@@ -350,16 +361,17 @@ class Inputs:
 
 
 _OPERATORS = {
-    "__add__": "{} + {}", "__sub__": "{} - {}", "__mul__": "{} * {}", "__truediv__": "{} / {}", "__floordiv__": "{} // {}",
-    "__mod__": "{} % {}", "__pow__": "{} ** {}", "__matmul__": "{} @ {}", "__and__": "{} & {}", "__or__": "{} | {}", "__xor__": "{} ^ {}",
-    "__lshift__": "{} << {}", "__rshift__": "{} >> {}", "__eq__": "{} == {}", "__ne__": "{} != {}", "__lt__": "{} < {}",
-    "__le__": "{} <= {}", "__gt__": "{} > {}", "__ge__": "{} >= {}", "__neg__": "-{}", "__pos__": "+{}", "__abs__": "abs({})",
-    "__invert__": "~{}",
+    "__add__": "{} + {}", "__sub__": "{} - {}", "__mul__": "{} * {}", "__truediv__": "{} / {}",
+    "__floordiv__": "{} // {}", "__mod__": "{} % {}", "__pow__": "{} ** {}", "__matmul__": "{} @ {}",
+    "__and__": "{} & {}", "__or__": "{} | {}", "__xor__": "{} ^ {}", "__lshift__": "{} << {}",
+    "__rshift__": "{} >> {}", "__eq__": "{} == {}", "__ne__": "{} != {}", "__lt__": "{} < {}",
+    "__le__": "{} <= {}", "__gt__": "{} > {}", "__ge__": "{} >= {}", "__neg__": "-{}", "__pos__": "+{}",
+    "__abs__": "abs({})", "__invert__": "~{}",
 }  # fmt: skip
 
 
 class NumpyCalls(RecordedCalls):
-    """The dialect of recorded numpy graphs."""
+    """Dialect of recorded NumPy graphs."""
 
     imports: Mapping[str, str] = {
         "cmath": "import cmath",
@@ -370,7 +382,6 @@ class NumpyCalls(RecordedCalls):
     }
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The call of a node."""
         inputs = [text(item) for item in node.inputs]
         params = {key: text(item) for key, item in node.params.items()}
         if node.op.startswith(GENERATOR):
@@ -394,7 +405,6 @@ class NumpyCalls(RecordedCalls):
         return _call(f"{factor(repr(inputs[0]))}.{name}", inputs[1:], params)
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """How a size or stride is read."""
         return (
             f"{array}.shape[{symbol.axis}]"
             if symbol.kind == "size"
@@ -402,14 +412,13 @@ class NumpyCalls(RecordedCalls):
         )
 
     def context(self, node: Node) -> str:
-        """Calls keep the treatment of floating-point errors that the user has chosen for them."""
+        """Return the ``np.errstate`` that the user's code had set for the call, or an empty string."""
         changed = ", ".join(
             f'{kind}="{how}"' for kind, how in (node.record.errstate if node.record is not None else ())
         )
         return f"np.errstate({changed})" if changed else ""
 
     def spell(self, item: Any) -> str | None:
-        """Text for an object of numpy that has no literal, or None."""
         if isinstance(item, np.dtype):
             return f'np.dtype("{item.name}")'
         if isinstance(item, type) and issubclass(item, np.generic):

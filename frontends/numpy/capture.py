@@ -1,9 +1,8 @@
-"""Records what a function does with numpy: every ufunc, function, method and operator that meets a traced
-array.
+"""Recording of each NumPy ufunc, function, method and operator that gets a traced array.
 
-The calls run on real arrays beside the recording. Sizes are answered with symbolic numbers, elements handed
-to Python become guards; which calls write is known by their names, and views by the memory of what they give.
-Arrays that were written to are put back afterwards.
+Calls also run on real arrays. Sizes are symbolic numbers, and elements that Python reads become guards.
+Writing calls are known by name, and views by the memory of their results. Arrays that were written to are
+restored after the recording.
 """
 
 from __future__ import annotations
@@ -64,13 +63,20 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class Capture:
-    """One recording in progress."""
+    """One recording in progress.
+
+    inside: True while a real call runs, whose own NumPy calls are not recorded.
+    weak: values of Python numbers, which take the dtype of the arrays they are combined with.
+    read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
+    reads_layout: True once the function asks for the memory layout of an array.
+    by_strides: arguments and results of calls that copy or not depending on strides.
+    """
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder, self.reading = recorder, reading
         self.locator = Locator()
         self.call = ""
-        self.inside = False  # a real call runs: numpy's own code is not recorded
+        self.inside = False
         self.is_open = False
         self.states = States()
         is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
@@ -80,12 +86,10 @@ class Capture:
                 "numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position
             ),
         )
-        self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
-        self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
-        self.reads_layout = False  # the function asks how arrays lie in memory
-        self.by_strides: set[Value] = (
-            set()
-        )  # what calls were given and gave that copy or do not, as the strides say
+        self.weak: set[Value] = set()
+        self.read: set[Value] = set()
+        self.reads_layout = False
+        self.by_strides: set[Value] = set()
         self._constants = Constants(recorder, self.locator)
         self._saved: dict[Value, tuple[Any, Any]] = {}
         self._sources: dict[Value, Any] = {}
@@ -93,13 +97,14 @@ class Capture:
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Records inside of the block; afterwards arrays that were written to hold what they held before."""
+        """Record inside of the block; after it, restore arrays that were written to."""
         self.is_open = True
         try:
             yield
         finally:
             self.is_open = False
-            for array, before in reversed(self._saved.values()):  # two may share memory
+            # Two arrays may share memory, so the first copy is restored last.
+            for array, before in reversed(self._saved.values()):
                 np.copyto(array, before)
 
     def add_input(self, name: str, array: Any) -> Any:
@@ -126,7 +131,6 @@ class Capture:
         return made
 
     def forget_arrays(self) -> None:
-        """Drops every reference to arrays."""
         self.recorder.forget_arrays()
         self._constants.clear()
         self._saved.clear()
@@ -134,11 +138,12 @@ class Capture:
 
     # ------------------------------------------------------------------------------ ways in
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a ufunc or of one of its methods."""
+        """Record a call of a ufunc or of one of its methods."""
         name = name_of(ufunc)
         if name is None:
             raise TracingError(
-                f"{self.here()}: the ufunc {ufunc.__name__} belongs to no public module, so it cannot be recorded"
+                f"{self.here()}: the ufunc {ufunc.__name__} belongs to no public module, so it cannot be "
+                "recorded"
             )
         if "out" in kwargs:
             kwargs = {**kwargs, "out": kwargs["out"][0] if len(kwargs["out"]) == 1 else kwargs["out"]}
@@ -146,13 +151,14 @@ class Capture:
         return self.record(name if method == "__call__" else f"{name}.{method}", called, inputs, kwargs)
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of one of numpy's public functions."""
+        """Record a call of a public function of NumPy."""
         name = name_of(function)
         if name is None and function.__module__.startswith(PYTHON_MODULES):
             return function.__wrapped__(*args, **kwargs)
         if name is None:
             raise TracingError(
-                f"{self.here()}: {function.__module__}.{function.__name__} is no public function that can be recorded"
+                f"{self.here()}: {function.__module__}.{function.__name__} is no public function that can be "
+                "recorded"
             )
         answer = ANSWERS.get(row_key(name))
         return answer(self, *args, **kwargs) if answer else self.record(name, function, args, kwargs)
@@ -162,7 +168,7 @@ class Capture:
 
     @forwards
     def attribute(self, array: Traced, name: str) -> Any:
-        """An attribute: a fact of the array, a view of it, or a method."""
+        """Return an attribute of a traced array: a property, a view, or a method that records its calls."""
         seen = object.__getattribute__(array, "_seen")
         if name.startswith("__") or not hasattr(seen, name):
             raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
@@ -175,11 +181,12 @@ class Capture:
         if callable(getattr(seen, name)) and name not in kinds.REFUSED:
             return lambda *args, **kwargs: self.method(array, name, args, kwargs)
         raise TracingError(
-            f"{self.here()}: {name} of an array cannot be recorded: it shows memory, or runs code that is not seen"
+            f"{self.here()}: {name} of an array cannot be recorded: it shows memory, or runs code that is "
+            "not seen"
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """An operator between arrays and numbers."""
+        """Record an operator between arrays and numbers."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
         operands = decided(self, row_key(METHOD + name), operands)
@@ -198,7 +205,7 @@ class Capture:
             self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
 
     def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
-        """Whether an item is the view ``array[index]`` itself."""
+        """Return True if ``item`` is the view ``array[index]`` itself, as after ``array[index] += ...``."""
         made = (
             self.recorder.maker(item._value)
             if is_traced(item) and owner_of(item._seen) is owner_of(array._seen)
@@ -221,10 +228,10 @@ class Capture:
         gives_number: Callable[[], bool] = lambda: False,
         reads: bool = False,
     ) -> Any:
-        """Makes the call on real arrays, and a node of it.
+        """Run a call on real arrays and append its node.
 
-        ``gives_number`` tells from a scalar result whether the user's code gets a Python number; ``reads``:
-        it is read from an array.
+        gives_number: returns True if the user's code gets a Python number for a scalar result.
+        reads: True if that number is read from an array.
         """
         self.call, key = name, row_key(name)
         self._check_state()
@@ -235,7 +242,7 @@ class Capture:
         for item in written:
             self._save(item)
         result = self._attempt(function, operands, args, kwargs)
-        # a complex number of Python's beside a float64 of numpy gives one of Python's
+        # Python's complex combined with NumPy's float64 returns Python's complex.
         weak = type(result) in _NUMBERS and (
             type(result) is complex or any(item._value in self.weak for item in operands)
         )
@@ -258,18 +265,18 @@ class Capture:
     def _check_state(self) -> None:
         if not self.is_open:
             raise TracingError(
-                f"{self.call}: an array of a recording is used after it; a function must not keep what it was given where graph_compiler "
+                f"{self.call}: an array of a recording is used after it; a function must not keep what it "
+                "was given where graph_compiler "
                 "cannot see it"
             )
         if self.inside:
             raise TracingError(
-                f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot be followed"
+                f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot "
+                "be followed"
             )
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        """The real call. A failure that the user's code handles is guarded: by the sizes, and by elements
-        where these cause it.
-        """
+        """Run the real call. If it raises, guard the sizes, and the elements if these may be the cause."""
         self.inside = True
         try:
             return forward(function, *map_structure(_real, args), **map_structure(_real, kwargs))
@@ -302,9 +309,8 @@ class Capture:
         noted: CallRecord,
     ) -> Any:
         made: dict[int, Any] = {}
-        given = {
-            id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)
-        }  # np.True_ is one object
+        # Only arrays are recognized by identity: np.True_ is always the same object.
+        given = {id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
         self._check_result(result, operands)
         for leaf in leaves:
@@ -334,7 +340,7 @@ class Capture:
         made: list[Any],
         result: Any,
     ) -> CallRecord:
-        """What was noted of a call, with what it returned, wrote to and views."""
+        """Return ``noted`` with what the call returned, wrote to and views."""
         memory = {
             id(owner_of(item._seen)): item._value
             for item in reversed(operands)
@@ -362,15 +368,15 @@ class Capture:
         ]
         if others and any(self.recorder.varies(item._value) for item in operands):
             raise TracingError(
-                f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the inputs, and nothing is known "
+                f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the "
+                "inputs, and nothing is known "
                 "of when this changes. Compute it from the array's shape or elements"
             )
 
     def _save(self, item: Any) -> None:
         base = self.recorder.base_of(item._value)
-        if (
-            base in self._sources and base not in self._saved and self._sources[base].flags.writeable
-        ):  # else numpy refuses
+        # NumPy raises for writes to read-only arrays.
+        if base in self._sources and base not in self._saved and self._sources[base].flags.writeable:
             self._saved[base] = (self._sources[base], self._sources[base].copy())
 
     # ------------------------------------------------------------------------------ arrays
@@ -378,15 +384,19 @@ class Capture:
         return (TracedArray if isinstance(array, np.ndarray) else TracedScalar)(self, array, value)
 
     def spec_of(self, array: Any) -> ArraySpec:
-        """Shape and dtype; ``TracingError`` for what no target has."""
+        """Return the spec of an array; raise :class:`TracingError` for dtypes and array classes that no
+        target has.
+        """
         name = kinds.dtype_name(array.dtype)
         if name is None:
             raise TracingError(
-                f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type"
+                f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this "
+                "data type"
             )
         if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
             raise TracingError(
-                f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it"
+                f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of "
+                "it"
             )
         return ArraySpec(tuple(map(int, array.shape)), name)
 
@@ -412,7 +422,7 @@ class Capture:
         return tuple(symbolic(self, self.size(array._value, axis)) for axis in range(array.ndim))
 
     def size(self, value: Value, axis: int) -> Any:
-        """One size as an expression."""
+        """Return a size as an expression."""
         seen = value.spec.shape[axis]
         fixed = (
             not self.recorder.varies(value)
@@ -422,7 +432,7 @@ class Capture:
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
     def strides_of(self, array: Any) -> tuple[Any, ...]:
-        """The steps in bytes between elements, as the user's code may hold them."""
+        """Return the strides in bytes as symbolic numbers."""
         steps = zip(array.shape, array._seen.strides)
         symbols = [
             Symbol(array._value, axis, step // array.itemsize, "stride")
@@ -431,10 +441,11 @@ class Capture:
         return tuple(symbolic(self, Size.of(symbol) * array.itemsize) for symbol in symbols)
 
     def flat(self, array: Any) -> Any:
-        """``x.flat`` as a view of one axis, which it is where the array is contiguous."""
+        """Return ``x.flat`` as a 1-d view of a contiguous array."""
         if not array._seen.flags.c_contiguous:
             raise TracingError(
-                f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or np.copyto"
+                f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or "
+                "np.copyto"
             )
         return self.method(array, "reshape", (-1,), {})
 
@@ -444,9 +455,9 @@ class Capture:
         )
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for
-        ``if``, the integer for ``int``. A float or complex number becomes a constant, which has no
-        derivative.
+        """Return ``answer`` for a Python conversion of one element, and guard the converted element.
+
+        A guarded float or complex number becomes a constant, which has no derivative.
         """
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
@@ -462,8 +473,8 @@ class Capture:
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """A copy of what an array holds now, for a guard that is looked at in the end; scalars hold the same
-        for ever.
+        """Return a copy of what an array holds now, since guards are evaluated at the end. Scalars are
+        immutable.
         """
         as_constants = as_constants and is_inexact(array.dtype.name)
         if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
@@ -475,10 +486,12 @@ class Capture:
         return copied
 
     def refuse_elements(self) -> Any:
-        """Raise ``TracingError``: code that cannot be seen asks for the elements."""
+        """Raise :class:`TracingError` for code that asks for elements and cannot be recorded."""
         raise TracingError(
-            f"{self.here()}: the elements of an array are handed to code that cannot be seen (compiled code, a constructor such as "
-            "np.float32, an array that was made outside of the recording and is indexed or written to). Use functions "
+            f"{self.here()}: the elements of an array are handed to code that cannot be seen (compiled code, "
+            "a constructor such as "
+            "np.float32, an array that was made outside of the recording and is indexed or written to). Use "
+            "functions "
             "of numpy on what the function is given and makes itself, or pass the other array as an argument"
         )
 

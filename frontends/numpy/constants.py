@@ -1,6 +1,4 @@
-"""Arrays and scalars that a recording meets and did not make: constants of its graph, which hold what they
-hold at that moment.
-"""
+"""Constants of a recording: arrays and scalars that it meets and did not create."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from ...recording import Locator, Recorder
 
 
 class Constants:
-    """The constants of one recording."""
+    """Constants of one recording. A constant has the elements that its array has when it is met."""
 
     def __init__(self, recorder: Recorder, locator: Locator) -> None:
         self._recorder, self._locator = recorder, locator
@@ -26,7 +24,7 @@ class Constants:
         self._scalars.clear()
 
     def met(self, array: Any, spec: ArraySpec) -> Value:
-        """The constant for an array; another one where it holds other elements than before."""
+        """Return the constant for an array; a new one if its elements have changed."""
         elements = array.tobytes()
         known = self._met.get(id(array))
         if known is None or known[1] != elements:
@@ -34,8 +32,8 @@ class Constants:
         return self._met[id(array)][2]
 
     def _made(self, array: Any, elements: bytes, spec: ArraySpec) -> Value:
-        """A new constant, but one for equal scalars of no name: those that each step of a loop makes are one
-        number.
+        """Add a constant. Equal scalars without a variable name share one, such as those of each loop
+        iteration.
         """
         name, is_array = self._locator.name_of(array), isinstance(array, np.ndarray)
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))

@@ -1,6 +1,4 @@
-"""Random numbers of numpy: its functions and the methods of its generators are recorded calls, which draw
-anew whenever the graph runs.
-"""
+"""Random numbers of NumPy: recorded calls, which sample anew whenever the graph runs."""
 
 from __future__ import annotations
 
@@ -17,18 +15,18 @@ from ...recording.patches.host_random import host_state, same_host_state
 FUNCTION, METHOD = "numpy.random.", "numpy.random.Generator."
 GENERATORS = (np.random.Generator, np.random.RandomState)
 SPEC = ArraySpec((), "generator")
-# What is recorded, of the functions and of the methods; "shuffle" is written as a permutation.
+# Functions and methods that are recorded. "shuffle" is recorded as a permutation.
 NAMES = frozenset({
-    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation", "normal", "uniform",
-    "standard_normal", "exponential", "standard_exponential", "poisson", "binomial", "beta", "gamma", "standard_gamma", "laplace", "gumbel",
-    "logistic", "rayleigh", "lognormal", "chisquare", "standard_cauchy", "integers", "multivariate_normal", "geometric", "weibull",
-    "pareto", "triangular", "standard_t",
+    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation", "normal",
+    "uniform", "standard_normal", "exponential", "standard_exponential", "poisson", "binomial", "beta", "gamma",
+    "standard_gamma", "laplace", "gumbel", "logistic", "rayleigh", "lognormal", "chisquare", "standard_cauchy",
+    "integers", "multivariate_normal", "geometric", "weibull", "pareto", "triangular", "standard_t",
     "dirichlet", "multinomial", "permuted", "seed",
 })  # fmt: skip
 
 
 class TracedGenerator:
-    """Stands for a generator that the function is given or keeps."""
+    """Proxy for a generator that the function gets or stores."""
 
     __slots__ = ("_capture", "_real", "_value")
 
@@ -45,14 +43,15 @@ class TracedGenerator:
         if name in NAMES - {"seed"} or name == "shuffle":
             return lambda *args, **kwargs: draw(self._capture, self, name, args, kwargs)
         raise TracingError(
-            f"{self._capture.here()}: {name} of a generator cannot be recorded; use its methods that draw, or numpy.random's"
+            f"{self._capture.here()}: {name} of a generator cannot be recorded; use its methods that draw, "
+            "or numpy.random's"
         )
 
 
 def draw(
     capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Records one draw, of ``generator`` or of the functions of ``numpy.random``."""
+    """Record a call that samples random numbers, from ``generator`` or from ``numpy.random``."""
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
     capture.states.check(capture)
@@ -67,7 +66,7 @@ def draw(
 
 
 class _Draw:
-    """The real call; a Python number that it gives becomes one of numpy, which can be followed."""
+    """The real call. A Python number that it returns becomes a NumPy scalar, which can be traced."""
 
     def __init__(self, name: str, of_generator: bool) -> None:
         self.name, self.of_generator, self.gave_number = name, of_generator, False
@@ -83,20 +82,19 @@ class _Draw:
 def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int = 0) -> None:
     if axis or not hasattr(x, "_seen"):
         raise TracingError(
-            f"{capture.here()}: shuffle of {type(x).__name__} along axis {axis} cannot be recorded; use permutation"
+            f"{capture.here()}: shuffle of {type(x).__name__} along axis {axis} cannot be recorded; use "
+            "permutation"
         )
     order = draw(capture, generator, "permutation", (x.shape[0],), {})
     capture.setitem(x, Ellipsis, capture.getitem(x, order))
 
 
 class UnseenDraw(TracingError):
-    """Random numbers were drawn that no recorded call has drawn: by the function, or by another thread."""
+    """Error: random numbers were sampled without a recorded call, by the function or by another thread."""
 
 
 class States:
-    """The states of the generators that recorded draws have led to: another one shows a draw that was not
-    seen.
-    """
+    """Generator states after the recorded calls. A different state reveals a call that was not recorded."""
 
     def __init__(self) -> None:
         self.generators: list[Any] = []
@@ -112,20 +110,22 @@ class States:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is drawn inside the block is no part of the recording."""
+        """Ignore random numbers that are sampled inside of the block."""
         try:
             yield
         finally:
             self.note()
 
     def check(self, capture: Any) -> None:
-        """:class:`UnseenDraw` where something was drawn since then."""
+        """Raise :class:`UnseenDraw` if a state has changed since the last recorded call."""
         if not same_host_state(self.host, host_state()) or self.seen != [
             repr(state_of(item)) for item in self.generators
         ]:
             raise UnseenDraw(
-                f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a "
-                "function that is not known here); they would be the same at every call. Draw them before, and pass them in"
+                f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded "
+                "(inside of another library, or by a "
+                "function that is not known here); they would be the same at every call. Draw them before, "
+                "and pass them in"
             )
 
 

@@ -1,6 +1,4 @@
-"""Which numpy calls and objects a saved graph may hold: the public functions that can be recorded, and
-nothing else.
-"""
+"""Calls and objects of NumPy that a saved graph may contain: only public functions that can be recorded."""
 
 from __future__ import annotations
 
@@ -23,21 +21,19 @@ _NAME = re.compile(
     r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII
 )
 _DTYPE = re.compile(r'np\.dtype\("(\w+)"\)|np\.(\w+)', re.ASCII)
-_DISPATCHED = type(
-    np.sum
-)  # the class of functions that hand themselves over to other arrays, and so can be recorded
+# The class of functions that dispatch to other array classes, so that their calls can be recorded.
+_DISPATCHED = type(np.sum)
 _BUILTIN: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
-# Public functions that do no arithmetic: they read and write files, run code, or change how numpy works.
+# Public functions that read and write files, run code, or change how NumPy works.
 _REFUSED = frozenset({
-    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "frombuffer", "fromregex",
-    "fromstring", "fromiter", "fromfunction", "frompyfunc", "apply_along_axis", "apply_over_axes", "piecewise", "vectorize", "test", "info",
-    "show_config", "show_runtime", "seterr", "seterrcall", "setbufsize", "set_printoptions", "printoptions", "errstate", "get_include",
-    "from_dlpack",
+    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap",
+    "frombuffer", "fromregex", "fromstring", "fromiter", "fromfunction", "frompyfunc", "apply_along_axis",
+    "apply_over_axes", "piecewise", "vectorize", "test", "info", "show_config", "show_runtime", "seterr",
+    "seterrcall", "setbufsize", "set_printoptions", "printoptions", "errstate", "get_include", "from_dlpack",
 })  # fmt: skip
 
 
 def spell(item: Any) -> str | None:
-    """See :meth:`NumpyCalls.spell`."""
     try:
         return NumpyCalls().spell(item)
     except (UnsupportedOperation, TypeError):
@@ -45,7 +41,7 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """The object that :meth:`NumpyCalls.spell` wrote: a dtype, or a class of numbers.
+    """Return the dtype or number class that :meth:`NumpyCalls.spell` wrote as ``text``.
 
     >>> read('np.dtype("float32")'), read("np.int8"), read("float")
     (dtype('float32'), <class 'numpy.int8'>, <class 'float'>)
@@ -60,7 +56,7 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """``InvalidFile`` where a node calls what is no recordable public function of numpy."""
+    """Raise :class:`InvalidFile` if a node calls anything but a recordable public function of NumPy."""
     for node in every(graph.nodes):
         if runs_blocks(node.op):
             continue

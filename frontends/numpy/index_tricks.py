@@ -1,5 +1,5 @@
-"""``np.r_``, ``np.c_``, ``np.mgrid`` and ``np.ogrid``, whose brackets run code of numpy that no protocol
-hands over, in recorded calls.
+"""``np.r_``, ``np.c_``, ``np.mgrid`` and ``np.ogrid`` as recorded calls, since no NumPy protocol intercepts
+them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import numpy as np
 
 from .sizes import hint
 
-Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it
+# Returns the function that records calls of the NumPy function with a name.
+Recorded = Callable[[str], Callable[..., Any]]
 
 
 class Brackets:
-    """Stands for one of these objects; ``compute(recorded, items)`` does what its brackets do."""
+    """Replacement of one of these objects. ``compute(recorded, items)`` computes what indexing it returns."""
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class Brackets:
 
 
 def _line(recorded: Recorded, item: Any) -> Any:
-    """A slice as the numbers it names: with an imaginary step, as many as that says."""
+    """Return the numbers of a slice; an imaginary step is their count."""
     if not isinstance(item, slice):
         return item
     start, stop = 0 if item.start is None else item.start, item.stop
@@ -47,7 +48,7 @@ def _line(recorded: Recorded, item: Any) -> Any:
 
 
 def _parts(recorded: Recorded, items: Any) -> list[Any]:
-    """The parts with at least one axis; numbers take the type of the arrays beside them."""
+    """Return the parts as arrays of at least one axis. Python numbers get the common dtype."""
     found = [_line(recorded, item) for item in (items if isinstance(items, tuple) else (items,))]
     kind = np.result_type(
         *(hint(part) if _is_number(part) else recorded("asarray")(part).dtype for part in found)
@@ -72,7 +73,6 @@ def columns(recorded: Recorded, items: Any) -> Any:
 
 
 def open_grid(recorded: Recorded, items: Any) -> Any:
-    """np.ogrid."""
     if isinstance(items, slice):
         return _line(recorded, items)
     lines = [_line(recorded, item) for item in items]

@@ -1,4 +1,4 @@
-"""Answers about the memory of arrays: their flags, and whether two of them share memory."""
+"""Memory layout of traced arrays: their flags, and whether two of them share memory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ...errors import TracingError
 from .traced import Traced, owner_of, seen_of
 
 _LAYOUT = {"C": "c_contiguous", "F": "f_contiguous", "CONTIGUOUS": "c_contiguous", "FORTRAN": "f_contiguous"}
-_NAMES = frozenset(
-    {"c_contiguous", "f_contiguous", "contiguous", "fortran", "fnc", "forc"}
-)  # follow from strides and sizes
+# Flags that follow from strides and sizes.
+_NAMES = frozenset({"c_contiguous", "f_contiguous", "contiguous", "fortran", "fnc", "forc"})
 _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
 class Flags:
-    """The flags of an array of a recording.
+    """Flags of a traced array.
 
-    Those of memory that the caller gave are not known of other calls.
+    Flags of memory that the caller passed in, other than contiguity, may differ in other calls and raise
+    :class:`TracingError`.
     """
 
     def __init__(self, array: Traced) -> None:
@@ -33,11 +33,12 @@ class Flags:
         if name not in _OF_MEMORY.values():
             raise AttributeError(f"an array has no flag {name!r}")
         given = {id(owner_of(array)): array for array in capture._sources.values()}.get(id(owner_of(seen)))
-        # A view that cannot be written to of an array that can was made so by the function.
+        # A read-only view of a writeable array was made read-only by the function.
         is_known = given is None or name == "aligned" or given.flags.writeable and not seen.flags.writeable
         if not is_known:
             raise TracingError(
-                f"{capture.here()}: flags.{name} of an array that the function is given or keeps cannot be recorded: another call may give "
+                f"{capture.here()}: flags.{name} of an array that the function is given or keeps cannot be "
+                "recorded: another call may give "
                 "one that differs. Copy the array first"
             )
         return bool(getattr(seen.flags, name))
@@ -53,7 +54,7 @@ class Flags:
 
 
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
-    """Return whether two arrays share memory, if this holds for all sizes."""
+    """Return whether two arrays share memory; raise :class:`TracingError` if that may depend on sizes."""
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
         other
@@ -62,13 +63,14 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     if (_is_whole(one) or _is_whole(other)) and one.size and other.size:
         return True
     raise TracingError(
-        f"{capture.here()}: whether two parts of an array share memory may depend on its sizes, and cannot be recorded. Ask for the array "
+        f"{capture.here()}: whether two parts of an array share memory may depend on its sizes, and cannot "
+        "be recorded. Ask for the array "
         "itself, or copy a part"
     )
 
 
 def _is_whole(array: Any) -> bool:
-    """Return True if an array has all elements of the outermost array whose memory it uses."""
+    """Return True if ``array`` has all elements of the array that owns its memory."""
     whole = array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base

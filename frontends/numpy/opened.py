@@ -27,7 +27,8 @@ def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: A
         conditions.append(~np.logical_or.reduce(recorded("array")(conditions)))
     elif len(funclist) != len(conditions):
         raise ValueError(
-            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected"
+            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} "
+            "functions are expected"
         )
     result = recorded("zeros_like")(x)
     for condition, function in zip(conditions, funclist):

@@ -344,7 +344,8 @@ class Weights(contracts.Weights):
             if _is_in(inside, item) and not is_array(item) and (id(item), None) not in own
         ]:
             raise TracingError(
-                f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the "
+                f"{', '.join(twice)} is, or is part of, what is also kept in "
+                f"{', '.join(place.name for place in kept.places)}, which the "
                 "function changes: of such state it cannot be told what a write changes. Keep it in one place"
             )
         kept.enter(inputs, list_shims)

@@ -217,7 +217,8 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
             capture.forget_arrays()
         if what := before.reason():
             raise TracingError(
-                f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
+                f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. "
+                "Return it instead"
             )
     code.extend(asked.globals.functions())
     environment = _environment(code, asked, graph, weights, containers)
@@ -342,8 +343,10 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
     if overlap(arrays, written):
         views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
         raise TracingError(
-            f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share "
-            "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
+            f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, "
+            "or whose elements share "
+            "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of "
+            "it inside the function"
         )
     # Such a write reaches the argument, or a copy of it.
     if capture.reads_layout or any(aliases.is_written(value) for value in capture.by_strides):

@@ -225,7 +225,8 @@ class NumpyRegions(RecordedRegions[_Block]):
             outside, owners = self.not_made(outputs), self.owners(outputs, list(map(self.kind, found)))
         if any(node.is_random for node in nodes):
             raise TracingError(
-                f"{self.capture.here()}: random numbers are drawn inside of a branch or loop on values. Draw them before it"
+                f"{self.capture.here()}: random numbers are drawn inside of a branch or loop on values. Draw "
+                "them before it"
             )
         if name in ("body", "condition"):
             self._refuse_numbers(nodes)
@@ -239,7 +240,8 @@ class NumpyRegions(RecordedRegions[_Block]):
         for guard in filter(None, map(guard_of, every(nodes))):
             if isinstance(guard.condition, Value) and type(guard.expected) is not bool:
                 raise TracingError(
-                    f"{guard.origin}: Python needs the number of a step of a loop on values, here {guard.expected!r}, as the bound of a "
+                    f"{guard.origin}: Python needs the number of a step of a loop on values, here "
+                    f"{guard.expected!r}, as the bound of a "
                     "slice. Index by it (x[i]), or compute with a mask (np.where)"
                 )
 
@@ -250,7 +252,8 @@ class NumpyRegions(RecordedRegions[_Block]):
         for value in (value for node in nodes for value in node.uses):
             if value not in made and base_of(value) in bases and value is not bases[base_of(value)]:
                 raise TracingError(
-                    f"{self.capture.here()}: {value.name} shares memory with {bases[base_of(value)].name}, which is written to inside of a "
+                    f"{self.capture.here()}: {value.name} shares memory with {bases[base_of(value)].name}, "
+                    "which is written to inside of a "
                     "branch or loop on values. Take the view inside of it"
                 )
 

@@ -147,7 +147,8 @@ class TracedArray(Traced):
             getattr(self, name)[...] = item
         else:
             raise TracingError(
-                f"{self._capture.here()}: assigning to {name} of an array cannot be recorded; use reshape, astype or view instead"
+                f"{self._capture.here()}: assigning to {name} of an array cannot be recorded; use reshape, "
+                "astype or view instead"
             )
 
 

@@ -72,7 +72,8 @@ class Vectorized:
         for names, array in zip(inputs, arrays):
             if array.ndim < len(names):
                 raise ValueError(
-                    f"{array.ndim}-dimensional argument does not have enough dimensions for all core dimensions {names!r}"
+                    f"{array.ndim}-dimensional argument does not have enough dimensions for all core "
+                    f"dimensions {names!r}"
                 )
             for name, size in zip(names, array.shape[array.ndim - len(names) :]):
                 if sizes.setdefault(name, size) != size:

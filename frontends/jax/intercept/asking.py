@@ -1,10 +1,10 @@
-"""Who compares a size, and whether it is for the answer or to look something up in a table of JAX.
+"""Tests whether a comparison of sizes needs the answer, or is a cache lookup of JAX.
 
-JAX keeps what it has traced in tables whose keys hold sizes, and looks into them from C, so that the frame is
-that of whoever called it: of the user's code too. There a comparison must say "not known to be equal" and
-assume nothing. A comparison written in Python, a set, a dict or a method of a tuple wants to know; told apart
-by the instruction that runs and, where that is a call, by what is called. A method that compares two objects
-by their parts, such as that of a dataclass, asks on behalf of whoever compares the objects.
+JAX keys caches by sizes and compares keys from C, so the calling frame is whoever called JAX, including
+user code. Such a comparison must answer "not known to be equal" without a guard. A comparison in Python
+source, and a lookup in a set, dict or tuple, needs the answer. The current instruction, and the name it
+calls, tell these apart. A method that compares two objects by their parts (of a dataclass) asks on behalf
+of its caller.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from types import CodeType, FrameType
 _INTERNAL = ("jax.", "jaxlib.", "graph_compiler.", "opt_einsum.", "functools.", "weakref.", "flax.core.lift.")
 _COMPARES = frozenset(dis.opmap[name] for name in ("COMPARE_OP", "CONTAINS_OP"))
 _CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
-# what looks sizes up among others, by its bare name
+# Bare names of functions that look up a size among others.
 _CONTAINERS = frozenset({
-    "set", "frozenset", "dict", "Counter", "OrderedDict", "defaultdict", "fromkeys", "count", "index", "get", "pop", "remove", "discard",
-    "add", "update", "setdefault", "isdisjoint", "issubset", "issuperset", "union", "intersection", "difference", "symmetric_difference",
-    "__contains__", "__getitem__", "hash", "eq", "ne", "contains", "countOf", "indexOf", "unique", "list", "tuple", "next", "sum", "any",
-    "all", "",
+    "set", "frozenset", "dict", "Counter", "OrderedDict", "defaultdict", "fromkeys", "count", "index", "get",
+    "pop", "remove", "discard", "add", "update", "setdefault", "isdisjoint", "issubset", "issuperset",
+    "union", "intersection", "difference", "symmetric_difference", "__contains__", "__getitem__", "hash",
+    "eq", "ne", "contains", "countOf", "indexOf", "unique", "list", "tuple", "next", "sum", "any", "all", "",
 })  # fmt: skip
 
 
-_PARTS = frozenset({"__eq__", "__ne__", "__hash__"})  # methods that ask their parts what they are asked
+# Methods that ask the parts of an object what they are asked.
+_PARTS = frozenset({"__eq__", "__ne__", "__hash__"})
 
 
 def asker(frame: FrameType) -> FrameType:
@@ -45,8 +46,8 @@ def compares(frame: FrameType) -> bool:
 
 
 def wants_answer(frame: FrameType) -> bool:
-    """Whether code that is not JAX's wants to know, and does not merely call something that looks into tables
-    of JAX.
+    """Return True if code outside of JAX needs the answer of a comparison, rather than calling JAX, which has
+    caches.
     """
     if _module(frame).startswith(_INTERNAL):
         return False
@@ -62,8 +63,9 @@ def _module(frame: FrameType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _called(code: CodeType, place: int) -> str:
-    """The bare name of what an instruction calls; an empty text where the source does not tell."""
-    if not hasattr(code, "co_positions"):  # Python 3.10
+    """Return the bare name that the instruction calls; an empty string if the source does not show it."""
+    # Python 3.10 has no column positions.
+    if not hasattr(code, "co_positions"):
         return ""
     line, end, column, stop = list(code.co_positions())[place // 2]
     if line is None or end is None or column is None or stop is None:

@@ -1,9 +1,9 @@
-"""``jax.lax.associative_scan`` as one operation of any length.
+"""``jax.lax.associative_scan`` as one operation for any length.
 
-JAX's own is Python code that halves the number of elements until one is left, and so straight-line code for
-one length. While a function is traced, the user's function is traced once, on as many pairs as no size says
-(``graph_compiler/ir/pairs.py``), and the call binds a primitive. What cannot be traced so, because it asks
-for the number of pairs, is left to JAX: a recording for each length.
+JAX implements it in Python code that halves the number of elements until one is left, which traces to
+straight-line code for one length. Here the user's function is traced once, on pairs of a symbolic length
+(``graph_compiler/ir/pairs.py``), and the call binds a primitive. A function that asks for the number of
+pairs is left to JAX, with one recording for each length.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ from ..sizes import Recording, current, decided, deciding, symbolic
 
 associative_scan_p = Primitive("associative_scan")
 associative_scan_p.multiple_results = True
-_MOST_STEPS = 31  # an axis is shorter than 2**31
+# An axis is shorter than 2**31, and each step doubles the reach.
+_MOST_STEPS = 31
 
 
 @dataclass(frozen=True, eq=False)
 class Combine:
-    """The user's function: ``function(held, left, right)`` for lists of what it closes over, and of pairs.
+    """The user's function that combines pairs.
 
-    ``program`` is what it computes of any number of pairs, whose arrays ``pairs`` stand for; its inputs are
-    what is held, then the pairs.
+    function: ``function(held, left, right)`` for lists of closed-over arrays and of the two sides.
+    program: its jaxpr for any number of pairs; the inputs are the closed-over arrays, then the pairs.
+    pairs: values of the pairs in ``program``.
     """
 
     function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
@@ -47,16 +49,16 @@ class Combine:
 
 
 class _OtherPairs(Signal):
-    """What is made of a pair is not like it."""
+    """Signal: the function returns something with another structure, shape or dtype than its arguments."""
 
 
 class _AsksForLength(Signal):
-    """The number of pairs would decide what is computed."""
+    """Signal: the function's computation depends on the number of pairs."""
 
 
 @dataclass(frozen=True)
 class _AnyLength:
-    """The recording, for which nothing may depend on the number of pairs."""
+    """Recording in which deciding the number of pairs raises :class:`_AsksForLength`."""
 
     recording: Recording
     own: Symbol
@@ -87,8 +89,8 @@ class _AnyLength:
 
 # ---------------------------------------------------------------------------------- in the place of JAX's own
 def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bool]) -> Callable[..., Any]:
-    """``associative_scan`` that binds the primitive, where ``is_traced`` says that the calls of this thread
-    are recorded.
+    """Return an ``associative_scan`` that binds the primitive while ``is_traced`` returns True in this
+    thread.
     """
     thread = threading.get_ident()
 
@@ -96,9 +98,8 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
         if threading.get_ident() != thread or not is_traced():
             return forward(original, fn, elems, reverse, axis)
         leaves, tree = jax.tree.flatten(elems)
-        known = (
-            None if reverse and axis < 0 else _checked(leaves, axis)
-        )  # JAX refuses a negative axis in reverse
+        # JAX raises for a negative axis in reverse, so the call is left to it.
+        known = None if reverse and axis < 0 else _checked(leaves, axis)
         call = None if known is None else _combine(fn, tree, leaves, known)
         if known is None or call is None:
             return forward(original, fn, elems, reverse, axis)
@@ -112,8 +113,8 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
 
 
 def _checked(leaves: list[Any], axis: Any) -> int | None:
-    """The axis counted from the first one; None where these are no arrays of one length along it, for JAX to
-    say so.
+    """Return ``axis`` as a nonnegative int, or None, to let JAX raise, if the leaves have no common length
+    along it.
     """
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
@@ -125,8 +126,9 @@ def _checked(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[Combine, list[Any]] | None:
-    """The function as an operation on any number of pairs, and what it closes over; None where it does not do
-    for any number of them.
+    """Return the function as an operation on any number of pairs, and the arrays it closes over.
+
+    Return None if it depends on the number of pairs, or fails.
     """
     outside: list[Any] = []
 
@@ -139,19 +141,18 @@ def _combine(
         return made
 
     def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        """``fn`` on any arrays, with what is held in the place of what it closes over, which is known by
-        identity.
-        """
+        """Call ``fn`` with ``held`` in place of the arrays that it closes over."""
         program = jax.make_jaxpr(flat)(
             *([_type(item, item.shape) for item in side] for side in (left, right))
         )
         known = {id(item): now for item, now in zip(outside, held)}
+        # The arrays are recognized by identity, because `fn` is traced again.
         consts = [known.get(id(item), item) for item in program.consts]
         return list(jaxpr_as_fun(_open(program))(*consts, *left, *right))
 
     try:
         pairs, program = _traced(flat, leaves, axis)
-    # The user's function may raise anything: JAX shows it, as it calls the function again.
+    # The user's function may raise any exception. JAX then calls it again and shows the exception.
     except Exception as problem:
         if is_fault(problem):
             raise
@@ -163,7 +164,7 @@ def _combine(
 def _traced(
     flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int
 ) -> tuple[tuple[Value, ...], ClosedJaxpr]:
-    """The program of any number of pairs, and the arrays that stand for these."""
+    """Return the values of the pairs, and the program for any number of them."""
     specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
     pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
     types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]
@@ -177,7 +178,7 @@ def _traced(
 
 
 def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Whether two shapes are the same, from here on in all calls."""
+    """Return True if two shapes are equal, with guards if they are not so in every call."""
     pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
     return len(shape) == len(wanted) and all(
         one == other or decided(apply("eq", one, other)) for one, other in pairs
@@ -185,7 +186,7 @@ def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
 
 
 def _open(program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with its constants as its first inputs."""
+    """Return the program with its constants as its first inputs."""
     jaxpr = program.jaxpr
     info = jaxpr.debug_info
     if info.arg_names is not None:
@@ -207,8 +208,9 @@ def _types(*operands: Any, combine: Combine, sequences: int, axis: int, reverse:
 
 @associative_scan_p.def_impl
 def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, reverse: bool) -> list[Any]:
-    """All prefixes by a loop that JAX differentiates: after each step, elements are combined with twice as
-    many before them.
+    """Compute all prefixes in a loop that JAX can differentiate.
+
+    Iteration ``i`` combines each element with the one ``2**i`` before it.
     """
     held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     length = leaves[0].shape[axis]
@@ -217,9 +219,8 @@ def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, revers
     def step(old: Any, reach: Any) -> Any:
         reached = [jax.lax.broadcast_in_dim(places >= reach, leaf.shape, (axis,)) for leaf in old]
         twice = [jax.lax.concatenate([leaf, leaf], axis) for leaf in old]
-        before = [
-            jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice
-        ]  # the last ones come round, and are masked
+        # The last elements wrap around to the front, where the mask is false.
+        before = [jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice]
         left = [_followed(mask, leaf) for mask, leaf in zip(reached, before)]
         made = combine.function(held, left, [_followed(mask, leaf) for mask, leaf in zip(reached, old)])
         return tuple(jax.lax.select(mask, new, leaf) for mask, new, leaf in zip(reached, made, old))
@@ -234,9 +235,8 @@ def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, revers
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and
-    0 times an infinite slope is NaN.
-    """
+    """Return ``leaf`` with gradients only where ``mask`` is true."""
+    # Elsewhere unrelated elements are combined, and 0 times an infinite derivative is NaN.
     return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
 
 
@@ -250,7 +250,6 @@ def _differentiated(primals: Any, tangents: Any, **params: Any) -> Any:
 def _batched(
     operands: Any, places: Any, *, combine: Combine, sequences: int, axis: int, reverse: bool
 ) -> Any:
-    """The batch is the last axis of what is combined, so that ``axis`` keeps its place."""
     count = len(operands) - sequences
     size = next(operand.shape[place] for operand, place in zip(operands, places) if place is not None)
     held, outer = operands[:count], tuple(places[:count])
@@ -261,10 +260,12 @@ def _batched(
             jax.vmap(combine.function, in_axes=(list(outer), -1, -1), out_axes=-1)(list(held), left, right)
         )
 
+    # The batch is the last axis, so that `axis` keeps its position.
     call = _combine(each, jax.tree.structure(leaves), leaves, axis)
     if call is None:
         raise TracingError(
-            "jax.vmap of an associative_scan whose function asks for the number of pairs: take the scan out of vmap"
+            "jax.vmap of an associative_scan whose function asks for the number of pairs: take the scan out "
+            "of vmap"
         )
     found = associative_scan_p.bind(
         *call[1], *leaves, combine=call[0], sequences=sequences, axis=axis, reverse=reverse

@@ -1,4 +1,4 @@
-"""``jax.checkpoint`` in traced programs: equations whose program is computed again in a backward pass."""
+"""``jax.checkpoint`` in traced programs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr, Literal
 
-CHECKPOINTS = ("checkpoint", "remat", "remat2")  # what different versions of JAX call the primitive
+# Names of the primitive in different versions of JAX.
+CHECKPOINTS = ("checkpoint", "remat", "remat2")
 _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Whether an equation keeps nothing but its operands for a backward pass.
+    """Return True if an equation saves only its operands for the backward pass.
 
-    Not where JAX has taken the derivative already, and not with a policy that keeps some results: these are
-    the same numbers without it.
+    Return False if JAX has already differentiated it, or if a policy saves some results; such equations
+    are inlined.
     """
     params = equation.params
     return (
@@ -26,8 +27,9 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def opened(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """The program that one which does nothing but run it under ``jax.checkpoint`` runs, with the same inputs
-    and outputs; any other as it is.
+    """Return the program inside of one that only runs it under ``jax.checkpoint``, and True.
+
+    Return any other program unchanged, and False.
     """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None

@@ -1,7 +1,6 @@
-"""Collectives in a function that is recorded: primitives, which stand for what the devices of an axis will
-exchange.
+"""Collectives in a recorded function, as primitives.
 
-While a function is recorded there is one device, and others that hold the same.
+While a function is recorded, each primitive computes as if all devices of the axis held the same array.
 """
 
 from __future__ import annotations
@@ -30,15 +29,16 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 
 
 def collective(name: str, x: Any, **params: Any) -> Any:
-    """The array that stands for the result; JAX's own over an axis of a transformation inside of the
-    function.
+    """Return the result of a collective; over an axis of ``vmap`` inside of the function, JAX's own
+    collective.
     """
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":
         return _hint.bind(*operands, **params)
     try:
         return _NATIVE[name](*operands, params["axis_name"])
-    except NameError:  # there is no such axis yet
+    # The axis is not one of a transformation inside of the function.
+    except NameError:
         pass
     if name == "axis_indices":
         return jax.ShapeDtypeStruct((symbolic(current().size_of_axis(params["axis_name"])),), "int32")
@@ -48,7 +48,7 @@ def collective(name: str, x: Any, **params: Any) -> Any:
 
 
 def _primitive(name: str) -> Primitive:
-    """The same array, of each row of a batch by itself."""
+    """Return a primitive that computes the identity and applies to each row of a batch."""
     made = Primitive(f"device_{name}")
     made.def_impl(lambda x, **params: x)
     made.def_abstract_eval(lambda x, **params: x.update(weak_type=False))
@@ -59,11 +59,8 @@ def _primitive(name: str) -> Primitive:
 
 _REDUCTIONS = {name: _primitive(name) for name in REDUCTIONS}
 _hint = _primitive("sharding_hint")
-for _linear in (
-    _hint,
-    _REDUCTIONS["psum"],
-    _REDUCTIONS["pmean"],
-):  # the transpose of a sum over devices is the sum of the cotangents
+# The transpose of a sum over devices is the sum of the cotangents.
+for _linear in (_hint, _REDUCTIONS["psum"], _REDUCTIONS["pmean"]):
     ad.deflinear2(_linear, lambda cotangent, x, made=_linear, **params: [made.bind(cotangent, **params)])
 
 _index = Primitive("device_axis_index")

@@ -1,6 +1,4 @@
-"""Reductions by a function of two elements: the ones that are an operation of their own, and the others,
-written out.
-"""
+"""Reductions by a user's function of two elements, written with other operations."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """The one primitive that a function of two elements consists of; None for other functions."""
+    """Return the name of the primitive that a function of two elements consists of, or None."""
     program = getattr(program, "jaxpr", program)
     if (
         len(program.eqns) == 1
@@ -39,7 +37,7 @@ def operation(program: Any) -> str | None:
 
 
 def _combine(program: Any, consts: Any = ()) -> Combine:
-    """The function of two elements (or of two of each array) as one of arrays."""
+    """Vectorize a function of two scalars (or of two scalars for each of several arrays)."""
     function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
@@ -53,8 +51,8 @@ def _combine(program: Any, consts: Any = ()) -> Combine:
 
 
 def _apart(program: Any) -> list[str]:
-    """The operation of each of several arrays, where none of them has to do with the others; empty where that
-    is not so.
+    """Return the operation for each of several arrays that are reduced independently; otherwise an empty
+    list.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
@@ -69,8 +67,10 @@ def _apart(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Neighbours are combined until one element is left, and this with the first; XLA leaves the order open
-    as well.
+    """Return a function that combines neighbours until one element is left, and then combines it with the
+    initial value.
+
+    XLA does not specify the order either. Return None for reductions by a single primitive.
     """
     if operation(params["jaxpr"]) is not None:
         return None
@@ -103,9 +103,9 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Reduces all windows at once, position by position in the window.
+    """Return a function that reduces all windows at once, looping over the positions in a window.
 
-    None if a window has too many positions.
+    Return None for reductions by a single primitive, and if a window has too many positions.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
@@ -130,7 +130,7 @@ def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
 
 
 def _strided(array: Any, start: list[int], params: dict[str, Any]) -> Any:
-    """The elements at one place of each window."""
+    """Return the elements at one position of each window."""
     steps, reaches = params["window_strides"], zip(params["window_dimensions"], params["window_dilation"])
     stops = [
         size - (length - 1) * gap + begin for size, (length, gap), begin in zip(array.shape, reaches, start)

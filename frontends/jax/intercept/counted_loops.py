@@ -1,5 +1,6 @@
-"""Loops of a symbolic length (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``): JAX asks for the
-number, and would record that number alone.
+"""Loops with a symbolic trip count (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``).
+
+JAX itself would need the number, and record it as a constant.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from ..sizes import decided, symbolic
 
 
 def counted(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``fori_loop`` that is a ``scan`` where an end is symbolic, as JAX's own is where both are numbers:
-    reverse mode goes through it.
+    """Return a ``fori_loop`` that becomes a ``scan`` if a bound is symbolic, so that it has reverse-mode
+    derivatives.
     """
     thread = threading.get_ident()
 
@@ -32,7 +33,8 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
         ):
             return forward(original, lower, upper, body_fun, init_val, unroll=unroll)
         length = expression_of(upper) - expression_of(lower)
-        is_size = type(lower) is int and lower == 0  # which is never negative, whereas a difference may be
+        # A size is never negative, but a difference of sizes may be.
+        is_size = type(lower) is int and lower == 0
         if not is_size and decided(apply("lt", length, 0) if isinstance(length, Size) else length < 0):
             length = 0
         first = jax.numpy.asarray(lower)
@@ -45,8 +47,8 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``scan`` that takes a symbolic ``length`` from its rows; where there are none, from rows that nothing
-    reads.
+    """Return a ``scan`` that takes a symbolic ``length`` from its sequences, or from an unused index
+    sequence.
     """
     thread = threading.get_ident()
 

@@ -1,4 +1,4 @@
-"""How Python's ``math``, ``int``, ``float`` and ``len`` work with the sizes of a JAX function that is traced."""
+"""Python's ``math``, ``int``, ``float`` and ``len`` on symbolic sizes while a JAX function is traced."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from .asking import is_jax
 
 
 def dimension_shims() -> list[Place]:
-    """Sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one
-    is a number (Keras).
-    """
+    """Return a shim of ``jax.export.is_symbolic_dim``, which Keras calls, that is true for symbolic sizes."""
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
     return (
@@ -37,7 +35,7 @@ def _length(item: Any) -> Any:
 
 
 def _number(item: Any) -> Any:
-    """The only element that the user's code reads of a tracer of the recording."""
+    """Return the only element of a tracer as a symbolic number, if the user's code reads it."""
     if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
         return item
     own = current().shown.own_of(item)
@@ -48,9 +46,8 @@ def _number(item: Any) -> Any:
 def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
     is_open = all(isinstance(item, (Size, int, float)) for item in operands)
-    return (
-        operands if is_open and not is_jax(behind(sys._getframe(1))) else None
-    )  # JAX's own code gets numbers
+    # JAX's own code gets numbers.
+    return operands if is_open and not is_jax(behind(sys._getframe(1))) else None
 
 
 SYMBOLS = Symbols(

@@ -1,8 +1,8 @@
-"""Loops of Python's own in a function that is traced.
+"""Python loops in a traced function.
 
-There are no calls to be counted, and no values, before the traced program is read. So a mark stands in the
-program as an equation, whose operands are what the variables hold; where it is read, the graph knows its
-place.
+No nodes or values exist before the traced program is read, so a loop mark is an equation of the program,
+whose operands are the arrays in the loop's variables. Reading that equation sets the position of the mark
+in the graph.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 
 
 class TracedLoops(Loops):
-    """The loops of one tracing, whose marks tell moments by their numbers and arrays by values of their own
-    until it is read.
+    """Python loops of one tracing. Until the program is read, marks refer to moments by index and to arrays
+    by placeholder values.
     """
 
     def __init__(self, recorder: Recorder, shown: Shown, here: Callable[[], Origin], is_on: bool) -> None:
@@ -92,8 +92,8 @@ class TracedLoops(Loops):
         return number
 
     def settle(self, behind: int) -> None:
-        """Gives the marks places and values of the graph, once the program has been read, and stands
-        ``behind`` so many nodes.
+        """Give the marks their positions and values in the graph, ``behind`` nodes after where they were
+        read.
         """
         self._positions = [place + behind for place in self._positions]
         for loop in self.found:
@@ -114,7 +114,7 @@ def marked(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def _rows(session: Session, original: Callable[..., Any], array: Any) -> Any:
-    """What a ``for`` over an array goes through."""
+    """Return what a ``for`` over an array iterates over."""
     loops: TracedLoops = current().loops
     steps = loops.steps_of(array)
     found = None if steps is None else loops.run(behind(sys._getframe(1)), steps)

@@ -1,10 +1,9 @@
-"""Elements that Python reads of JAX's arrays (``if x.sum() > 0``, ``int(x.argmax())``), which a function may
-do that runs uncompiled.
+"""Reads of array elements by Python (``if x.sum() > 0``, ``int(x.argmax())``).
 
-A tracer has no elements. The function is run once untraced, on the arrays of the call, and what each place of
-its code reads is written down (:class:`Answers`); the tracing that follows is given these answers, each as a
-guard of the recording. A place is an instruction of the user's own code: what JAX's code reads by itself it
-reads of arrays in other places than of tracers.
+A tracer has no elements. The function is therefore run once untraced, on the arrays of the call, which
+notes what each instruction of the user's code reads (:class:`Answers`). The tracing that follows gets
+these answers, each under a guard. JAX's own reads do not count, because JAX reads arrays at other
+instructions than tracers.
 """
 
 from __future__ import annotations
@@ -35,16 +34,19 @@ from ...common.read_numbers import DTYPES, Reading
 from ..equations import is_users
 from ..sizes import current, hints, symbolic
 
-MOST = 64  # elements that Python may read at once
+# The largest array that Python may read: its elements become constants of the recording.
+MOST = 64
 _READS: dict[str, Callable[[Any], Any]] = {
     "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index,
-    "__array__": lambda elements: elements, "item": lambda elements: elements.item(), "tolist": lambda elements: elements.tolist(),
+    "__array__": lambda elements: elements, "item": lambda elements: elements.item(),
+    "tolist": lambda elements: elements.tolist(),
 }  # fmt: skip
-Place = tuple[Any, ...]  # the file, a function, its first line, and where in the source an instruction stands
+# File, function, first line of the function, and source position of an instruction.
+Place = tuple[Any, ...]
 
 
 class Answers:
-    """What each place of the user's code reads, in the order of its reads."""
+    """Arrays that each instruction of the user's code read, in order."""
 
     def __init__(self) -> None:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
@@ -68,7 +70,7 @@ class Answers:
 
 
 def _place(depth: int) -> Place | None:
-    """The instruction that a frame of the user's code is at; None in other code."""
+    """Return the current instruction of the user's code that called the frame, or None in other code."""
     frame = behind(sys._getframe(depth + 1))
     code = frame.f_code
     return (
@@ -105,15 +107,17 @@ def _nothing(array: Any, *, seen: Any, number: Value | None = None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was read: a number, or nested lists."""
+    """Elements that were read: a number, or nested lists."""
 
     elements: Any
 
 
 class Reads:
-    """How the tracers of a recording answer.
+    """Answers of a recording's tracers to reads of their elements.
 
-    ``numbers`` are those that stay symbols, where ``reading`` lets them.
+    answers: what the untraced run read.
+    reading: whether numbers may become symbols.
+    numbers: values of the numbers that did.
     """
 
     def __init__(self, answers: Answers, reading: Reading) -> None:
@@ -121,17 +125,16 @@ class Reads:
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """The elements of a tracer that the frame so many calls up reads, as a guard where they are not those
-        of a condition that was ``asked`` for; None where it read none untraced.
+        """Return the elements that the calling frame at ``depth`` reads, or None if it read none untraced.
+
+        The elements are guarded unless ``asked`` returns True, as for the condition of a marked loop.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=Seen(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """The only element of a tracer, a whole number or a float, as a number to be computed with; None
-        where it has to be known.
-        """
+        """Return the only element of a tracer as a symbolic number, or None if its value must be known."""
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
         if (array := self._next(tracer, depth + 1)) is None:
@@ -148,12 +151,15 @@ class Reads:
             return None
         if array.dtype != tracer.dtype or tuple(array.shape) != hints(tracer.shape):
             raise TracingError(
-                f"Python reads the elements of an array of {tracer.dtype} with the sizes {hints(tracer.shape)}, which is one of "
-                f"{array.dtype} with the sizes {tuple(array.shape)} in a run without tracing: the function does not do the same twice"
+                f"Python reads the elements of an array of {tracer.dtype} with the sizes "
+                f"{hints(tracer.shape)}, which is one of "
+                f"{array.dtype} with the sizes {tuple(array.shape)} in a run without tracing: the function "
+                "does not do the same twice"
             )
         if array.size > MOST:
             raise TracingError(
-                f"Python reads {array.size} elements of an array, which would be constants of the recording. Compute with the array "
+                f"Python reads {array.size} elements of an array, which would be constants of the recording. "
+                "Compute with the array "
                 "instead (jnp.where, jax.lax.cond), or return it"
             )
         return np.asarray(array)

@@ -1,7 +1,7 @@
-"""Derivatives by rules of functions' own (``jax.custom_jvp``, ``jax.custom_vjp``) as traced programs.
+"""Derivative rules (``jax.custom_jvp``, ``jax.custom_vjp``) as traced programs.
 
-JAX's own ``jax.vjp`` of the call gives both programs of reverse mode: what it calls a VJP is a pytree whose
-leaves are the residuals. So a rule of forward mode is transposed by JAX.
+``jax.vjp`` of the call returns both programs of reverse mode, because its result is a pytree whose leaves
+are the residuals. JAX transposes forward-mode rules in this way.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..folders import JAX
 from ..nested import called
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
-# functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's
-# sources -> public name
+# Functions in JAX's sources whose canonical operation has the derivative of their rule in every target, with
+# their public names.
 _PUBLIC = {
     "relu": "jax.nn.relu",
     "relu6": "jax.nn.relu6",
@@ -33,8 +33,8 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """The public function that an equation calls on real arrays of one type and shape, and on numbers; None
-    for any other.
+    """Return the public function that an equation calls on real arrays of one dtype and shape and on numbers,
+    or None.
     """
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
@@ -56,12 +56,15 @@ def _shape(aval: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of one call. ``results`` are the places of its results that have a derivative, ``sources``
-    those of its operands that have one.
+    """The derivative rule of one call.
 
-    ``forward`` gives the results and the residuals of the operands; ``backward`` takes the residuals and the
-    cotangents of ``results`` and gives those of ``sources``. In forward mode ``tangents`` takes the tangents
-    of ``sources`` and the operands, and gives the results and the tangents of ``results``.
+    results: indices of its results that are differentiable.
+    sources: indices of its operands that are differentiated.
+    forward: program from the operands to the results and residuals.
+    backward: program from the residuals and the cotangents of ``results`` to the cotangents of
+        ``sources``.
+    tangents: forward-mode program from the tangents of ``sources`` and the operands to the results and the
+        tangents of ``results``; set instead of the other two.
     """
 
     results: tuple[int, ...]
@@ -72,8 +75,9 @@ class Rule:
 
 
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
-    """The rule of an equation with respect to the operands at these ``places``, of forward mode or of reverse
-    mode. It is the user's code, and may raise.
+    """Return the rule of an equation with respect to the operands at ``places``, for forward or reverse mode.
+
+    It runs the user's code, which may raise.
     """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
@@ -93,10 +97,10 @@ def has_derivative(aval: Any) -> bool:
 
 
 class _Call:
-    """The call that an equation makes, as a function of those operands that it is differentiated by.
+    """The call of an equation as a function of its differentiated operands.
 
-    A rule says nothing of what its function closes over, which JAX gives it as its first operands: their
-    derivatives are 0 here.
+    Derivatives with respect to arrays that the function closes over, which are the first operands, are 0
+    here, because rules do not define them.
     """
 
     def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:
@@ -104,7 +108,9 @@ class _Call:
         self._operands = [_type(atom.aval) for atom in equation.invars]
 
     def _of(self, operands: Sequence[Any]) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """As a function of the sources, the results that have a derivative, and all results."""
+        """Return a function from the differentiated operands to the differentiable results and to all
+        results.
+        """
         primitive, params = self._equation.primitive, self._equation.params
 
         @forwards
@@ -123,7 +129,7 @@ class _Call:
         return [operands[place] for place in self._sources]
 
     def tangents(self) -> ClosedJaxpr:
-        """The program of forward mode."""
+        """Return the forward-mode program."""
 
         def straight(tangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
             _, made, results = jax.jvp(
@@ -134,7 +140,9 @@ class _Call:
         return jax.make_jaxpr(straight)(self._primals(self._operands), self._operands)
 
     def forward_and_backward(self) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-        """The programs of reverse mode. Cotangents of complex arrays are the conjugates of JAX's."""
+        """Return the two reverse-mode programs. Cotangents of complex arrays are conjugated relative to
+        JAX's.
+        """
         pulls: list[Any] = []
 
         def forward(*operands: Any) -> list[Any]:
@@ -162,7 +170,7 @@ def _type(aval: Any) -> Any:
 
 
 def name_of(equation: Any) -> tuple[str, str]:
-    """The name of the function that an equation calls, and where it was written (``file:line``)."""
+    """Return the name of the function that an equation calls, and where it is defined (``file:line``)."""
     program = called(equation)
     info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")

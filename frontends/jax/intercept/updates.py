@@ -1,7 +1,6 @@
-"""Writes of JAX (``x.at[index].set(values)``) whose index has symbolic numbers: recorded as one call, which a
-row takes.
+"""Updates ``x.at[index].set(values)`` whose index has symbolic numbers, recorded as one call.
 
-JAX makes a scatter of them, and needs the numbers for it.
+JAX would turn them into a scatter, for which it needs the numbers.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from ..names import SETITEM
 from ..sizes import ReadNumber, decided
 
 _COMBINED: dict[str, Callable[[Any, Any], Any] | None] = {
-    "set": None, "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "min": jax.numpy.minimum,
-    "max": jax.numpy.maximum,
+    "set": None, "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul,
+    "min": jax.numpy.minimum, "max": jax.numpy.maximum,
 }  # fmt: skip
 _OTHERS = ("get", "apply", "divide", "power")
 
 
 @functools.cache
 def updates() -> Probes:
-    """Probes of the methods of ``x.at[index]``; JAX is started with the first one."""
+    """Return probes for the methods of ``x.at[index]``. The first call initializes JAX's backend."""
     reference = type(jax.numpy.zeros(1).at[0])
     probes = [
         Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)
@@ -80,7 +79,7 @@ def _has_symbol(item: Any) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether this is a number, or a slice that goes forward."""
+    """Return True for an int, a symbolic size, an ellipsis, or a slice with a positive step."""
     if isinstance(item, slice):
         is_forward = item.step is None or (type(item.step) is int and item.step > 0)
         return is_forward and not any(isinstance(part, ReadNumber) for part in _parts(item))
@@ -88,7 +87,7 @@ def _is_plain(item: Any) -> bool:
 
 
 def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
-    """Whether an axis has each of the numbers: JAX reads none beyond its end, and writes to none."""
+    """Return True if all integers of the index are in bounds. JAX clamps or drops others."""
     try:
         np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[
             tuple(map(_now, items))
@@ -104,9 +103,7 @@ def _now(item: Any) -> Any:
 
 
 def _for_jax(index: Any) -> Any:
-    """The index with arrays in the place of symbols, which JAX treats alike; the ends of slices it has to
-    know.
-    """
+    """Return the index with symbolic numbers as arrays, and with symbolic slice bounds decided."""
     if type(index) is tuple:
         return tuple(map(_for_jax, index))
     if isinstance(index, slice):

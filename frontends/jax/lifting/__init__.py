@@ -1,3 +1,3 @@
-"""Recorded JAX programs in canonical operations: ``primitives/`` has the rows of JAX's primitives,
-``functions/`` those of its public functions.
+"""Lifting of recorded JAX programs: ``primitives/`` has the rows of primitives, ``functions`` of public
+functions.
 """

@@ -1,5 +1,5 @@
-"""Tries a row while a function is traced: whether it takes the arguments of a call, and which sizes its
-results have, as symbols.
+"""Trial runs of a row while a function is traced, to learn whether it accepts a call and the symbolic result
+sizes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from .table import JaxBuilder, rows
 def abstract_eval(
     name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
 ) -> tuple[list[ArraySpec], list[Size]] | None:
-    """Specs of the results, and conditions on sizes that they rest on; None where the row does not take the
-    call.
+    """Return the specs of the results and the conditions on sizes that they rest on.
 
-    ``args`` hold values for arrays; ``seen`` are the specs that JAX gives for the sizes of the moment;
-    ``knows`` tells sizes of the recording.
+    Return None if the row does not accept the call.
+    args: arguments with values for arrays.
+    seen: specs that JAX infers at the current sizes.
+    knows: returns True for sizes of the current recording.
     """
     row = rows.get(name)
     b = JaxBuilder(Graph("abstract_eval", "canonical"))

@@ -1,5 +1,6 @@
-"""How calls of JAX find their rows; a public call without one, or whose row does not take its arguments, is
-opened into primitives.
+"""Dispatch of recorded JAX calls to their rows.
+
+A public call without a row, or whose row does not accept its arguments, is lifted primitive by primitive.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from . import functions, primitives
 from .table import JaxBuilder, rows
 
 
-# Frames of JAX stay in tracebacks until it is known who has raised, as where functions are recorded.
+# As in `record`, frames of JAX stay in tracebacks until it is known whose code has raised.
 @api_boundary
 def lift_graph(graph: Graph) -> Graph:
     return _JaxLifter(graph).run()
@@ -61,7 +62,7 @@ class _JaxLifter(Lifter):
         return self._opened(node)
 
     def _opened(self, node: Node) -> Any:
-        """The call's own program, equation by equation."""
+        """Lift the program of a call equation by equation."""
         program = jax_record(node)
         if program.body is None:
             raise UnsupportedOperation(
@@ -111,7 +112,9 @@ def _formal(item: Any) -> Value:
 
 
 def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> list[Any]:
-    """The operands of a primitive, numbers as Python's; the first as an array where there is none."""
+    """Return a primitive's operands with NumPy scalars as Python numbers; if none is an array, the first
+    becomes one.
+    """
     if not args or any(isinstance(item, Value) for item in args):
         return list(numbers(args))
     first = b.array(_number(args[0]), dtype_name(np.asarray(recorded[0]).dtype))
@@ -127,9 +130,7 @@ def _number(item: Any) -> Any:
 
 
 def row_takes(row: Callable[..., Any], args: Any, kwargs: Any) -> bool:
-    """Whether a row has parameters for all of these; keywords that are None and that it does not know are
-    dropped.
-    """
+    """Return True if the row accepts these arguments. Drop keywords that are None and unknown to it."""
     for name in [name for name, item in kwargs.items() if item is None]:
         if name not in inspect.signature(row).parameters:
             del kwargs[name]

@@ -1,8 +1,7 @@
-"""Rows of public functions of JAX, which stand whole where their arguments allow it; other calls are opened
-into primitives.
+"""Rows of JAX's public functions.
 
-A row has the signature of the function after the builder, as far as it takes its arguments; with others the
-call is opened.
+A row has the signature of the function, after the builder, for the arguments that it accepts. Calls with
+other arguments are lifted primitive by primitive.
 """
 
 from __future__ import annotations
@@ -39,19 +38,23 @@ def item(b: JaxBuilder, x: Value) -> Value:
 
 
 rows.table({
-    # the numbers of the steps of a loop
-    "jax.numpy.arange": lambda b, start, stop, step: b.arange(start=start, stop=stop, step=step, dtype="int64"),
-    "jax.numpy.logical_and": lambda b, x, y: b.logical_and(x, y),  # two conditions of a loop, both of which have to hold
-    "jax.numpy.logical_or": lambda b, x, y: b.logical_or(x, y),  # two conditions of a loop, one of which has to hold
-    "jax.numpy.logical_not": lambda b, x: b.logical_not(x),  # a condition of a loop that must not hold
-    "jax.numpy.copy": lambda b, x: b.as_result(x),  # arrays of JAX never change
+    # Folded Python loops are written with the first four.
+    "jax.numpy.arange": (
+        lambda b, start, stop, step: b.arange(start=start, stop=stop, step=step, dtype="int64")
+    ),
+    "jax.numpy.logical_and": lambda b, x, y: b.logical_and(x, y),
+    "jax.numpy.logical_or": lambda b, x, y: b.logical_or(x, y),
+    "jax.numpy.logical_not": lambda b, x: b.logical_not(x),
+    # JAX arrays are immutable, so a copy is the same value.
+    "jax.numpy.copy": lambda b, x: b.as_result(x),
 })  # fmt: skip
 
 
 @rows.row("jax.Array.__getitem__")
 def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
-    """``x[index]``; masks, whose results have sizes that JAX does not know, are opened."""
+    """Lift ``x[index]`` of integers, slices with positive steps, and integer arrays."""
     items = index if isinstance(index, tuple) else (index,)
+    # The size of what a mask selects is unknown to JAX.
     if any(
         isinstance(item, (list, bool, np.ndarray)) or (isinstance(item, Value) and item.dtype == "bool")
         for item in items
@@ -67,7 +70,7 @@ def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
 
 
 def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The items of an index with the arrays among them inside of their axes."""
+    """Return the index with its arrays clamped to their axes."""
     axes = iter(x.shape[: sum(item is not None for item in items)])
     if Ellipsis in [item for item in items if not isinstance(item, Value)]:
         place = next(place for place, item in enumerate(items) if item is Ellipsis)
@@ -124,7 +127,7 @@ def sinc(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("jax.numpy.polyval")
 def polyval(b: JaxBuilder, p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """jax.numpy.polyval of a vector of coefficients, whose number is fixed: Horner's scheme."""
+    """Lift ``jax.numpy.polyval`` of a vector of coefficients with a fixed number, by Horner's scheme."""
     if p.ndim != 1:
         raise NotImplementedError
     count = b.fix(p.shape[0])
@@ -141,7 +144,7 @@ _REAL_INPUT = ("rfft", "rfftn", "ihfft")
 
 
 def _floating(b: JaxBuilder, x: Any, name: str) -> Any:
-    """``x`` in the precision of the result; complex where the transform needs it to be."""
+    """Return ``x`` in the precision of the result, complex if the transform needs it."""
     if 0 in x.spec.hints:
         raise NotImplementedError("the transform of no elements")
     real = real_of(b.result.dtype)
@@ -207,15 +210,19 @@ def _floating_matrix(b: JaxBuilder, x: Any) -> Any:
 
 
 rows.table({
-    ("jax.numpy.matmul", "jax.numpy.linalg.matmul"): lambda b, a, b_, *, precision=None, preferred_element_type=None: b.matmul(
-        b.as_result(a), b.as_result(b_)
+    ("jax.numpy.matmul", "jax.numpy.linalg.matmul"): (
+        lambda b, a, b_, *, precision=None, preferred_element_type=None: b.matmul(
+            b.as_result(a), b.as_result(b_)
+        )
     ),
     "jax.numpy.linalg.det": lambda b, a: b.det(_floating_matrix(b, a)),
     "jax.numpy.linalg.slogdet": lambda b, a, *, method=None: b.slogdet(_floating_matrix(b, a)),
     "jax.numpy.linalg.inv": lambda b, a: b.inv(_floating_matrix(b, a)),
     "jax.numpy.linalg.solve": lambda b, a, b_: b.solve(_floating_matrix(b, a), _floating_matrix(b, b_)),
-    ("jax.numpy.diagonal", "jax.Array.diagonal", "jax.numpy.linalg.diagonal"): lambda b, a, offset=0, axis1=0, axis2=1: b.diagonal(
-        a, offset=offset, axis1=axis1 % a.ndim, axis2=axis2 % a.ndim
+    ("jax.numpy.diagonal", "jax.Array.diagonal", "jax.numpy.linalg.diagonal"): (
+        lambda b, a, offset=0, axis1=0, axis2=1: b.diagonal(
+            a, offset=offset, axis1=axis1 % a.ndim, axis2=axis2 % a.ndim
+        )
     ),
     "jax.numpy.tril": lambda b, m, k=0: b.tril(m, k=k),
     "jax.numpy.triu": lambda b, m, k=0: b.triu(m, k=k),
@@ -256,8 +263,9 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """jax.numpy.einsum with an equation, letters that are not repeated in one operand, and an explicit result
-    where there are dots.
+    """Lift ``jax.numpy.einsum`` of an equation without repeated letters in an operand.
+
+    An equation with an ellipsis needs an explicit result.
     """
     if not isinstance(subscripts, str):
         raise NotImplementedError
@@ -281,7 +289,6 @@ def trace(b: JaxBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
 
 @rows.row("jax.numpy.diag")
 def diag(b: JaxBuilder, v: Any, k: int = 0) -> Any:
-    """jax.numpy.diag: of a matrix the diagonal, of a vector the matrix."""
     return (
         b.diag_embed(v, offset=k, axis1=0, axis2=1)
         if v.ndim == 1
@@ -297,13 +304,14 @@ def outer(b: JaxBuilder, a: Any, b_: Any) -> Any:
 
 
 _ACTIVATIONS = {
-    "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "soft_sign": "soft_sign",
-    "hard_sigmoid": "hard_sigmoid", "hard_silu": "hard_swish", "hard_swish": "hard_swish", "selu": "selu", "mish": "mish",
-    "log_sigmoid": "log_sigmoid",
+    "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu",
+    "soft_sign": "soft_sign", "hard_sigmoid": "hard_sigmoid", "hard_silu": "hard_swish",
+    "hard_swish": "hard_swish", "selu": "selu", "mish": "mish", "log_sigmoid": "log_sigmoid",
 }  # fmt: skip
 
 
-@functools.cache  # two names of one function of JAX share a row
+# Cached, so that two names of one JAX function share a row.
+@functools.cache
 def _activation(name: str) -> Any:
     return lambda b, x: getattr(b, name)(_float(b, x))
 
@@ -329,8 +337,9 @@ def elu(b: JaxBuilder, x: Any, alpha: Any = 1.0) -> Any:
 
 
 rows.table({
-    "jax.nn.celu": lambda b, x, alpha=1.0: b.celu(_float(b, x), alpha=_number(alpha)),  # jax.nn.celu with a known alpha
-    "jax.nn.hard_tanh": lambda b, x: b.clip(_float(b, x), -1.0, 1.0),  # has slope 1 at both ends
+    "jax.nn.celu": lambda b, x, alpha=1.0: b.celu(_float(b, x), alpha=_number(alpha)),
+    # JAX's derivative at both ends is 1, as that of clip.
+    "jax.nn.hard_tanh": lambda b, x: b.clip(_float(b, x), -1.0, 1.0),
 })  # fmt: skip
 
 
@@ -361,7 +370,6 @@ def log_softmax(b: JaxBuilder, x: Any, axis: Any = -1, where: Any = None) -> Any
 
 @rows.row("jax.nn.logsumexp", "jax.scipy.special.logsumexp")
 def logsumexp(b: JaxBuilder, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """logsumexp without weights."""
     places = (
         axis
         if axis is None
@@ -374,7 +382,7 @@ def logsumexp(b: JaxBuilder, a: Any, axis: Any = None, keepdims: bool = False) -
 
 @rows.row("jax.nn.one_hot")
 def one_hot(b: JaxBuilder, x: Any, num_classes: Any, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """jax.nn.one_hot: indices that are no class give zeros."""
+    """Lift ``jax.nn.one_hot`` along the last axis. Indices out of range give zeros."""
     if isinstance(num_classes, Value) or axis not in (-1, x.ndim):
         raise NotImplementedError
     classes = b.arange(stop=num_classes, dtype=x.dtype)
@@ -383,11 +391,22 @@ def one_hot(b: JaxBuilder, x: Any, num_classes: Any, *, dtype: Any = None, axis:
 
 @rows.row("jax.nn.dot_product_attention")
 def dot_product_attention(
-    b: JaxBuilder, query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: Any = None, is_causal: bool = False,
+    b: JaxBuilder,
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    mask: Any = None,
+    *,
+    scale: Any = None,
+    is_causal: bool = False,
     implementation: Any = None,
-) -> Any:  # fmt: skip
-    """jax.nn.dot_product_attention over [batch, tokens, heads, features] or without the batch; with a mask
-    only without a bias.
+) -> Any:
+    """Lift ``jax.nn.dot_product_attention`` of float32 [batch, tokens, heads, features], or without the batch
+    axis.
+
+    Arrays for both ``bias`` and ``mask`` are not accepted, nor a mask with ``is_causal``, nor fewer heads
+    for ``key``.
     """
     if (
         isinstance(bias, Value)
@@ -412,7 +431,7 @@ def dot_product_attention(
 
 
 def _same(b: JaxBuilder, left: Any, right: Any) -> bool:
-    """Whether two sizes are equal, from here on taken to be where they are now."""
+    """Return True if two sizes are equal now, and guard that."""
     if left == right:
         return True
     if hint_of(left) != hint_of(right):
@@ -425,7 +444,6 @@ def _same(b: JaxBuilder, left: Any, right: Any) -> bool:
 def searchsorted(
     b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: Any = None
 ) -> Any:
-    """jax.numpy.searchsorted in a vector."""
     if a.ndim != 1:
         raise NotImplementedError
     v = b.array(v, a.dtype)
@@ -436,8 +454,10 @@ def searchsorted(
 
 @rows.row("jax.numpy.take")
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
-    """jax.numpy.take along an axis; outside of it, computed indices give NaN, and targets refuse indices that
-    come in as they are used.
+    """Lift ``jax.numpy.take`` along an axis.
+
+    Computed indices out of bounds select NaN, as in JAX. Indices that are an input of the graph are left
+    unchecked.
     """
     if (
         not isinstance(axis, int)
@@ -459,7 +479,7 @@ def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = N
 
 @rows.row("jax.numpy.take_along_axis")
 def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mode: Any = None) -> Any:
-    """jax.numpy.take_along_axis of places that are known to lie inside; others are filled."""
+    """Lift ``jax.numpy.take_along_axis`` if the indices are known to be in bounds."""
     if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim:
         raise NotImplementedError
     if not is_inside(b, indices, -arr.shape[axis], arr.shape[axis] - 1):
@@ -469,18 +489,15 @@ def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mo
 
 @rows.row("jax.numpy.sort")
 def sort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, descending: bool = False) -> Any:
-    """jax.numpy.sort along an axis."""
     if not isinstance(axis, int) or a.dtype.startswith("complex"):
         raise NotImplementedError
     ascending = b.sort(a, axis=axis % a.ndim, stable=True)
-    return (
-        b.flip(ascending, axis=(axis % a.ndim,)) if descending else ascending
-    )  # of equal elements the last one comes first
+    # JAX reverses the order of equal elements in a descending sort.
+    return b.flip(ascending, axis=(axis % a.ndim,)) if descending else ascending
 
 
 @rows.row("jax.numpy.argsort")
 def argsort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, descending: bool = False) -> Any:
-    """jax.numpy.argsort along an axis."""
     if not isinstance(axis, int) or a.dtype.startswith("complex"):
         raise NotImplementedError
     return b.astype(

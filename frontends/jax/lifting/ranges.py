@@ -1,7 +1,7 @@
-"""Ranges of the elements of index arrays: JAX clamps an index that lies outside of its axis, and a clamp is
-written only where one may.
+"""Ranges of integer elements. JAX clamps an index that is out of bounds; a clamp is emitted only where it may
+be.
 
-A range is the least and the greatest number that an element can be, in plain numbers and sizes.
+A range is a lower and an upper bound of all elements, as ints or sizes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ _WIDE = ("int32", "int64")
 
 
 def inside(b: JaxBuilder, index: Value, size: Any) -> Value:
-    """Return an index that picks from an axis of this ``size`` the element that JAX picks; a negative one
-    counts from the end.
-    """
+    """Return ``index``, clamped to ``[-size, size)`` unless it is known to be inside."""
     found = range_of(b, index)
     if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
         return index
@@ -42,7 +40,7 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return the range of a number or of the elements of an integer array; None if it is not known."""
+    """Return the range of a number or of the elements of an integer array; None if it is unknown."""
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):
@@ -59,7 +57,7 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
 
 
 def note_step(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-    """Note the ranges of what the body of a recorded ``scan`` is given: counters that it carries, and rows."""
+    """Store the ranges of the inputs of a ``scan`` body: carried counters, and sequences."""
     if node.op != "scan":
         return
     carried, length, block = node.params["carried"], node.params["length"], node.regions[0].block
@@ -72,7 +70,7 @@ def note_step(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequen
 
 
 def _counts(nodes: Sequence[Node], before: Value, after: Any) -> bool:
-    """Return True if a recorded body adds 1 to what it carries."""
+    """Return True if the body adds 1 to the carried value."""
     made = next((node for node in nodes if after in node.outputs), None)
     return (
         made is not None and made.op == "jax.lax.add_p" and made.inputs[0] is before and made.inputs[1] == 1
@@ -97,7 +95,7 @@ def _same(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _converted(b: JaxBuilder, node: Node) -> Range | None:
-    """The same numbers; narrow types wrap around what they do not hold."""
+    """Return the range after a cast, or None if the dtype does not hold it and wraps around."""
     found, dtype = _same(b, node), node.outputs[0].dtype
     if found is None or dtype in _WIDE:
         return found
@@ -148,7 +146,7 @@ def _sum(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _product(b: JaxBuilder, node: Node) -> Range | None:
-    """The product by a plain number."""
+    """Return the range of a product with a constant int."""
     for factor, item in (node.inputs[:2], node.inputs[1::-1]):
         by, found = range_of(b, factor), range_of(b, item)
         if by is not None and found is not None and by[0] == by[1] and isinstance(by[0], int):
@@ -163,8 +161,9 @@ def _clipped(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _chosen(b: JaxBuilder, node: Node) -> Range | None:
-    """The range of both; of an index that counts from the end where it is negative, its own where it never
-    is.
+    """Return the union of both ranges.
+
+    For ``where(index < 0, index + size, index)`` it is the range of an ``index`` that is never negative.
     """
     condition, one, other = node.inputs[:3]
     asked, found = b.maker(condition), range_of(b, other)
@@ -186,9 +185,7 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _picked(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the range of one part of a concatenation if the key picks from its axis, such as the rows of
-    index vectors.
-    """
+    """Return the range of the part of a concatenation that the key selects, such as a row of indices."""
     source, keys = b.maker(node.inputs[0]), node.params["key"]
     if (
         source is None

@@ -1,8 +1,8 @@
-"""The one table that the files beside this one fill, and the builder its rows write with.
+"""Lifting table of JAX, and the builder of its rows.
 
-A row for a public function bears its dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``), one for a
-primitive its name with ``_p`` (``dot_general_p``). Numbers among the operands of a primitive come as
-Python's, but where no operand is an array, the first one is made one.
+Rows of public functions are registered by dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``),
+rows of primitives by name with ``_p`` (``dot_general_p``). A row gets Python numbers for the scalar
+operands of a primitive. If no operand is an array, the first is converted to one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ rows = Rows("jax")
 
 
 class JaxBuilder(RaisingBuilder):
-    """A builder with JAX's rules for types: primitives take equal types, and what a call gave is known."""
+    """Builder with JAX's dtype rules: operands of a primitive have equal dtypes, and result specs are known.
+
+    ranges: cached ranges of integer values.
+    """
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
-        # of the elements of integers, as far as they were asked for
         self.ranges: dict[Value, Range | None] = {}
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:

@@ -1,8 +1,8 @@
-"""Models within reach of a function: where each keeps its arrays, what these are called, and how it holds
-others while the function is traced.
+"""Models that a function refers to: names of their arrays, and how to replace these while the function is
+traced.
 
-A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or one that never changes
-and is made again with other arrays (a module of ``equinox`` or any other pytree, a bound module of
+A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or an immutable one that
+is rebuilt with other arrays (a module of ``equinox`` or any other pytree, a bound module of
 ``flax.linen``, the arguments that ``parameters=`` names).
 """
 
@@ -21,38 +21,41 @@ Held = Callable[[], Mapping[str, Any]]
 
 
 class Model(Protocol):
-    """One model. The names of its arrays are their paths inside of it, joined by ``.``."""
+    """Interface of a model. Names of its arrays are their paths inside of it, joined by ``.``.
+
+    item: the model itself.
+    changes: True if the object itself holds the tracers while it is traced; False if a copy does.
+    """
 
     item: Any
-    changes: (
-        bool  # whether it is itself that holds tracers while it is traced, and no other object in its place
-    )
+    changes: bool
 
     def leave_out(self, known: Set[int]) -> None:
-        """Variables with these identities belong to another model."""
+        """Drop the variables with these ids, which belong to another model."""
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the moment."""
+        """Return the current arrays by name."""
 
     def owner_of(self, name: str) -> Any:
-        """The object in which an array is replaced."""
+        """Return the object in which the array is replaced."""
 
     def put(self, name: str, array: Any) -> None:
-        """Gives it another array, which a model that never changes is not asked for."""
+        """Replace an array; never called for an immutable model."""
 
     def is_trained(self, name: str) -> bool:
-        """Whether the model's own library trains it: no statistics, counters and keys."""
+        """Return True if the model's library trains the array (not statistics, counters and keys)."""
 
     def parts(self) -> list[Any]:
-        """The objects that it consists of and that others may refer to, itself among them."""
+        """Return the objects that the model consists of and others may refer to, including itself."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Inside of the block the model holds tracers. Gives the object to use in its place (itself or a
-        copy), and a function that reads its arrays.
+        """Put tracers into the model inside of the block.
+
+        Yield the object to use instead (itself or a copy), and a function that returns its arrays.
         """
 
 
-# Of several rows that fit an object the first counts.
+# The first entry that fits an object is used.
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Model]], ...] = (
     (is_nnx, NnxModel),
     (is_keras, KerasModel),
@@ -63,7 +66,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Model]], ...] = (
 
 
 def model_of(item: Any) -> Model | None:
-    """The model that an object is, or None.
+    """Return the model that wraps ``item``, or None.
 
     >>> model_of(3), model_of([])
     (None, None)
@@ -76,11 +79,9 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """The attributes of the parts of a model that say what it computes: part and name.
-
-    Keras notes in private ones what has been called.
-    """
+    """Yield a part and a name for each attribute of a model that may determine what it computes."""
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
+    # Keras stores in private attributes what has been called.
     for part in parts:
         yield from (
             (part, name) for name in vars(part) if name[:1] != "_" or name == "_trainable" or is_nnx(part)

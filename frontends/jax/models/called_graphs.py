@@ -1,4 +1,4 @@
-"""Graphs that a function calls, as models: what they are written with are parameters of the function's graph."""
+"""Graphs that a function calls, as models: their weights are parameters of the function's graph."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import Any
 
 
 class CalledGraph:
-    """A graph for JAX. It is found when it is called, so nothing stands in its place while the function is
-    traced.
-    """
+    """A graph for JAX as a model. It is found when it is called, so tracing replaces none of its arrays."""
 
     changes = False
 
     def __init__(self, graph: Any) -> None:
         self.item = graph
 
-    def leave_out(self, known: Set[int]) -> None:
-        """Do nothing: no other model holds its arrays."""
+    def leave_out(self, known: Set[int]) -> None: ...
 
     def arrays(self) -> dict[str, Any]:
         return dict(self.item.parameters)

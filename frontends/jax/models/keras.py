@@ -1,4 +1,4 @@
-"""Models, layers, optimizers and metrics of Keras where it computes in JAX."""
+"""Models, layers, optimizers and metrics of Keras on its JAX backend."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .nnx import WithVariables
 
 
 class KerasModel(WithVariables):
-    """The variables of one object of Keras, by their own paths (``dense/kernel``); of those with one path
-    later ones are numbered.
+    """Variables of one Keras object, named by their paths (``dense/kernel``), with a number appended to
+    duplicates.
     """
 
     def __init__(self, item: Any) -> None:
@@ -37,7 +37,6 @@ class KerasModel(WithVariables):
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """The object itself, with tracers in its variables."""
         before = self.arrays()
         try:
             for name, variable in self._variables.items():
@@ -59,7 +58,7 @@ def _fresh(name: str, known: Mapping[str, Any]) -> str:
 
 
 def is_keras(item: Any) -> bool:
-    """Whether this is an object of Keras on JAX that holds variables."""
+    """Return True for a layer, optimizer or metric of Keras on its JAX backend."""
     keras = sys.modules.get("keras")
     if keras is None or not hasattr(keras, "Layer") or keras.backend.backend() != "jax":
         return False

@@ -11,17 +11,17 @@ from ....errors import TracingError
 from .nnx import Fixed
 from .trees import named_leaves, with_leaves
 
-TRAINED = "params"  # the collection that flax trains
+# The collection that flax trains.
+TRAINED = "params"
 
 
 class LinenModel(Fixed):
-    """A bound module; what a call puts into collections that are mutable is state of it."""
+    """A bound module. Its mutable collections are state that a call may change."""
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self.item.variables)
 
     def put(self, name: str, array: Any) -> None:
-        """Puts another array into a collection that is mutable."""
         collection, *path = name.split(".")
         held: Any = self.item.scope._mutable_collection(collection)
         for key in path[:-1]:
@@ -36,15 +36,17 @@ class LinenModel(Fixed):
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """A module that is bound to the same variables as tracers."""
         module, variables = self.item.unbind()
         scope = self.item.scope
         twin = module.bind(with_leaves(variables, arrays), rngs=dict(scope.rngs), mutable=scope.mutable)
         yield twin, lambda: {**arrays, **named_leaves(twin.variables)}
-        if any(twin.scope.rng_counters.get(name) for name in scope.rngs):  # scans count without any
+        # Scans add counters of their own, so only the names of the bound keys are checked.
+        if any(twin.scope.rng_counters.get(name) for name in scope.rngs):
             raise TracingError(
-                f"a bound {type(module).__name__} draws random numbers from the keys that it is bound to, others at each call: "
-                "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), and name its variables by "
+                f"a bound {type(module).__name__} draws random numbers from the keys that it is bound to, "
+                "others at each call: "
+                "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), "
+                "and name its variables by "
                 "parameters="
             )
 

@@ -1,4 +1,4 @@
-"""Objects of ``flax.nnx``: modules, optimizers, sources of keys and variables that stand alone."""
+"""Objects of ``flax.nnx``: modules, optimizers, random key streams, and single variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ....errors import TracingError
 
 
 class WithVariables:
-    """An object that holds variables, by name."""
+    """Base of models that consist of named variables, which are assigned to."""
 
     changes = True
 
@@ -30,33 +30,27 @@ class WithVariables:
 
 
 class Fixed:
-    """An object that is made again with other arrays; it shares no variables."""
+    """Base of immutable models, which are rebuilt with other arrays and share no variables."""
 
     changes = False
 
     def __init__(self, item: Any) -> None:
         self.item = item
 
-    def leave_out(self, known: Set[int]) -> None:
-        """It has none."""
+    def leave_out(self, known: Set[int]) -> None: ...
 
     def owner_of(self, name: str) -> Any:
         return self.item
 
-    def put(self, name: str, array: Any) -> None:
-        """It never changes."""
+    def put(self, name: str, array: Any) -> None: ...
 
 
-_STATES = (
-    "_pytree__state",
-    "_object__state",
-)  # where an object says in which trace it was made, by version of flax
+# Attributes that store the trace in which an object was created, by version of flax.
+_STATES = ("_pytree__state", "_object__state")
 
 
 class NnxModel(WithVariables):
-    """What is reached from one object; a variable that stands in several places counts once, under its first
-    path.
-    """
+    """All variables reachable from one nnx object. A variable with several paths is named by the first."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item, dict(variables_of(item)))
@@ -77,9 +71,6 @@ class NnxModel(WithVariables):
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """The object itself, as if it had been made in the trace of the moment, so that flax lets its
-        transformations take it and change it.
-        """
         nodes, variables = nodes_of(self.item), self._variables
         states = [next(getattr(node, name) for name in _STATES if hasattr(node, name)) for node in nodes]
         owners = [*states, *variables.values()]
@@ -88,6 +79,7 @@ class NnxModel(WithVariables):
             variable._raw_value if hasattr(variable, "_raw_value") else variable.raw_value
             for variable in variables.values()
         ]
+        # flax allows changes only in the trace that created the object, so it is moved to the current trace.
         try:
             for owner in owners:
                 object.__setattr__(owner, "_trace_state", type(traces[0])())
@@ -110,8 +102,9 @@ def _set_raw(variable: Any, array: Any) -> None:
 
 
 def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
-    """``TracingError`` where a plain attribute has been assigned to; variables that are new are notes of a
-    call (``sow``) and left out.
+    """Raise :class:`TracingError` if a plain attribute was assigned to.
+
+    New variables are notes of a call (``sow``) and ignored.
     """
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
@@ -121,17 +114,17 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
                 and not _is_same(before.get(name, node), item)
             ):
                 raise TracingError(
-                    f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in "
+                    f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a "
+                    "graph keeps what is in "
                     "variables of nnx alone. Hold it in an nnx.Variable"
                 )
 
 
 def _is_same(before: Any, item: Any) -> bool:
-    """Whether this is what stood there, or an equal container of the same objects, which transformations of
-    flax put there.
-    """
+    """Return True if ``item`` is ``before``, or an equal container of the same objects."""
     if before is item:
         return True
+    # Transformations of flax replace containers by equal ones.
     (old, was), (new, now) = (jax.tree_util.tree_flatten(one, is_leaf=is_nnx) for one in (before, item))
     return was == now and all(a is b for a, b in zip(old, new))
 
@@ -157,7 +150,7 @@ def nodes_of(item: Any) -> list[Any]:
 
 
 def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
-    """Name and variable of an object, of those that hold one array."""
+    """Yield path and variable for each variable that holds one array."""
     from flax import nnx
 
     found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
@@ -173,8 +166,8 @@ def held(variable: Any) -> Any:
 
 
 def put(variable: Any, array: Any) -> None:
-    """Gives a variable another array."""
     if hasattr(type(variable), "set_value"):
         variable.set_value(array)
-    else:  # before flax 0.11
+    # Before flax 0.11.
+    else:
         variable.value = array

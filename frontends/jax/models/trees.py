@@ -1,5 +1,5 @@
-"""Objects that never change and that JAX takes apart into arrays: modules of ``equinox``, dataclasses of
-flax, arguments that are parameters.
+"""Immutable pytrees of arrays: modules of ``equinox``, dataclasses of flax, and arguments that are
+parameters.
 """
 
 from __future__ import annotations
@@ -28,18 +28,16 @@ _PLAIN = (
     complex,
     type(None),
 )
-_WRAPPERS = ("__wrapped__", "__self__")  # what an object that wraps a model holds it under
+# Attributes under which a wrapper stores the model.
+_WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(Fixed):
-    """A pytree of a class of its own.
-
-    Arrays of numpy in it stay what they are, as JAX's own compilers take them.
-    """
+    """A pytree of a class of its own. NumPy arrays in it stay constants, as for ``jax.jit``."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
-        self._paths = _short_names(item)  # name -> path
+        self._paths = _short_names(item)
 
     def arrays(self) -> dict[str, Any]:
         leaves = named_leaves(self.item)
@@ -53,7 +51,6 @@ class TreeModel(Fixed):
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
-        """An equal object that holds tracers."""
         yield (
             with_leaves(self.item, {self._paths[name]: array for name, array in arrays.items()}),
             lambda: arrays,
@@ -61,14 +58,14 @@ class TreeModel(Fixed):
 
 
 class BoundModel(Fixed):
-    """The arguments of a function that are given once and for all; each may be a model itself, or any pytree."""
+    """Arguments of a function that were given in advance; each may be a model or any pytree."""
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self._given())
 
     def is_trained(self, name: str) -> bool:
-        """Whether it has derivatives, and is no statistic of flax: of variables with ``params`` these alone
-        are trained.
+        """Return True for inexact arrays; in flax variables with a ``params`` collection only for those of
+        it.
         """
         collections = self._given()
         is_flax = isinstance(collections, Mapping) and "params" in collections
@@ -82,7 +79,6 @@ class BoundModel(Fixed):
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
-        """The function with tracers for these arguments."""
         given = with_leaves(self._given(), arrays)
         yield (
             self.item.with_given(
@@ -106,7 +102,7 @@ def is_tree(item: Any) -> bool:
 
 
 def named_leaves(item: Any) -> dict[str, Any]:
-    """The arrays of JAX in a pytree by their paths.
+    """Return the JAX arrays of a pytree by their dotted paths.
 
     >>> list(named_leaves({"layers": [jax.numpy.ones(2), 3]}))
     ['layers.0']
@@ -127,8 +123,7 @@ def _dotted(path: tuple[Any, ...]) -> str:
 
 
 def _short_names(item: Any) -> dict[str, str]:
-    """The paths of the arrays of a pytree by their names; arrays that an object merely wraps have the names
-    that they have in what it wraps.
+    """Map names to the paths of a pytree's arrays. Arrays of a wrapped model are named as in that model.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}

@@ -60,7 +60,8 @@ def arange(
     first, last, by = _bounds(bounds, start, stop, step)
     if any(isinstance(item, Value) for item in (first, last, by)):
         raise UnsupportedOperation(
-            "arange between numbers that are computed has a length that depends on them; use int(..) or linspace"
+            "arange between numbers that are computed has a length that depends on them; use int(..) or "
+            "linspace"
         )
     kind = _kind(b, dtype)
     if not any(type(hint_of(item)) is float for item in (first, last, by)):

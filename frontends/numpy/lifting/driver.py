@@ -86,7 +86,8 @@ class _NumpyLifter(Lifter):
         """
         self.b.origin = origin
         message = (
-            f"{origin}: elements of an array are read here as numbers of Python, which become constants, so the result has no derivative "
+            f"{origin}: elements of an array are read here as numbers of Python, which become constants, so "
+            "the result has no derivative "
             "with respect to them. Compute with functions of numpy or of Python's math"
         )
         refused = self.b.sum(self.b.refuse_gradient(elements, message=message))

@@ -315,7 +315,8 @@ def _plain(op: str) -> Callable[..., Any]:
         kinds = {item.dtype for item in operands if isinstance(item, Value)}
         if len(kinds) > 1:
             raise UnsupportedOperation(
-                f"numpy computes this with operands of {' and '.join(sorted(kinds))}; cast them to one type before"
+                f"numpy computes this with operands of {' and '.join(sorted(kinds))}; cast them to one type "
+                "before"
             )
         return getattr(b, op)(*operands)
 

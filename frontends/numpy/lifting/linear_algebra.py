@@ -218,7 +218,8 @@ def eig(b: NumpyBuilder, a: Any) -> Any:
     """numpy.linalg.eig of complex matrices."""
     if not is_complex(b.recorded_dtype()):
         raise UnsupportedOperation(
-            "numpy gives real eigenvalues where all of them are real, which depends on the elements; use eigh, or pass a complex matrix"
+            "numpy gives real eigenvalues where all of them are real, which depends on the elements; use "
+            "eigh, or pass a complex matrix"
         )
     return b.eig(*_inexact(b, a))
 

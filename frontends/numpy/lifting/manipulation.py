@@ -36,7 +36,8 @@ def reshape(
         return b.permute_dims(turned, axes=tuple(reversed(range(turned.ndim))))
     if order not in ("C", None):
         raise UnsupportedOperation(
-            f"order={order!r} depends on how the elements lie in memory, which has no meaning in other frameworks"
+            f"order={order!r} depends on how the elements lie in memory, which has no meaning in other "
+            "frameworks"
         )
     return b.reshape(x, shape=whole_shape(wanted, product(x.shape)))
 
@@ -477,7 +478,8 @@ def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -
         return _at_places(b, x, place, list(obj), b.array(b.array(values), x.dtype))
     if not isinstance(obj, (int, Size)):
         raise UnsupportedOperation(
-            "insert at computed places, or at such that are counted from both ends, has no row; concatenate the parts"
+            "insert at computed places, or at such that are counted from both ends, has no row; concatenate "
+            "the parts"
         )
     first = obj + x.shape[place] if hint_of(obj) < 0 else obj
     new = b.array(b.array(values), x.dtype)

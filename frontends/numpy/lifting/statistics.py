@@ -484,7 +484,8 @@ def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
     x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
     if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
         raise UnsupportedOperation(
-            "polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on them"
+            "polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on "
+            "them"
         )
     found: Value = convolve(b, x, y)
     return found
@@ -507,7 +508,8 @@ def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
     roots = b.array(seq_of_zeros)
     if roots.ndim != 1 or is_complex(roots.dtype):
         raise UnsupportedOperation(
-            "poly of a matrix, or of complex roots, has no row: whether it gives real numbers depends on the elements"
+            "poly of a matrix, or of complex roots, has no row: whether it gives real numbers depends on the "
+            "elements"
         )
     roots = b.cast(roots, b.recorded_dtype())
     result = b.asarray(data=(1,), dtype=roots.dtype)

@@ -1,4 +1,4 @@
-"""Rows of the primitives of ``jax.lax``: arrays first, then the parameters of the primitive by their names."""
+"""Rows of ``jax.lax`` primitives: arrays first, then the parameters of the primitive by name."""
 
 from . import elementwise as elementwise
 from . import indexing as indexing

@@ -1,4 +1,4 @@
-"""Element-wise primitives."""
+"""Rows of element-wise primitives."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_in
 from ....common.builder import bits_of
 from ..table import JaxBuilder, rows
 
-_NARROW = 2  # bytes of a number
+# Integer dtypes of at most this many bytes need clipping at both ends before a cast.
+_NARROW = 2
 _UNARY = {
-    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
-    "bessel_i1e": "i1e", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
-    "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite",
-    "lgamma": "lgamma", "log": "log", "log1p": "log1p", "log2": "log2", "logistic": "sigmoid", "neg": "negative", "real": "real",
-    "rsqrt": "rsqrt", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stop_gradient": "stop_gradient",
-    "tan": "tan", "tanh": "tanh",
+    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
+    "bessel_i0e": "i0e", "bessel_i1e": "i1e", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
+    "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv", "erfc": "erfc", "exp": "exp", "exp2": "exp2",
+    "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
+    "log": "log", "log1p": "log1p", "log2": "log2", "logistic": "sigmoid", "neg": "negative",
+    "real": "real", "rsqrt": "rsqrt", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
+    "stop_gradient": "stop_gradient", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 _BINARY = {
-    "add": "add", "atan2": "atan2", "complex": "complex", "eq": "equal", "ge": "greater_equal", "gt": "greater", "igamma": "gammainc",
-    "igammac": "gammaincc", "le": "less_equal", "lt": "less", "mul": "multiply", "ne": "not_equal",
-    "nextafter": "nextafter", "pow": "pow", "rem": "fmod", "shift_left": "bitwise_left_shift",
-    "shift_right_arithmetic": "bitwise_right_shift",
-    "sub": "subtract", "zeta": "zeta",
+    "add": "add", "atan2": "atan2", "complex": "complex", "eq": "equal", "ge": "greater_equal",
+    "gt": "greater", "igamma": "gammainc", "igammac": "gammaincc", "le": "less_equal", "lt": "less",
+    "mul": "multiply", "ne": "not_equal", "nextafter": "nextafter", "pow": "pow", "rem": "fmod",
+    "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift", "sub": "subtract",
+    "zeta": "zeta",
 }  # fmt: skip
 
 
@@ -65,13 +67,14 @@ for _primitive, _name in _BINARY.items():
 
 
 rows.table({
-    "conj_p": lambda b, x, **_: b.conj(b.as_result(x)),  # a complex number, of a real one too
-    "regularized_incomplete_beta_p": lambda b, a, c, x: b.betainc(*together(b, a, c, x)),  # both parameters, then the argument
+    # The result is complex even if `x` is real.
+    "conj_p": lambda b, x, **_: b.conj(b.as_result(x)),
+    "regularized_incomplete_beta_p": lambda b, a, c, x: b.betainc(*together(b, a, c, x)),
 })  # fmt: skip
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Complex numbers are compared by their real parts, then by their imaginary ones."""
+    """Return a row that compares complex numbers by their real parts, then by their imaginary parts."""
 
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         if not is_complex(b.result.dtype):
@@ -89,8 +92,6 @@ rows.row("min_p")(_extreme("minimum", "less"))
 
 
 def _logical(name: str) -> Callable[..., Any]:
-    """Of bools or bits."""
-
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         kind = "logical" if "bool" in (getattr(x, "dtype", None), getattr(y, "dtype", None)) else "bitwise"
         return getattr(b, f"{kind}_{name}")(*together(b, x, y))
@@ -104,7 +105,7 @@ for _name in ("and", "or", "xor"):
 
 # ---------------------------------------------------------------------------------- the total order of floats
 def _before(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """``x < y`` where -0.0 is before 0.0, and NaN after all numbers."""
+    """Compute ``x < y`` in the total order of floats: -0.0 before 0.0, and NaN last."""
     x, y = b.array(x, getattr(y, "dtype", None)), b.array(y, getattr(x, "dtype", None))
     if not is_floating(x.dtype):
         return b.less(x, y)
@@ -119,16 +120,17 @@ def lt_to(b: JaxBuilder, x: Any, y: Any) -> Any:
 
 
 rows.table({
-    "le_to_p": lambda b, x, y: b.logical_not(_before(b, y, x)),  # not after, in the total order
-    # neither before nor after, in the total order
+    "le_to_p": lambda b, x, y: b.logical_not(_before(b, y, x)),
     "eq_to_p": lambda b, x, y: b.logical_not(b.logical_or(_before(b, x, y), _before(b, y, x))),
-    "not_p": lambda b, x: b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x),  # logical, or of every bit
-    # the exponent may be an integer beside floats
+    "not_p": lambda b, x: b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x),
+    # The exponent may be an integer array if the base is floating.
     "pow_p": lambda b, x, y: b.pow(*together(b, *(b.operand(item, b.result.dtype) for item in (x, y)))),
-    # in the derivative of ``tanh`` since JAX 0.11; as two factors, of which none cancels near 1
-    "one_minus_square_p": lambda b, x, **_: b.multiply(b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype))),
-    "abs_p": lambda b, x, **_: b.abs(x, right=is_floating(x.dtype)),  # of real numbers with the slope of the right side at 0
-    # how many bits are 1: each is taken to an axis of its own
+    # JAX has this in the derivative of `tanh` since 0.11. The product has no cancellation near 1.
+    "one_minus_square_p": lambda b, x, **_: b.multiply(
+        b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype))
+    ),
+    # For real numbers the derivative at 0 is that from the right.
+    "abs_p": lambda b, x, **_: b.abs(x, right=is_floating(x.dtype)),
     "population_count_p": lambda b, x: b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype),
 })  # fmt: skip
 
@@ -140,7 +142,6 @@ def div(b: JaxBuilder, x: Any, y: Any) -> Any:
 
 @rows.row("integer_pow_p")
 def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
-    """A power known beforehand."""
     if y == 2:
         return b.square(x)
     if y == -1 and is_inexact(x.dtype):
@@ -163,7 +164,7 @@ def sign(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("round_p")
 def round_(b: JaxBuilder, x: Any, *, rounding_method: Any) -> Any:
-    """Halves away from zero, or to the even number."""
+    """Round halves away from zero, or to even."""
     if rounding_method.name == "TO_NEAREST_EVEN":
         return b.round(x)
     whole = b.trunc(x)
@@ -172,13 +173,11 @@ def round_(b: JaxBuilder, x: Any, *, rounding_method: Any) -> Any:
 
 @rows.row("shift_right_logical_p")
 def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """Zeros come in."""
     bits = 8 * ITEMSIZE[x.dtype]
     signed = x.dtype.removeprefix("u")
     x, y = b.bitcast(x, dtype=signed), b.array(y, signed)
-    zeros = b.bitwise_left_shift(
-        b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y)
-    )  # the bits that came in
+    # The arithmetic shift fills these bits with the sign.
+    zeros = b.bitwise_left_shift(b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y))
     moved = b.bitwise_and(b.bitwise_right_shift(x, y), b.bitwise_invert(zeros))
     outside = b.logical_or(b.less(y, 0), b.greater_equal(y, bits))
     return b.bitcast(b.where(outside, 0, moved), dtype=b.result.dtype)
@@ -186,7 +185,7 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
 
 @rows.row("clamp_p")
 def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
-    """``low`` and ``high`` are numbers, 0-d arrays or of the shape of ``x``; at a bound no gradient flows."""
+    """Clip ``x``; where it equals a bound, no gradient flows."""
     x, low, high = b.as_result(x), known_number(b, low), known_number(b, high)
     if not is_floating(x.dtype):
         return b.clip(x, low, high)
@@ -198,7 +197,7 @@ def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
 
 @rows.row("select_n_p")
 def select_n(b: JaxBuilder, which: Any, *cases: Any) -> Any:
-    """Of two, the second where it is true; of several, the one of that number."""
+    """Select the case with the index ``which``; for a bool, the second case where it is true."""
     if not any(isinstance(case, Value) for case in cases):
         cases = (b.as_result(cases[0]), *cases[1:])
     which = b.array(which)
@@ -218,25 +217,23 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
 
 
 def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
-    """Floats cut off at the ends of a narrow integer type, and negative ones of unsigned types, where other
-    frameworks wrap around or do as the processor does.
+    """Clip floats to the range of a narrow integer dtype, and to 0 for unsigned ones, before a cast.
+
+    Other frameworks wrap around or leave the result to the processor.
     """
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x
     least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))
     if ITEMSIZE[dtype] > _NARROW:
         return x if least else b.maximum(x, 0.0)
-    x = (
-        b.astype(x, dtype="float32") if ITEMSIZE[x.dtype] == _NARROW else x
-    )  # which has room for the largest number of the type
+    # 16-bit floats cannot represent the largest integer of the dtype.
+    x = b.astype(x, dtype="float32") if ITEMSIZE[x.dtype] == _NARROW else x
     return b.clip(x, float(least), float(least + 2 ** (8 * ITEMSIZE[dtype]) - 1))
 
 
 @rows.row("bitcast_convert_type_p")
 def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
-    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last
-    axis.
-    """
+    """Bitcast ``x``. If the element sizes differ, the parts of an element are along the last axis."""
     dtype = b.result.dtype
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -248,19 +245,18 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
-    """Of a degree known beforehand; at the poles 0, -1, -2, ... what JAX gives, where torch's reflection
-    rounds to large numbers.
-    """
+    """Lift ``polygamma`` of a constant degree, with JAX's values at the poles 0, -1, -2, ..."""
     degree = known_number(b, n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")
+    # At the poles torch's reflection formula rounds to large finite numbers.
     pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
     return b.where(pole, math.inf if int(degree) % 2 else math.nan, b.polygamma(x, n=int(degree)))
 
 
 @rows.row("reduce_precision_p")
 def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Through the type that has these bits."""
+    """Cast to the dtype with these bits and back."""
     bits = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32", (11, 52): "float64"}.get(
         (exponent_bits, mantissa_bits)
     )

@@ -1,4 +1,4 @@
-"""``scatter``: slices written, or added, at places that an array of indices tells."""
+"""Rows of ``slice``, ``dynamic_slice``, ``gather`` and ``scatter``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ _WHOLE = (None, None, 1)
 
 @rows.row("slice_p")
 def slice_(b: JaxBuilder, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    """``x[start:limit:stride]`` of every axis."""
     steps = strides or (1,) * x.ndim
     return b.getitem(
         x, key=tuple(_item(*bounds) for bounds in zip(start_indices, limit_indices, steps, x.shape))
@@ -54,7 +53,6 @@ def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
 
 @rows.row("dynamic_slice_p")
 def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
-    """A slice of each axis, some of whose starts are computed."""
     sizes = tuple(slice_sizes)
     begin = starts_inside(b, x, starts, sizes)
     key = tuple(
@@ -75,7 +73,6 @@ def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
 
 @rows.row("dynamic_update_slice_p")
 def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> Any:
-    """A slice written to."""
     begin = starts_inside(b, x, starts, update.shape)
     if not any(isinstance(at, Value) for at in begin):
         return b.setitem(x, update, key=tuple((at, at + size, 1) for at, size in zip(begin, update.shape)))
@@ -88,11 +85,14 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
 
 
 class Places:
-    """Index arrays for the axes of ``x`` of which slices begin at computed places, or that are not taken
-    whole.
+    """Index arrays of a gather or scatter, for the axes of ``x`` that are not taken whole.
 
-    The arrays have the axes of the batch of ``indices``, then one axis for each indexed axis that is kept (a
+    The arrays have the batch axes of ``indices``, then one axis for each indexed axis that is kept (a
     window).
+    axes: indexed axes of ``x``.
+    windows: indexed axes that are kept, not collapsed or batched.
+    whole: axes of ``x`` that are not indexed.
+    inside: bool arrays that tell which slices are in bounds; empty if all are.
     """
 
     def __init__(
@@ -107,9 +107,8 @@ class Places:
         batch_of: Any,
         as_given: bool = False,
     ) -> None:
-        indices = (
-            b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices
-        )  # no target's own type of indices
+        # No target indexes by unsigned integers.
+        indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices
         self.b, self.x, self.sizes = b, x, sizes
         self.batch = indices.shape[:-1]
         self.started, self.gone, self.batched = tupled(started), tupled(gone), tupled(batched)
@@ -121,9 +120,9 @@ class Places:
         self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
         self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
         self.rank = len(self.batch) + len(self.windows)
-        # whether an index that a user gave may count from the end, as every target lets it
+        # If True, negative indices of the user are passed on, because every target counts them from the end.
         self.as_given = as_given
-        self.inside: list[Value] = []  # whether each slice lies inside, where that is not known
+        self.inside: list[Value] = []
         self.batch_of = dict(zip(self.batched, tupled(batch_of)))
         self.starts = {axis: pick_last(b, indices, place) for place, axis in enumerate(self.started)}
 
@@ -150,7 +149,7 @@ class Places:
         return steps if start is None else b.add(start, steps)
 
     def _start(self, axis: int, clip: bool) -> Any:
-        """Where slices of an axis begin; None for 0."""
+        """Return the start indices along an axis, or None if they are all 0."""
         start = self.starts.get(axis)
         if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:
             return None
@@ -179,8 +178,8 @@ class Places:
         )
 
     def placed(self) -> list[tuple[str, int]]:
-        """What the axes of ``gather_nd`` are: ("batch", i) and ("axis", of x), in the order that it gives
-        them.
+        """Return the axes of the ``gather_nd`` result in order, as ``("batch", i)`` or ``("axis", axis of
+        x)``.
         """
         found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [
             ("axis", axis) for axis in self.windows
@@ -212,8 +211,8 @@ def filled_with(b: JaxBuilder, x: Any) -> Any:
 
 
 def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
-    """Return the index that a user gave, where JAX has made negative ones count from the end: every target
-    does that by itself.
+    """Return the user's index if ``start`` is what JAX computes from it to count negative indices from the
+    end, or None.
     """
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
@@ -228,7 +227,7 @@ def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
 
 
 def _source(b: JaxBuilder, value: Value) -> Value:
-    """The array before a last axis of size 1 was added and taken away again."""
+    """Undo adding a last axis of size 1 and indexing it away."""
     node = b.maker(value)
     if (
         node is not None
@@ -269,7 +268,7 @@ def gather(
     fill_value: Any = None,
     **_: Any,
 ) -> Any:
-    """See XLA's Gather. Out of range, a slice is moved inside, or, where the mode says so, is filled."""
+    """Lift XLA's Gather. Slices out of bounds are clamped, or filled if ``mode`` is ``FILL_OR_DROP``."""
     d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
     gone, batched = d.collapsed_slice_dims, d.operand_batching_dims
     places = Places(
@@ -299,7 +298,7 @@ def gather(
 
 
 def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """The axes of the gathered array in the order of the result."""
+    """Return the permutation from the ``gather_nd`` result to the result of the gather."""
     have = places.placed()
     kept = [axis for axis in range(places.x.ndim) if axis not in places.gone and axis not in places.batched]
     windows = dict(zip(offset_dims, kept))
@@ -309,7 +308,7 @@ def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int
 
 
 def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[int, ...]) -> Any:
-    """Every slice is the whole array."""
+    """Lift a gather in which each slice is all of ``x``."""
     rank = x.ndim + len(places.batch)
     shape: list[Any] = [None] * rank
     for axis, place in enumerate(offset_dims):
@@ -334,7 +333,9 @@ def _filled(
 
 
 def default_fill(dtype: str) -> Any:
-    """NaN, the smallest signed or the largest unsigned integer, or True (``jax.lax.gather``)."""
+    """Return the fill value of ``jax.lax.gather``: NaN, the smallest signed or largest unsigned integer, or
+    True.
+    """
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):
@@ -379,8 +380,8 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 
 
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
-    """What ``scattered`` finds for the places that the numbers have in their order: complex numbers are
-    compared by nothing else.
+    """Apply ``scattered`` to the ranks of complex numbers in their order, since ``min`` and ``max`` do not
+    compare these.
     """
     parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
     flat = b.concat(*parts, axis=0)
@@ -399,7 +400,8 @@ for _name, _kind in _REDUCE.items():
 def _scattered(
     b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, mode: str, reduce: str | None
 ) -> Any:
-    if x.ndim == updates.ndim == 0:  # the only element there is
+    # There is only one element, which needs no index.
+    if x.ndim == updates.ndim == 0:
         return getattr(b, _ELEMENT[reduce])(x, updates) if reduce else updates
     gone, batched = tupled(d.inserted_window_dims), tupled(d.operand_batching_dims)
     windows = tupled(d.update_window_dims)
@@ -420,7 +422,8 @@ def _scattered(
     if not places.axes:
         places.axes = places.windows = [0]
         places.whole, places.rank = places.whole[1:], len(places.batch) + 1
-    arrays = places.arrays(clip=mode == "CLIP")  # XLA drops what lies outside, whatever was promised
+    # XLA drops updates out of bounds even if the mode promises that there are none.
+    arrays = places.arrays(clip=mode == "CLIP")
     batch = iter(range(len(places.batch)))
     named = [
         ("axis", kept[windows.index(i)]) if i in windows else ("batch", next(batch))
@@ -435,7 +438,11 @@ def _scattered(
 def _dropping(
     b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: Places, reduce: str | None
 ) -> Any:
-    """What lies outside adds nothing; what replaces goes to one more row at the end, which is cut off."""
+    """Scatter without the slices that are out of bounds.
+
+    A sum or product gets neutral elements for them. Otherwise they are written to an extra row, which is
+    cut off.
+    """
     inside = places.inside[0]
     for more in places.inside[1:]:
         inside = b.logical_and(inside, more)

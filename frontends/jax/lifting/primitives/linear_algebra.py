@@ -1,4 +1,4 @@
-"""Products and decompositions of matrices."""
+"""Rows of matrix products, convolutions, decompositions and FFTs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from .shapes import spaced
 
 @rows.row("dot_general_p")
 def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
-    """Contracted and batched axes of both; the result has the batch first, then what remains of each."""
+    """Contract and batch axes; the result has the batch axes, then the remaining axes of ``x`` and ``y``."""
     (left, right), (left_batch, right_batch) = (tuple(map(tupled, pair)) for pair in dimension_numbers)
-    if b.result.dtype == "bool":  # whether any of the products is true
+    # A product of bools is true if any of the element products is.
+    if b.result.dtype == "bool":
         x, y = (b.array(b.array(item), "int32") for item in (x, y))
         return b.not_equal(_product(b, x, y, (left, right), (left_batch, right_batch)), 0)
     return _product(b, b.as_result(x), b.as_result(y), (left, right), (left_batch, right_batch))
@@ -58,14 +59,13 @@ def _equation(left_rank: int, right_rank: int, contracted: Any, batched: Any) ->
 
 
 rows.table({
-    "cholesky_p": lambda b, x, **_: b.cholesky(x),  # the lower factor
-    "householder_product_p": lambda b, x, tau: b.householder_product(x, tau),  # Q out of its reflections
+    "cholesky_p": lambda b, x, **_: b.cholesky(x),
+    "householder_product_p": lambda b, x, tau: b.householder_product(x, tau),
 })  # fmt: skip
 
 
 @rows.row("eigh_p")
 def eigh(b: JaxBuilder, x: Any, *, lower: bool = True, subset_by_index: Any = None, **_: Any) -> Any:
-    """Eigenvectors, then eigenvalues."""
     if subset_by_index is not None and tuple(subset_by_index) != (0, hint_of(x.shape[-1])):
         raise NotImplementedError("eigh of a part of the eigenvalues")
     values, vectors = b.eigh(x, upper=not lower)
@@ -92,7 +92,6 @@ def qr(b: JaxBuilder, x: Any, *, full_matrices: bool, pivoting: bool = False, **
 def svd(
     b: JaxBuilder, x: Any, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
 ) -> Any:
-    """Singular values, then U and V^H."""
     if subset_by_index is not None:
         raise NotImplementedError("svd of a part of the singular values")
     if not compute_uv:
@@ -103,7 +102,7 @@ def svd(
 
 @rows.row("lu_p")
 def lu(b: JaxBuilder, x: Any) -> Any:
-    """L and U in one matrix, the swapped rows counted from 0, and the permutation that they make."""
+    """Return L and U in one matrix, the 0-based pivots, and the permutation that they make."""
     packed, pivots = b.lu_factor(x)
     exchange, _, _ = b.lu_unpack(packed, pivots)
     exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
@@ -112,7 +111,6 @@ def lu(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("lu_pivots_to_permutation_p")
 def lu_pivots_to_permutation(b: JaxBuilder, pivots: Any, *, permutation_size: Any) -> Any:
-    """The order of the rows that exchanges, counted from 0, make."""
     size = permutation_size
     nothing = b.zeros(shape=(*pivots.shape[:-1], size, pivots.shape[-1]), dtype="float32")
     exchange, _, _ = b.lu_unpack(nothing, b.add(pivots, 1))
@@ -130,7 +128,7 @@ def ragged_dot_general(
     group_offset: Any = None,
     **_: Any,
 ) -> Any:
-    """Each group of rows times its own matrix; rows behind the last group give 0."""
+    """Multiply each group of rows by its own matrix; rows after the last group give 0."""
     numbers = ragged_dot_dimension_numbers
     found = (numbers.dot_dimension_numbers, numbers.lhs_ragged_dimensions, numbers.rhs_group_dimensions)
     if str(found) != str(((((1,), (1,)), ((), ())), (0,), (0,))) or group_offset is not None or x.ndim != 2:
@@ -158,7 +156,6 @@ def triangular_solve(
     conjugate_a: bool,
     unit_diagonal: bool,
 ) -> Any:
-    """``a @ x == y`` or ``x @ a == y``."""
     a = b.conj(a) if conjugate_a and is_complex(a.dtype) else a
     return b.solve_triangular(
         a,
@@ -194,12 +191,15 @@ def conv_general_dilated(
     batch_group_count: int,
     **_: Any,
 ) -> Any:
-    """Axes in any order: batch and channels of ``x``, output and input channels of the weight, then space."""
+    """Convolve with axes in any order: batch and channels of ``x``, output and input channels of the kernel,
+    then space.
+    """
     given, kernel, made = (
         tupled(spec)
         for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec)
     )
-    if any(b.result.hints[axis] == 0 for axis in made[2:]):  # the window is larger than the array
+    # The window is larger than the array.
+    if any(b.result.hints[axis] == 0 for axis in made[2:]):
         return b.without_elements(x, weight)
     dtype = "int32" if b.result.dtype == "bool" else b.result.dtype
     x, weight = b.astype(x, dtype=dtype), b.astype(weight, dtype=dtype)
@@ -219,9 +219,7 @@ def conv_general_dilated(
         groups=b.fix(feature_group_count) * batch_groups,
         layout=layout,
     )
-    result = (
-        b.not_equal(result, 0) if b.result.dtype == "bool" else result
-    )  # whether any of the products is true
+    result = b.not_equal(result, 0) if b.result.dtype == "bool" else result
     return (
         result
         if layout == CHANNELS_LAST
@@ -230,7 +228,7 @@ def conv_general_dilated(
 
 
 def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
-    """The groups of a batch, each of which meets a part of the kernels, as groups of channels."""
+    """Move groups of the batch, each of which has its own kernels, to groups of channels."""
     if groups == 1:
         return x
     count, channels, *space = x.shape
@@ -242,7 +240,7 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
 def _ready(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """``x`` with zeros between its elements, and cut where padding is negative; the padding that is left."""
+    """Return ``x`` dilated by zeros and cropped by negative padding, and the remaining padding."""
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):
         gaps[axis], pads[axis] = gap - 1, pair
@@ -261,7 +259,6 @@ _KINDS = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}
 
 @rows.row("fft_p")
 def fft(b: JaxBuilder, x: Any, *, fft_type: Any, fft_lengths: Any) -> Any:
-    """Over the last axes, as many as there are lengths."""
     if 0 in x.spec.hints:
         return b.without_elements(x)
     kind = _KINDS[fft_type.name if hasattr(fft_type, "name") else list(_KINDS)[fft_type]]

@@ -1,5 +1,7 @@
-"""``jax.random``: keys are their two words along a last axis, and every draw is made of hashes of counts,
-which give JAX's own numbers everywhere.
+"""Rows of ``jax.random``: keys are two words along the last axis, and samples are Threefry hashes of
+counters.
+
+Samples are therefore equal in all targets.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ def random_wrap(b: JaxBuilder, words: Any, *, impl: Any) -> Any:
 
 rows.table({
     "random_unwrap_p": lambda b, keys: keys,
-    "random_fold_in_p": lambda b, keys, messages: b.threefry(keys, _halves(b, b.array(messages, "uint32"))),  # the hash of a number
-    "random_split_p": lambda b, keys, *, shape: _hashes(b, keys, tuple(shape)),  # the hashes of 0, 1, ...
-    "iota_2x32_shape_p": lambda b, *, shape: _counts(b, tuple(shape)),  # the words of 0, 1, ... in this shape
+    "random_fold_in_p": lambda b, keys, messages: b.threefry(keys, _halves(b, b.array(messages, "uint32"))),
+    "random_split_p": lambda b, keys, *, shape: _hashes(b, keys, tuple(shape)),
+    "iota_2x32_shape_p": lambda b, *, shape: _counts(b, tuple(shape)),
 })  # fmt: skip
 
 
@@ -46,7 +48,6 @@ def random_seed(b: JaxBuilder, seeds: Any, *, impl: Any) -> Any:
 
 @rows.row("random_bits_p")
 def random_bits(b: JaxBuilder, keys: Value, *, bit_width: int, shape: Any) -> Any:
-    """jax.random.bits: both words of each hash in one."""
     hashes, dtype = _hashes(b, keys, tuple(shape)), f"uint{bit_width}"
     upper, lower = (_word(b, hashes, place) for place in range(_WORDS))
     if bit_width < 64:
@@ -68,7 +69,7 @@ def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
 
 
 def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
-    """The hashes of the first counts, in this shape, for each key."""
+    """Return the hashes of the counters 0, 1, ... in this shape, for each key."""
     if not jax.config.jax_threefry_partitionable:
         raise NotImplementedError("random numbers where jax_threefry_partitionable is off")
     counts = b.stack(*_counts(b, shape), axis=len(shape))
@@ -76,7 +77,7 @@ def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
 
 
 def _halves(b: JaxBuilder, number: Value) -> Value:
-    """Upper and lower 32 bits of integers; negative ones of fewer bits have nothing above."""
+    """Return the upper and lower 32 bits of integers. Negative 32-bit integers have 0 as the upper half."""
     lower = b.astype(number, dtype="uint32")
     upper = b.zeros(shape=number.shape, dtype="uint32")
     if "64" in number.dtype:
@@ -99,11 +100,9 @@ for _name in COLLECTIVES:
     _row(_name)
 
 
-# a layout over a mesh of devices
 rows.table({"device_sharding_hint_p": lambda b, x, *, layout: b.sharding_hint(b.as_result(x), layout=layout)})
 
 
-# a value of which no gradient may be taken
 rows.table(
     {
         "refuse_gradient_p": lambda b, value, *sources, message: b.refuse_gradient(

@@ -1,4 +1,4 @@
-"""Reductions and running statistics."""
+"""Rows of reductions, cumulative operations, sorting, and pooling."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ...intercept.combining import operation
 from ..table import JaxBuilder, rows, tupled
 from .shapes import spaced
 
-# primitive of two elements -> the primitive that reduces with it, and the number that changes nothing
+# For each primitive of two elements: the primitive that reduces by it, and the neutral element.
 _KNOWN: dict[str, tuple[str, Any]] = {
-    "add": ("reduce_sum_p", 0), "mul": ("reduce_prod_p", 1), "max": ("reduce_max_p", -math.inf), "min": ("reduce_min_p", math.inf),
+    "add": ("reduce_sum_p", 0), "mul": ("reduce_prod_p", 1),
+    "max": ("reduce_max_p", -math.inf), "min": ("reduce_min_p", math.inf),
     "and": ("reduce_and_p", -1), "or": ("reduce_or_p", 0), "xor": ("reduce_xor_p", 0),
 }  # fmt: skip
 
@@ -26,7 +27,8 @@ def _operation(program: Any) -> str:
     found = operation(program)
     if found is None:
         raise NotImplementedError(
-            "a reduction of windows of so many elements by a function that is none of add, mul, max, min, and, or, xor"
+            "a reduction of windows of so many elements by a function that is none of add, mul, max, min, "
+            "and, or, xor"
         )
     return found
 
@@ -62,8 +64,9 @@ def reduce(
 def reduce_window(
     b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any
 ) -> Any:
-    """lax.reduce_window of one array: each window begins with a number, and what lies outside of the array
-    takes no part.
+    """Lift ``lax.reduce_window`` of one array.
+
+    Each window starts from ``init``, and padding does not take part.
     """
     name = _operation(jaxpr)
     if name in ("max", "min"):
@@ -77,7 +80,7 @@ def reduce_window(
 def in_windows(
     b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]
 ) -> tuple[Value, tuple[int, ...]]:
-    """The windows of an array, each along axes at the end, and these axes."""
+    """Return the windows of an array, along new last axes, and these axes."""
     outside = b.operand(outside, x.dtype)
     x = spaced(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
     x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=outside)
@@ -92,9 +95,7 @@ def in_windows(
 
 @rows.row("sort_p")
 def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
-    """The first ``num_keys`` operands are the keys, the first of them the most important; all are put into
-    their order.
-    """
+    """Sort all operands by the first ``num_keys`` of them, in lexicographic order."""
     axis = int(dimension)
     if len(operands) == 1 and not is_complex(operands[0].dtype):
         return (b.sort(operands[0], axis=axis, stable=True),)
@@ -103,9 +104,7 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
 
 
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
-    """The places of elements in the order of several keys, the first of them the most important; equal ones
-    as they stand.
-    """
+    """Return the indices that sort several keys in lexicographic order, stably."""
     *others, last = (part for key in keys for part in _parts(b, key))
     order = b.argsort(last, axis=axis, stable=True)
     for key in reversed(others):
@@ -119,17 +118,15 @@ def _parts(b: JaxBuilder, key: Any) -> tuple[Any, ...]:
 
 
 def _moved(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
-    """Elements in this order; those of unsigned types, which not every target can move, as signed ones of the
-    same bits.
-    """
     if x.dtype not in UNSIGNED or x.dtype == "uint8":
         return b.take_along_axis(x, order, axis=axis)
+    # Not every target can gather unsigned integers, but all can gather signed ones with the same bits.
     signed = b.bitcast(x, dtype=x.dtype.removeprefix("u"))
     return b.bitcast(b.take_along_axis(signed, order, axis=axis), dtype=x.dtype)
 
 
 def _totally_ordered(b: JaxBuilder, x: Any) -> Any:
-    """Integers in the total order of floats: -NaN, -inf, -0.0, 0.0, inf, NaN."""
+    """Map floats to integers in the total order: -NaN, -inf, -0.0, 0.0, inf, NaN."""
     if not is_floating(x.dtype):
         return x
     bits, count = b.bitcast(x, dtype=f"int{8 * ITEMSIZE[x.dtype]}"), 8 * ITEMSIZE[x.dtype]
@@ -154,7 +151,7 @@ def approx_top_k(
     aggregate_to_topk: bool,
     **_: Any,
 ) -> Any:
-    """The exact ones, as JAX gives them on a CPU."""
+    """Lift ``approx_top_k`` exactly, as JAX computes it on a CPU."""
     if not aggregate_to_topk:
         raise NotImplementedError("approximate extremes before they are aggregated")
     axis = int(reduction_dimension) % x.ndim
@@ -169,7 +166,7 @@ def over(axes: Any) -> Any:
 
 
 def _accumulate(name: str) -> Callable[..., Any]:
-    """Over ``axes``, in the type of ``x``."""
+    """Return a row that reduces over ``axes`` in the dtype of ``x``."""
 
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
@@ -193,7 +190,7 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
-    """The extreme real part, and among the numbers that have it the extreme imaginary one."""
+    """Compute the extreme by real part, then by imaginary part."""
     reduced, real, imag = getattr(b, name), b.real(x), b.imag(x)
     found = reduced(real, axis=axis)
     others = b.where(
@@ -203,7 +200,7 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
-    """Over the named axis of a ``vmap``, which is one of the array's by now."""
+    """Return a row for a collective over the named axis of a ``vmap``, which is an axis of the array."""
 
     def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
         if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
@@ -214,8 +211,6 @@ def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _bitwise(name: str) -> Callable[..., Any]:
-    """Of truth values, or of the bits of integers."""
-
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
             return x
@@ -237,7 +232,7 @@ def _index(name: str) -> Callable[..., Any]:
 
 
 def _complex_running(b: JaxBuilder, x: Value, name: str, axis: int) -> Any:
-    """Of the places that the numbers have in their order, and the numbers at these places."""
+    """Compute a cumulative maximum or minimum of complex numbers from their ranks in sorted order."""
     if name == "logcumsumexp":
         return b.logcumsumexp(x, axis=axis)
     order = ordering(b, [x], axis)
@@ -278,7 +273,11 @@ rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
 
 
 class _Windows:
-    """The axes that have windows, brought to the end."""
+    """Parameters of a pooling operation over the last axes.
+
+    order: permutation that moves the axes with windows to the end.
+    back: inverse of ``order``.
+    """
 
     def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
         moved = [
@@ -298,9 +297,7 @@ class _Windows:
 
 
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
-    """The windows as pooling takes them; None for those over an array with gaps, and over more than three
-    axes.
-    """
+    """Return the parameters for pooling, or None for more than three axes or gaps between elements."""
     ones = (1,) * x.ndim
     windows = _Windows(
         x,
@@ -314,7 +311,6 @@ def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
 
 @rows.row("reduce_window_max_p")
 def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
-    """The largest element of each window."""
     if x.dtype == "bool":
         return b.not_equal(reduce_window_max(b, b.astype(x, dtype="uint8"), **params), 0)
     if is_complex(x.dtype):
@@ -339,7 +335,6 @@ def _turned(b: JaxBuilder, x: Value) -> Value:
     return b.negative(x) if is_inexact(x.dtype) else b.bitwise_invert(x)
 
 
-# the smallest element of each window
 rows.table(
     {"reduce_window_min_p": lambda b, x, **params: _turned(b, reduce_window_max(b, _turned(b, x), **params))}
 )
@@ -347,7 +342,6 @@ rows.table(
 
 @rows.row("reduce_window_sum_p")
 def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
-    """The sum of each window."""
     windows = _windows(x, params)
     if windows is None or any(gap != 1 for gap in windows.dilation) or not is_floating(x.dtype):
         each, axes = in_windows(b, x, 0, params)
@@ -365,7 +359,7 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
 
 @rows.row("select_and_scatter_add_p")
 def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """``source`` added up where the extreme of each window of ``x`` stands: the gradient of pooling."""
+    """Add ``source`` at the extreme of each window of ``x``: the gradient of pooling."""
     x = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
     windows = _windows(x, params)
     if windows is None:
@@ -385,9 +379,7 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
 
 @rows.row("select_and_gather_add_p")
 def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """The elements of ``tangents`` where the extreme of each window of ``x`` stands: the derivative of
-    pooling in forward mode.
-    """
+    """Select ``tangents`` at the extreme of each window of ``x``: the jvp of pooling."""
     seen = _turned(b, x) if select_prim.name == "le" else x
     windows, _ = in_windows(b, seen, least(x.dtype), params)
     given, _ = in_windows(b, tangents, 0, params)

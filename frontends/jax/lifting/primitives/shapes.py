@@ -1,4 +1,4 @@
-"""Shapes: broadcasting, reshaping, joining, padding."""
+"""Rows of broadcasting, reshaping, joining and padding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .elementwise import known_number
 
 @rows.row("broadcast_in_dim_p")
 def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
-    """Axis ``i`` of ``x`` becomes axis ``broadcast_dimensions[i]``."""
+    """Broadcast ``x``, whose axis ``i`` becomes axis ``broadcast_dimensions[i]``."""
     shape, places = tuple(shape), tupled(broadcast_dimensions)
     number = known_number(b, x)
     if not isinstance(number, Value) and x.ndim == 0:
@@ -45,12 +45,11 @@ def squeeze(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
 
 
 rows.table({
-    "transpose_p": lambda b, x, *, permutation: b.permute_dims(x, axes=tupled(permutation)),  # axes in another order
-    # one after the other
-    "concatenate_p": lambda b, *arrays, dimension: b.concat(*(b.as_result(array) for array in arrays), axis=int(dimension)),
-    "stack_p": lambda b, *arrays, axis, **_: b.stack(*(b.as_result(array) for array in arrays), axis=int(axis)),  # along a new axis
-    "rev_p": lambda b, x, *, dimensions: b.flip(x, axis=tupled(dimensions)),  # in reverse order
-    "tile_p": lambda b, x, *, reps: b.tile(x, repetitions=tuple(reps)),  # side by side
+    "transpose_p": lambda b, x, *, permutation: b.permute_dims(x, axes=tupled(permutation)),
+    "concatenate_p": lambda b, *arrays, dimension: b.concat(*map(b.as_result, arrays), axis=int(dimension)),
+    "stack_p": lambda b, *arrays, axis, **_: b.stack(*map(b.as_result, arrays), axis=int(axis)),
+    "rev_p": lambda b, x, *, dimensions: b.flip(x, axis=tupled(dimensions)),
+    "tile_p": lambda b, x, *, reps: b.tile(x, repetitions=tuple(reps)),
 })  # fmt: skip
 
 
@@ -70,7 +69,7 @@ def split(b: JaxBuilder, x: Any, *, sizes: Any, axis: int) -> Any:
 
 @rows.row("pad_p")
 def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
-    """(before, after, between) of each axis, negative ones cut; the value may be an array."""
+    """Pad each axis by (before, after, between); negative numbers crop. The value may be an array."""
     x, value = b.as_result(x), known_number(b, value)
     if all(between == 0 for _, _, between in padding_config) and not isinstance(value, Value):
         return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
@@ -81,7 +80,7 @@ def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
 
 
 def spaced(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
-    """``x`` with so many elements of ``value`` between its own."""
+    """Return ``x`` with elements of ``value`` between its own, ``between[axis]`` along each axis."""
     if not any(between):
         return x
     shape = tuple(_spaced_size(size, gap) for size, gap in zip(x.shape, between))
@@ -101,7 +100,7 @@ def filled(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> Any
 
 
 def _framed(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
-    """Padding by an array: cut first, then put into the middle."""
+    """Crop ``x`` by negative padding, then write it into the middle of an array filled with ``value``."""
     cut = tuple((min(hint_of(low), 0), min(hint_of(high), 0)) for low, high, _ in config)
     x = b.pad(x, padding=cut)
     grown = [(max(hint_of(low), 0), max(hint_of(high), 0)) for low, high, _ in config]
@@ -110,12 +109,12 @@ def _framed(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
     return b.setitem(filled(b, value, shape, x.dtype), x, key=key)
 
 
-_COUNTED = ("int32", "int64", "float32", "float64")  # types that every target counts in
+# Dtypes that every target has an `arange` of.
+_COUNTED = ("int32", "int64", "float32", "float64")
 
 
 @rows.row("iota_p")
 def iota(b: JaxBuilder, *, shape: Any, dimension: int, **_: Any) -> Any:
-    """0, 1, 2 ... along one axis."""
     shape = tuple(shape)
     dtype = b.result.dtype
     numbers = b.arange(start=0, stop=shape[dimension], step=1, dtype=dtype if dtype in _COUNTED else "int64")
@@ -127,14 +126,11 @@ def iota(b: JaxBuilder, *, shape: Any, dimension: int, **_: Any) -> Any:
     return b.broadcast_to(numbers, shape=shape)
 
 
-rows.table(
-    {"empty_p": lambda b, *, shape, **_: b.zeros(shape=tuple(shape), dtype=b.result.dtype)}
-)  # JAX fills it with zeros
+# JAX fills an empty array with zeros.
+rows.table({"empty_p": lambda b, *, shape, **_: b.zeros(shape=tuple(shape), dtype=b.result.dtype)})
 
 
 @rows.row("empty2_p")
 def empty2(b: JaxBuilder, **_: Any) -> Any:
-    """One element that is never looked at: what a derivative of ``lax.cond`` gives for a residual of the
-    other branch. JAX makes it a zero.
-    """
+    # One element that is never read: a derivative of lax.cond returns it for a residual of the other branch.
     return b.zeros(shape=(), dtype=b.result.dtype)
