@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InvalidFile
-from ..ir.assumption import Call, Names, Reader, Replaced, Writer, input_number, row
+from ..ir.assumption import (
+    JsonReader,
+    JsonWriter,
+    MatcherNames,
+    MismatchedCall,
+    Substitution,
+    input_number,
+    row,
+)
 
 # Limit of combinations of steps that are tried. The stubs of NumPy know only two special values.
 _MOST_WORK: Any = 10_000
@@ -103,13 +111,13 @@ class DisjointMemory:
     def _written(self) -> list[int]:
         return [self.arrays.index(number) for number in self.written]
 
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         names.bind(overlap=overlap)
         return [
             names.require(f"not overlap([{', '.join(map(names.given, self.arrays))}], {self._written()})")
         ]
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         if max(self.arrays) < len(call.leaves) and overlap(
             [call.leaves[number] for number in self.arrays], self._written()
         ):
@@ -118,14 +126,14 @@ class DisjointMemory:
             )
         return None
 
-    def mapped(self, replaced: Replaced) -> DisjointMemory:
+    def mapped(self, replaced: Substitution) -> DisjointMemory:
         return self
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         return [list(self.arrays), list(self.written)]
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> DisjointMemory:
+    def from_json(cls, data: Any, read: JsonReader) -> DisjointMemory:
         arrays, written = row(data, 2)
         if type(arrays) is not list or type(written) is not list or not written:
             raise InvalidFile("disjoint_memory names no inputs")

@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InvalidFile
-from ..ir.assumption import Call, Names, Reader, Replaced, Writer, input_number, row
+from ..ir.assumption import (
+    JsonReader,
+    JsonWriter,
+    MatcherNames,
+    MismatchedCall,
+    Substitution,
+    input_number,
+    row,
+)
 from ..sizes import Size, substitute
 
 _UNSIGNED = {np.dtype(f"int{bits}"): np.dtype(f"uint{bits}") for bits in (32, 64)}
@@ -32,7 +40,7 @@ class IndexBounds:
     high: Any
     besides: int | None = None
 
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         names.bind(lies_within=lies_within)
         texts = [
             item.text(names.size) if isinstance(item, Size) else repr(item)
@@ -45,7 +53,7 @@ class IndexBounds:
             )
         ]
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         low, high = (
             substitute(item, call.size) if isinstance(item, Size) else item for item in (self.low, self.high)
         )
@@ -54,14 +62,14 @@ class IndexBounds:
             return None
         return f"the indices {call.inputs[self.number].name} do not lie in [{low}, {high})"
 
-    def mapped(self, replaced: Replaced) -> IndexBounds:
+    def mapped(self, replaced: Substitution) -> IndexBounds:
         return dataclasses.replace(self, low=replaced(self.low), high=replaced(self.high))
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         return [self.number, write.item(self.low), write.item(self.high), self.besides]
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> IndexBounds:
+    def from_json(cls, data: Any, read: JsonReader) -> IndexBounds:
         number, low, high, besides = row(data, 4)
         low, high = read.item(low), read.item(high)
         if not all(type(item) is int or isinstance(item, Size) for item in (low, high)) or type(

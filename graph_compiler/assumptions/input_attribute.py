@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import InvalidFile
-from ..ir.assumption import Call, Names, Reader, Replaced, Writer, input_number, row
+from ..ir.assumption import (
+    JsonReader,
+    JsonWriter,
+    MatcherNames,
+    MismatchedCall,
+    Substitution,
+    input_number,
+    row,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +29,11 @@ class InputAttribute:
     name: str
     held: str | None
 
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         names.bind(attribute_of=attribute_of)
         return [names.require(f"attribute_of({names.given(self.number)}, {self.name!r}) == {self.held!r}")]
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         if (
             self.number >= len(call.leaves)
             or (now := attribute_of(call.leaves[self.number], self.name)) == self.held
@@ -36,14 +44,14 @@ class InputAttribute:
             f"{self.held or 'none'}"
         )
 
-    def mapped(self, replaced: Replaced) -> InputAttribute:
+    def mapped(self, replaced: Substitution) -> InputAttribute:
         return self
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         return [self.number, self.name, self.held]
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> InputAttribute:
+    def from_json(cls, data: Any, read: JsonReader) -> InputAttribute:
         number, name, held = row(data, 3)
         if type(name) is not str or type(held) not in (str, type(None)):
             raise InvalidFile("input_attribute has no name of an attribute")

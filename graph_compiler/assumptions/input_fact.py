@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Union
 
 from ..errors import InvalidFile
-from ..ir.assumption import Call, Names, Reader, Replaced, Writer, row
+from ..ir.assumption import JsonReader, JsonWriter, MatcherNames, MismatchedCall, Substitution, row
 from ..ir.graph import Graph
 from ..registration import trait
 
@@ -38,7 +38,7 @@ class InputFact:
     fact: str
     expected: tuple[Fact, ...]
 
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         names.bind(**{f"{self.fact}_of": _reader(self.fact)})
         return [
             names.require(
@@ -48,7 +48,7 @@ class InputFact:
             for number, wanted in enumerate(self.expected)
         ]
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         for value, leaf, wanted in zip(call.inputs, call.leaves, self.expected):
             if fact_of(leaf, self.fact) != wanted:
                 return f"{value.name} {_WORDS.get(self.fact) or trait('facts')[self.fact].words}"
@@ -58,17 +58,17 @@ class InputFact:
     def is_of_source(self) -> bool:
         return self.fact not in _WORDS and trait("facts")[self.fact].is_of_source
 
-    def mapped(self, replaced: Replaced) -> InputFact:
+    def mapped(self, replaced: Substitution) -> InputFact:
         return self
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         return [
             self.fact,
             [list(wanted) if isinstance(wanted, tuple) else wanted for wanted in self.expected],
         ]
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> InputFact:
+    def from_json(cls, data: Any, read: JsonReader) -> InputFact:
         fact, expected = row(data, 2)
         if (
             type(fact) is not str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import InvalidFile
-from ..ir.assumption import Call, Names, Reader, Replaced, Writer
+from ..ir.assumption import JsonReader, JsonWriter, MatcherNames, MismatchedCall, Substitution
 from ..ir.graph import Graph
 
 # Index for an input that is no array, or whose identity does not matter.
@@ -31,7 +31,7 @@ class SameArray:
     def apart(self) -> list[int]:
         return [number for number, first in enumerate(self.firsts) if first == number]
 
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         is_one = [
             names.require(f"{names.given(number)} is {names.given(first)}")
             for number, first in enumerate(self.firsts)
@@ -47,7 +47,7 @@ class SameArray:
             ]
         return is_one
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         arrays = [number for number, first in enumerate(self.firsts[: len(call.leaves)]) if first != NO_ARRAY]
         for number, other in itertools.combinations(arrays, 2):
             is_one = call.leaves[number] is call.leaves[other]
@@ -57,14 +57,14 @@ class SameArray:
                 return f"{names} are {now} and were {then} while recording"
         return None
 
-    def mapped(self, replaced: Replaced) -> SameArray:
+    def mapped(self, replaced: Substitution) -> SameArray:
         return self
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         return list(self.firsts)
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> SameArray:
+    def from_json(cls, data: Any, read: JsonReader) -> SameArray:
         if (
             type(data) is not list
             or len(data) > len(read.inputs)

@@ -17,14 +17,14 @@ from ..ir.node import Node, Value, distinct
 from ..passes.repeats.layers import difference
 
 
-class Held(NamedTuple):
+class HolderEntry(NamedTuple):
     """Entry of a dict that the function is passed: ``holder[name]``."""
 
     holder: str
     name: str
 
 
-class Weight(NamedTuple):
+class IndexedWeight(NamedTuple):
     """Entry whose name contains the layer index.
 
     before, after: text around the index; `after` is None if all layers read the same entry.
@@ -39,9 +39,9 @@ class Weight(NamedTuple):
     def text(self, index: str) -> str:
         """Return the expression for the entry, with the layer index in the variable `index`.
 
-        >>> print(Weight("parameters", "layer.", ".weight").text("index"))
+        >>> print(IndexedWeight("parameters", "layer.", ".weight").text("index"))
         parameters[f"layer.{index}.weight"]
-        >>> print(Weight("parameters", "embed").text("index"))
+        >>> print(IndexedWeight("parameters", "embed").text("index"))
         parameters["embed"]
         """
         if self.after is None:
@@ -54,14 +54,14 @@ class Weight(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Numbered:
+class IndexedWeights:
     """Weights that the function of a region reads by layer index.
 
     weights: entry for the position of an input.
     numbers: layer index for each call.
     """
 
-    weights: Mapping[int, Weight]
+    weights: Mapping[int, IndexedWeight]
     numbers: Mapping[Node, int]
 
     @property
@@ -69,10 +69,10 @@ class Numbered:
         return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
 
 
-NOTHING = Numbered({}, {})
+NOTHING = IndexedWeights({}, {})
 
 
-def numbered_calls(graph: Graph) -> dict[int, Numbered]:
+def numbered_calls(graph: Graph) -> dict[int, IndexedWeights]:
     """Return, for each block that several calls run (by `id`), the weights that its function reads by layer
     index.
     """
@@ -82,14 +82,14 @@ def numbered_calls(graph: Graph) -> dict[int, Numbered]:
             calls.setdefault(id(node.regions[0].block), []).append(node)
     if not calls:
         return {}
-    held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
-    held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
+    held = {value: HolderEntry("parameters", name) for name, value in graph.parameters.items()}
+    held.update((value, HolderEntry("constants", name)) for name, (value, _) in graph.constants.items())
     return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
 
 
-def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
+def _numbered(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> IndexedWeights:
     numbers: list[int] = []
-    weights: dict[int, Weight] = {}
+    weights: dict[int, IndexedWeight] = {}
     for place, operands in enumerate(zip(*(node.inputs for node in nodes))):
         entries = [held.get(operand) if isinstance(operand, Value) else None for operand in operands]
         names, holders = (
@@ -100,13 +100,13 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
             continue
         (holder,) = holders
         if len(set(names)) == 1:
-            weights[place] = Weight(holder, names[0])
+            weights[place] = IndexedWeight(holder, names[0])
         elif (found := common(names)) is not None:
             before, after, own = found
             numbers = numbers or own
             if len({one - other for one, other in zip(own, numbers)}) == 1:
-                weights[place] = Weight(holder, before, after, own[0] - numbers[0])
-    return Numbered(weights, dict(zip(nodes, numbers)))
+                weights[place] = IndexedWeight(holder, before, after, own[0] - numbers[0])
+    return IndexedWeights(weights, dict(zip(nodes, numbers)))
 
 
 def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:

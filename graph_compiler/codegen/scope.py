@@ -25,7 +25,7 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
-from .layers import NOTHING, Numbered, Stack
+from .layers import NOTHING, IndexedWeights, Stack
 from .lines import LONGEST, broken, folded, tidied
 from .standing_alone import portable
 
@@ -104,7 +104,7 @@ _STEP = "    "
 
 
 @dataclass
-class Shared:
+class SharedState:
     """State that all scopes of one program share.
 
     names: names in use.
@@ -121,7 +121,7 @@ class Shared:
     globals: dict[str, Any] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
     definitions: Definitions = field(default_factory=Definitions)
-    numbered: Mapping[int, Numbered] = field(default_factory=dict)
+    numbered: Mapping[int, IndexedWeights] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     stacks: Mapping[Node, Stack] = field(default_factory=dict)
 
@@ -134,7 +134,7 @@ class Scope:
 
     def __init__(
         self,
-        shared: Shared,
+        shared: SharedState,
         nodes: Sequence[Node],
         roots: Iterable[Value],
         outer: Scope | None = None,
@@ -395,7 +395,7 @@ class Scope:
             self.line(f'raise GuardFailed("{message}")')
 
     # ------------------------------------------------------------------------------ blocks inside
-    def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
+    def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> WrittenRegion:
         """Return a region written to inner lines. Its inputs have the names `inputs`; captured values keep
         their outer names.
 
@@ -407,7 +407,7 @@ class Scope:
             zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True)
         )
         scope.write()
-        return Inside(scope, scope.results(block.outputs))
+        return WrittenRegion(scope, scope.results(block.outputs))
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
         """Return the texts of the outputs of a block. Trailing expressions that only produce an output are
@@ -432,7 +432,7 @@ class Scope:
             self._drop_line()
         return text
 
-    def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
+    def apart(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
         """Return a region written as a function of its own: all inputs are arguments, and sizes are read from
         them.
         """
@@ -443,7 +443,7 @@ class Scope:
         outputs = scope.results(block.outputs)
         for name in scope.symbols.values():
             scope._drop_unread(name, outputs)
-        return Inside(scope, outputs)
+        return WrittenRegion(scope, outputs)
 
     def drop(self, value: Value) -> None:
         """Remove the line that produces `value` if only the node being written uses it, and that node does
@@ -496,10 +496,10 @@ class Scope:
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]
 
-    def numbered(self, region: Region) -> Numbered:
+    def numbered(self, region: Region) -> IndexedWeights:
         return self.shared.numbered.get(id(region.block), NOTHING)
 
-    def take(self, inside: Inside) -> None:
+    def take(self, inside: WrittenRegion) -> None:
         """Append the lines of an inner scope at the current indentation."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
         first = len(self.lines) - (len(inside.scope.lines) - len(lines))
@@ -516,7 +516,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Inside:
+class WrittenRegion:
     """Region that has been written: its lines and the text of its outputs."""
 
     scope: Scope

@@ -24,7 +24,7 @@ from ..trees import Leaf, iterate_structure, making
 from .layers import HELPER, Stack, numbered_calls, quoted, stacks_of
 from .lines import broken
 from .results import MAKERS, ResultText, result_text
-from .scope import Scope, Shared
+from .scope import Scope, SharedState
 from .standing_alone import ERRORS, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
@@ -82,7 +82,7 @@ class _Writer:
         # A helper of this name conflicts only if it is used, which is known later.
         self.own = Namespace(reserved=always).unique(graph.name)
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
-        self.shared = Shared(
+        self.shared = SharedState(
             dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own)
         )
         self.shared.numbered = numbered_calls(graph) if graph.parameters or graph.constants else {}

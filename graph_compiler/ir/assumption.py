@@ -1,7 +1,7 @@
 """Protocol of the assumptions that a graph makes about a call, beyond the structure, dtypes and ranks of its
 arguments.
 
-Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is defined here because its condition is
+Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is defined in this package because its condition is
 part of the program; the kinds about arguments are in the package ``assumptions``. Matching, ``explain``,
 saved files and lifting iterate over them without knowing the kinds.
 """
@@ -17,7 +17,7 @@ from ..sizes import Symbol
 from .node import Origin, Value
 
 # Maps a size, number or value to its counterpart in another graph.
-Replaced = Callable[[Any], Any]
+Substitution = Callable[[Any], Any]
 
 
 class Assumption(Protocol):
@@ -26,34 +26,34 @@ class Assumption(Protocol):
     # Name of the kind in saved files.
     kind: ClassVar[str]
 
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         """Return lines of code for the generated matcher that leave the variant if the statement does not
         hold.
         """
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         """Return the reason, in words, why the statement does not hold for `call`, or None if it holds.
 
         The structure, dtypes and ranks of the call match the recorded ones.
         """
 
-    def mapped(self, replaced: Replaced) -> Assumption | None:
+    def mapped(self, replaced: Substitution) -> Assumption | None:
         """Return the statement about another graph with the same inputs, or None if it always holds there.
 
         `replaced` maps values and sizes of this graph to those of the other one.
         """
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         """Return the content for a saved file, without the kind."""
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> Assumption:
+    def from_json(cls, data: Any, read: JsonReader) -> Assumption:
         """Return the assumption that `to_json` wrote. Raise `InvalidFile` for malformed data: files are not
         trusted.
         """
 
 
-class Names(Protocol):
+class MatcherNames(Protocol):
     """Names of the parts of a call in generated matching code. Inputs are referred to by index."""
 
     def given(self, number: int) -> str:
@@ -84,7 +84,7 @@ class Names(Protocol):
         """
 
 
-class Call(Protocol):
+class MismatchedCall(Protocol):
     """Call that did not match, as seen by the code that explains why."""
 
     @property
@@ -109,7 +109,7 @@ class Call(Protocol):
         """Return the elements of an input as a numpy array, or None if reading them would block."""
 
 
-class Writer(Protocol):
+class JsonWriter(Protocol):
     """Writer of parts of a graph as JSON."""
 
     def item(self, item: Any) -> Any:
@@ -119,8 +119,8 @@ class Writer(Protocol):
         """Return the JSON form of a source location."""
 
 
-class Reader(Protocol):
-    """Reader of what a :class:`Writer` wrote."""
+class JsonReader(Protocol):
+    """Reader of what a :class:`JsonWriter` wrote."""
 
     @property
     def inputs(self) -> Sequence[Value]:
@@ -139,7 +139,7 @@ def row(data: Any, count: int) -> list[Any]:
     return data
 
 
-def input_number(item: Any, read: Reader) -> int:
+def input_number(item: Any, read: JsonReader) -> int:
     if type(item) is not int or not 0 <= item < len(read.inputs):
         raise InvalidFile(f"{item!r:.80} is no input")
     return item

@@ -19,7 +19,16 @@ import networkx
 from ..errors import GuardFailed, InvalidFile
 from ..sizes import Size, Symbol, substitute
 from ..trees import Leaf, Tree, iterate_structure, map_structure
-from .assumption import Assumption, Call, Names, Reader, Replaced, Writer, row, same_elements
+from .assumption import (
+    Assumption,
+    JsonReader,
+    JsonWriter,
+    MatcherNames,
+    MismatchedCall,
+    Substitution,
+    row,
+    same_elements,
+)
 from .node import Block, CallRecord, Makers, Node, Origin, Value, values_in
 from .recorded_loop import RecordedLoop
 
@@ -74,12 +83,12 @@ class Guard:
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
 
     # ------------------------------------------------------------------------------ as an assumption
-    def lines(self, names: Names) -> list[str]:
+    def lines(self, names: MatcherNames) -> list[str]:
         if not isinstance(self.condition, Size) or not all(map(names.knows, self.symbols())):
             return []
         return names.require_of_sizes(self.condition.text(names.size), str(self))
 
-    def broken_by(self, call: Call) -> str | None:
+    def broken_by(self, call: MismatchedCall) -> str | None:
         """Return a description of the condition if it does not hold, or cannot be decided, for this call.
         Conditions on elements return None.
         """
@@ -100,11 +109,11 @@ class Guard:
             )
         return None if holds else f"{self} does not hold"
 
-    def mapped(self, replaced: Replaced) -> Guard | None:
+    def mapped(self, replaced: Substitution) -> Guard | None:
         condition = replaced(self.condition)
         return None if condition is True else dataclasses.replace(self, condition=condition)
 
-    def to_json(self, write: Writer) -> Any:
+    def to_json(self, write: JsonWriter) -> Any:
         """Return condition, expected elements, origin and rounding."""
         return [
             write.item(self.condition),
@@ -114,7 +123,7 @@ class Guard:
         ]
 
     @classmethod
-    def from_json(cls, data: Any, read: Reader) -> Guard:
+    def from_json(cls, data: Any, read: JsonReader) -> Guard:
         """Return the guard that `to_json` wrote. Raise `InvalidFile` for malformed data."""
         condition, expected, origin, rounding = row(data, 4)
         condition, expected = read.item(condition), read.item(expected)

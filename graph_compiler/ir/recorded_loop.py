@@ -19,11 +19,11 @@ class Question(NamedTuple):
     origin: Origin
 
 
-Numbers = Mapping[Value, "tuple[RecordedLoop, int]"]
+LoopIndices = Mapping[Value, "tuple[RecordedLoop, int]"]
 """Loop indices, outer loops first, with their loops and the number of first iterations to leave out."""
 
 
-def always_holds(condition: Any, numbers: Numbers) -> bool:
+def always_holds(condition: Any, numbers: LoopIndices) -> bool:
     """Return True if a comparison is proved for all values of these loop indices and of sizes."""
     if not isinstance(condition, Size):
         return bool(condition)
@@ -76,7 +76,7 @@ ASKED: Path = ("while",)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class VariableState:
     """State of a variable, or of a part of one, at a mark.
 
     kind: properties besides the elements: type and shape of an array; any other object itself.
@@ -92,7 +92,7 @@ class Mark:
     """Point before an iteration or after the last one: the number of nodes, and the loop's variables."""
 
     position: int
-    state: Mapping[Path, Held]
+    state: Mapping[Path, VariableState]
     index: Value | None = None
     """Loop index, from which symbols are read. None after the last iteration and in a ``while``."""
     asked: int | None = None

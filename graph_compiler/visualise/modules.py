@@ -60,7 +60,7 @@ _MOST_OUTPUTS = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class ModuleRow:
     """Statistics of one module.
 
     path: path of the module; empty for the whole graph.
@@ -88,7 +88,7 @@ class Row:
         return self.path.rpartition(".")[2]
 
 
-def rows_of(graph: Graph, variant: Variant) -> list[Row]:
+def rows_of(graph: Graph, variant: Variant) -> list[ModuleRow]:
     """Return the rows of the whole graph and of each module, each after the module that contains it."""
     program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
@@ -105,7 +105,7 @@ def rows_of(graph: Graph, variant: Variant) -> list[Row]:
         depth = path.count(".") + 1 if path else 0
         kind = _kind_of(graph.pipeline.function, path)
         rows.append(
-            Row(
+            ModuleRow(
                 path,
                 kind,
                 depth,

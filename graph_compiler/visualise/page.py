@@ -221,7 +221,7 @@ class Table(Generic[Entry]):
 
 
 @dataclass
-class Items:
+class ItemColumns:
     """Columns of all items. Entries of most columns are numbers into tables.
 
     place: location in the user's code.
@@ -249,7 +249,7 @@ class Description:
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.graph = variant, without_checks(variant.graph)
-        self.items = Items()
+        self.items = ItemColumns()
         self.ops, self.names, self.kinds, self.modules = (
             Table[str](),
             Table[str](),

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import InvalidOption
 from ..runtime.graph import Graph
 from ..runtime.options import short_repr
-from .modules import Row, rows_of
+from .modules import ModuleRow, rows_of
 
 _HEADS = ("module", "class", "operations", "output", "parameters", "multiply-adds")
 # Right-aligned columns.
@@ -41,7 +41,7 @@ class Summary:
     def __init__(self, graph: Graph, number: int = 0, depth: int | None = None) -> None:
         variant = graph.variants[number]
         self.name, self.depth = graph.name, depth
-        self.rows: Sequence[Row] = tuple(rows_of(graph, variant))
+        self.rows: Sequence[ModuleRow] = tuple(rows_of(graph, variant))
         source, target = graph.pipeline.frontend.name, graph.pipeline.target.name
         inputs = (
             ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs)
@@ -51,7 +51,7 @@ class Summary:
         self.title = f"{graph.name}, recorded in {source}{for_target} with {inputs}"
 
     @property
-    def total(self) -> Row:
+    def total(self) -> ModuleRow:
         return self.rows[0]
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from jax.extend.core import Primitive
 
 from ....forwarding import forward
 from ....ir.node import Origin, Value
-from ....ir.recorded_loop import Held, Mark
+from ....ir.recorded_loop import Mark, VariableState
 from ....ops.registry import ArraySpec
 from ....recording import Recorder
 from ....recording.code.ownership import behind
@@ -102,7 +102,8 @@ class TracedLoops(Loops):
 
     def _settled(self, mark: Mark) -> Mark:
         state = {
-            path: Held(held.kind, self._values.get(held.item, held.item)) for path, held in mark.state.items()
+            path: VariableState(held.kind, self._values.get(held.item, held.item))
+            for path, held in mark.state.items()
         }
         asked = None if mark.asked is None else self._positions[mark.asked]
         return replace(mark, position=self._positions[mark.position], state=state, asked=asked)

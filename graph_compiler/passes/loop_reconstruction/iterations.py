@@ -13,7 +13,7 @@ from ...ir.builder import Body, close
 from ...ir.copying import copied_among
 from ...ir.graph import Graph, Guard
 from ...ir.node import CallRecord, Node, Region, Value, values_in
-from ...ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ...ir.recorded_loop import ASKED, Mark, Path, RecordedLoop, VariableState
 from ...ops.bounds import nonnegative
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, hint_of
@@ -267,7 +267,7 @@ class Kept:
         return self.places.sees_writes(first, last, end) or self.places.sees_writes(last, first, end)
 
     def _held(self, place: int, path: Path) -> tuple[Any, str | Value | None]:
-        held = self.marks[place].state.get(path, Held(None))
+        held = self.marks[place].state.get(path, VariableState(None))
         if isinstance(held.item, Size):
             return held.kind, held.item.text(
                 lambda symbol: f"{symbol.kind} {symbol.axis} {id(symbol.source)}"

@@ -11,7 +11,7 @@ from ...errors import Signal
 from ...ir.aliases import Aliases
 from ...ir.graph import Graph, Guard
 from ...ir.node import CallRecord, Node, Value
-from ...ir.recorded_loop import Numbers, Question, RecordedLoop, always_holds, placed
+from ...ir.recorded_loop import LoopIndices, Question, RecordedLoop, always_holds, placed
 from ...sizes import Size, apply, hint_of, substitute
 from ...trees import Tree, flatten, map_structure
 from ..repeats.find import Keys, Rows
@@ -40,7 +40,7 @@ def in_its_step(loop: RecordedLoop, question: Question) -> Size:
     return found
 
 
-def numbers_in(places: Places, question: Question, left_out: dict[RecordedLoop, int]) -> Numbers:
+def numbers_in(places: Places, question: Question, left_out: dict[RecordedLoop, int]) -> LoopIndices:
     read = {symbol.source for symbol in question.condition.symbols()} & places.of_index.keys()
     loops = {places.of_index[number] for number in read}
     loops.update(outer for loop in list(loops) for outer in outer_loops(loop))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...forwarding import forward
 from ...ir.node import Origin, Value
-from ...ir.recorded_loop import ASKED, Held, Mark, Path, Question, RecordedLoop, always_holds
+from ...ir.recorded_loop import ASKED, Mark, Path, Question, RecordedLoop, VariableState, always_holds
 from ...ops.registry import ArraySpec
 from ...registration import entry_method
 from ...sizes import Size, Symbol, apply, hint_of, negate, substitute
@@ -388,9 +388,13 @@ class Loops:
         if asking.loop not in self._running:
             self._asking.remove(asking)
             return self.asked(frame, condition, answer)
-        return self._answered(asking, number, Held((known[0].spec, known[1]), known[0]), answer, goes_on)
+        return self._answered(
+            asking, number, VariableState((known[0].spec, known[1]), known[0]), answer, goes_on
+        )
 
-    def _answered(self, asking: _Asking, number: int, held: Held, answer: bool, goes_on: bool) -> bool:
+    def _answered(
+        self, asking: _Asking, number: int, held: VariableState, answer: bool, goes_on: bool
+    ) -> bool:
         loop = asking.loop
         loop.is_open = loop.is_open and number == len(asking.held)
         asking.held.append(held)
@@ -440,29 +444,31 @@ class Loops:
         return substitute(size, lambda symbol: symbol.hint if symbol.source in counted else Size.of(symbol))
 
     # ------------------------------------------------------------------------------ what variables hold
-    def _state(self, found: Found, variables: Mapping[str, Any]) -> dict[Path, Held] | None:
-        state: dict[Path, Held] = {}
+    def _state(self, found: Found, variables: Mapping[str, Any]) -> dict[Path, VariableState] | None:
+        state: dict[Path, VariableState] = {}
         containers: dict[int, Path] = {}
         for name in found.names:
             if name in variables and not self._hold(state, containers, (name,), variables[name]):
                 return None
         return state if len(state) <= _MOST_PARTS else None
 
-    def _hold(self, state: dict[Path, Held], containers: dict[int, Path], path: Path, item: Any) -> bool:
+    def _hold(
+        self, state: dict[Path, VariableState], containers: dict[int, Path], path: Path, item: Any
+    ) -> bool:
         if (known := self.means.value_of(item)) is not None:
             value, kind = known
-            state[path] = Held((value.spec, kind), value)
+            state[path] = VariableState((value.spec, kind), value)
         elif isinstance(size := self.means.expression_of(item), Size):
-            state[path] = Held(size.type, size)
+            state[path] = VariableState(size.type, size)
         elif type(item) in (list, tuple, dict):
             parts = list(item.items() if type(item) is dict else enumerate(item))
             first = containers.setdefault(id(item), path)
-            state[path] = Held((type(item), tuple(key for key, _ in parts), first))
+            state[path] = VariableState((type(item), tuple(key for key, _ in parts), first))
             return len(parts) <= _MOST_PARTS and (
                 first != path or all(self._hold(state, containers, (*path, key), part) for key, part in parts)
             )
         else:
-            state[path] = Held(_Same(item))
+            state[path] = VariableState(_Same(item))
         return True
 
 
@@ -478,7 +484,7 @@ class _Asking(NamedTuple):
     found: Found
     loop: RecordedLoop
     depth: int
-    held: list[Held]
+    held: list[VariableState]
     places: list[int]
 
 

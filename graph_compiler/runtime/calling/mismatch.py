@@ -115,7 +115,7 @@ def _rank(array: Any) -> int | None:
 
 @dataclass(frozen=True)
 class _MissedCall:
-    """Implementation of :class:`~graph_compiler.ir.assumption.Call` for a call that did not fit."""
+    """Implementation of :class:`~graph_compiler.ir.assumption.MismatchedCall` for a call that did not fit."""
 
     variant: Variant
     leaves: Sequence[Any]
