@@ -1,6 +1,6 @@
-"""The canonical vocabulary: what every operation is called, takes and gives. Declarations only, no framework.
+"""The canonical vocabulary: declarations of all operations, without any framework.
 
-``array_api`` follows the Python array API standard section by section; the other modules extend it.
+:mod:`.array_api` follows the Python array API standard section by section; the other modules extend it.
 """
 
 from . import array_api as array_api

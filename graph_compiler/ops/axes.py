@@ -1,9 +1,9 @@
-"""How the parameters of operations change when the axes of their arrays are permuted.
+"""Rewrites of operations' parameters for arrays whose axes are permuted.
 
-An *order* lists for each axis the axis of the operation's array: `(0, 2, 3, 1)` for images whose channels
-were second and are last now. A row returns the parameters for arrays in that order and the order of the
-result, or None if there are no such parameters. The table covers all operations, so it is made after they
-are declared.
+An *order* lists for each axis of the permuted array the axis of the original: ``(0, 2, 3, 1)`` for images
+whose channels were second and are now last. A row returns the parameters for arrays in that order and the
+order of the result, or None if there are no such parameters. The table covers all operations, so it is
+built after they are declared.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ WHOLE = (None, None, 1)
 
 @dataclass(frozen=True)
 class Row:
-    """``moved(params, first array, order)``; ``carriers`` says which inputs have the axes: "broadcast", "all"
-    or the "first".
+    """How an operation runs on permuted arrays.
+
+    moved(params, spec of the first array, order): the new parameters and the order of the result, or None.
+    carriers: the inputs whose axes are permuted: "broadcast" or "all" for all of them, or "first".
     """
 
     moved: Callable[[Params, ArraySpec, Order], Moved | None]
@@ -37,7 +39,6 @@ def _same(params: Params, x: ArraySpec, order: Order) -> Moved:
 
 
 def _places(axis: Any, rank: int, order: Order) -> Any:
-    """Where the axes stand in that order."""
     if isinstance(axis, tuple):
         return tuple(order.index(normalise_axis(one, rank)) for one in axis)
     return order.index(normalise_axis(axis, rank))
@@ -48,7 +49,7 @@ def _along(params: Params, x: ArraySpec, order: Order) -> Moved:
 
 
 def _kept(order: Order, gone: set[int]) -> Order:
-    """The order of the axes that are left."""
+    """Return the order of the axes that remain after removing ``gone``."""
     left = [axis for axis in order if axis not in gone]
     return tuple(sorted(left).index(axis) for axis in left)
 
@@ -64,12 +65,12 @@ def _sorted(axis: Any) -> Any:
 
 
 def _found(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Positions in the flattened array depend on the order."""
+    # An index into the flattened array depends on the order of the axes.
     return None if params["axis"] is None else _reduced(params, x, order)
 
 
 def _one_an_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
-    """A parameter with one item for each axis."""
+    """Return a rule for a parameter with one item per axis."""
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
         items = params[name]
@@ -89,7 +90,7 @@ def _indexed(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _reshaped(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Axes of space are joined or parted, or dropped where they are 1; batch and channels stay."""
+    """Join, split or drop spatial axes; return None if the shape changes batch or channels."""
     shape = params["shape"]
     if order != to_last(x.ndim) or len(shape) < 2 or tuple(shape[:2]) != tuple(x.shape[:2]):
         return None
@@ -103,18 +104,15 @@ def _reshaped(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _laid_out(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Operations that are told where the channels stand."""
+    """Set the parameter ``layout`` of an operation that has one."""
     axes_of_space = len(next((params[name] for name in ("kernel", "size", "strides") if name in params), ()))
     if params["layout"] != CHANNELS_FIRST or order != to_last(x.ndim) or x.ndim != axes_of_space + 2:
         return None
     return {**params, "layout": CHANNELS_LAST}, order
 
 
-_BY_ELEMENT = (
-    "elementwise",
-    "activations",
-    "special",
-)  # sections whose operations look at one element of each array at a time
+# Sections of elementwise operations.
+_BY_ELEMENT = ("elementwise", "activations", "special")
 _BUT_FOR = {"glu", "softmax", "log_softmax", "view_as_complex", "view_as_real"}
 ELEMENTWISE = [name for name, op in all_ops().items() if op.section in _BY_ELEMENT and name not in _BUT_FOR]
 _REDUCTIONS = (
@@ -152,4 +150,4 @@ ROWS: dict[str, Row] = {
     "getitem": Row(_indexed),
     "reshape": Row(_reshaped),
 }
-"""Operations that are not here have their arrays as they were written."""
+"""Rules by operation. Operations without a row keep their axes in the original order."""

@@ -1,6 +1,4 @@
-"""What can be proved of sizes without knowing them: that one is never negative, hence that a slice stays
-inside of its axis.
-"""
+"""Proofs about symbolic sizes: that a size is never negative, and so that a slice stays inside its axis."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ _ROUNDS = 4
 
 
 def nonnegative(value: Any) -> bool:
-    """Whether ``value`` is known to be at least 0 whatever the sizes of the arrays are; False means "not
-    known".
+    """Return True if ``value`` is provably at least 0 for all array sizes; False means "not proven".
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))
@@ -25,7 +22,7 @@ def nonnegative(value: Any) -> bool:
 
 
 def at_most(value: Any, bound: Any) -> bool:
-    """Whether ``value <= bound`` is known whatever the sizes of the arrays are."""
+    """Return True if ``value <= bound`` is provable for all array sizes."""
     return nonnegative(bound - value)
 
 
@@ -50,9 +47,7 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Polynomials that are nonnegative only where ``value`` is: what is subtracted replaced by more, what is
-    added by less.
-    """
+    """Yield lower bounds of ``value``, in which one function is replaced by a bound of it."""
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):
@@ -84,8 +79,9 @@ def _size(atom: Any) -> Size:
 
 
 def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
-    """How many elements a slice with bounds inside of the axis takes; None and negative ints count as
-    Python's do.
+    """Return how many elements a slice selects whose bounds lie inside the axis.
+
+    None and negative integers are treated as in Python.
 
     >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
     (5, 3, 2)
@@ -96,7 +92,7 @@ def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
 
 
 def position(bound: Any, size: Any, absent: Any) -> Any:
-    """A bound counted from the front."""
+    """Return ``bound`` counted from the front; ``absent`` if it is None."""
     if bound is None:
         return absent
     return bound + size if isinstance(bound, int) and bound < 0 else bound

@@ -1,5 +1,6 @@
-"""What devices exchange, in the names of ``jax.lax``: each device of an axis has an array of one shape and
-type; and how they lie.
+"""Collective operations between devices, named as in ``jax.lax``, and sharding hints.
+
+Each device along a mesh axis holds an array of the same shape and dtype.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ REDUCTIONS = {
 }
 COLLECTIVES = (*REDUCTIONS, "all_gather", "axis_index", "axis_indices")
 RECORDED_DEVICES = 3
-"""The devices that an axis has while a function is recorded: more than one, for arrays of one row are broadcast."""
+"""Number of devices on an axis while recording. It is not 1, because arrays of size 1 broadcast."""
 
-KERNELS = tuple(
-    f"{name}_kernel" for name in (*REDUCTIONS, "all_gather")
-)  # calls of torch under derivatives that are recorded
+# Names of the calls that torch records when it differentiates collectives.
+KERNELS = tuple(f"{name}_kernel" for name in (*REDUCTIONS, "all_gather"))
 
-# Bare names of calls, those of JAX's primitives too, whose results the devices decide: they are no constants
-# where their operands are.
+# Bare names of calls, also of JAX's primitives, whose results depend on the device. Constant folding must not
+# evaluate them, even if their operands are constants.
 DEPEND_ON_DEVICES = frozenset((*COLLECTIVES, *KERNELS, *(f"device_{name}_p" for name in COLLECTIVES)))
 
 
@@ -49,26 +49,26 @@ for _name, _meaning in REDUCTIONS.items():
 
 @declare(_SECTION)
 def all_gather(x: Input, /, *, axis_name: Any, size: Dim) -> ArraySpec:
-    """The arrays of all devices of an axis, of which there are ``size``, along a new first axis."""
+    """Stack the arrays of all ``size`` devices of a mesh axis along a new first axis."""
     spec = elementwise(x)
     return ArraySpec((size, *spec.shape), spec.dtype)
 
 
 @declare(_SECTION)
 def axis_index(*, axis_name: Any) -> ArraySpec:
-    """The number of this device on an axis."""
+    """Return the index of this device on a mesh axis."""
     return ArraySpec((), "int32")
 
 
 @declare(_SECTION)
 def axis_indices(*, axis_name: Any) -> ArraySpec:
-    """The numbers of all devices of an axis: 0, 1, 2 ... Its size is how many there are."""
+    """Return the indices 0, 1, 2 ... of all devices on a mesh axis, as a vector of that length."""
     return ArraySpec((Unknown(RECORDED_DEVICES),), "int32")
 
 
 @declare(_SECTION)
 def sharding_hint(x: Input, /, *, layout: Any) -> ArraySpec:
-    """The array; on a mesh of devices with each axis split over the axis that ``layout`` names."""
+    """Return the array; on a mesh of devices, shard its axes over the mesh axes in ``layout``."""
     return elementwise(x)
 
 

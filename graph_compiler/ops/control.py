@@ -1,9 +1,9 @@
 """Operations that run blocks: loops, branches and calls.
 
 The blocks are the regions of the node (:class:`graph_compiler.ir.node.Region`). Each region takes its own
-arguments first and then what the node captures: values of the outside that its nodes read, which stand last
-among the operands and are the same for all regions of a node. Arrays that go from one step to the next are
-*carried*: they keep shape and dtype.
+arguments first, and then the captured values of the enclosing scope. Captured values are the last operands
+of a node, and the same for all of its regions. Arrays that an iteration passes to the next are *carried*:
+they keep shape and dtype.
 """
 
 from __future__ import annotations
@@ -20,43 +20,42 @@ _Specs = tuple[ArraySpec, ...]
 
 
 class RegionSpec(Protocol):
-    """What a rule asks of a region."""
+    """Protocol of a region for shape and dtype rules."""
 
     name: str
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """The specs of its outputs, in sizes of the outside."""
+        """Return the specs of the outputs, in sizes of the enclosing scope."""
 
 
 @declare(_SECTION, regions=("body",))
 def call(
     *operands: ArraySpec, body: RegionSpec, checkpoint: bool = False, strong_zero: bool = False
 ) -> _Specs:
-    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function
-    (jaxpr ``closed_call``).
+    """Call ``body(*operands)``; several nodes may share one body (jaxpr ``closed_call``).
 
-    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass
-    (``jax.checkpoint``). ``strong_zero`` says that the body computes each element of one result from those of
-    its operands at the same place, and that a tangent or cotangent that is zero stays zero through it,
-    whatever its slope is.
+    With ``checkpoint`` only the operands are stored, and the body is recomputed in the backward pass
+    (``jax.checkpoint``). ``strong_zero`` promises that the body has one result, each element of which
+    depends on the operands' elements at the same position only. Then a zero tangent or cotangent stays
+    zero, whatever the derivative is.
     """
     return body.specs_outside()
 
 
 @declare(_SECTION, regions=("*branches",))
 def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionSpec]) -> _Specs:
-    """The outputs of ``branches[index](*operands)`` (``jax.lax.switch``, ``tf.switch_case``); the others are
-    not run.
+    """Call ``branches[index](*operands)`` and none of the others (``jax.lax.switch``, ``tf.switch_case``).
 
-    ``index`` is an integer without axes that lies inside of the branches, or a truth value with branches for
-    False and True.
+    ``index`` is a scalar: an integer in range, or a boolean for two branches, the first of which is for
+    False.
     """
     first, *others = (region.specs_outside() for region in branches)
     for other in others:
         _same("branches", other, first)
     if index.shape or (index.dtype == "bool" and len(branches) != 2):
         raise InvalidGraph(
-            f"a branch is chosen by one integer, or one truth value of two branches; got {index} for {len(branches)}"
+            "a branch is chosen by one integer, or one truth value of two branches; "
+            f"got {index} for {len(branches)}"
         )
     return first
 
@@ -65,11 +64,12 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
 def while_loop(
     *operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int, most: Dim | None = None
 ) -> _Specs:
-    """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried,
-    *captured)`` (``jax.lax.while_loop``).
+    """Run ``carried = body(*carried)`` while ``condition(*carried)`` is true (``jax.lax.while_loop``).
 
-    The first ``carried`` operands are their values before the first step. The condition gives one truth
-    value. There are ``most`` steps at most, where that is known.
+    Both regions take the captured values after the carry.
+
+    The first ``carried`` operands are the initial carry. The condition returns one boolean scalar.
+    ``most`` is an upper bound of the trip count, if one is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):
@@ -88,13 +88,15 @@ def scan(
     reverse: bool = False,
     checkpoint: bool = False,
 ) -> _Specs:
-    """``carried, outputs = body(*carried, *elements, *captured)`` for each row of the sequences
-    (``jax.lax.scan``).
+    """Run ``carried, outputs = body(*carried, *rows)`` for the rows of sequences (``jax.lax.scan``).
 
-    Operands are the carried arrays before the first step, then ``sequences`` arrays with ``length`` rows,
-    then what is captured. Results are the carried arrays after the last step, then the outputs of all steps
-    stacked along a new first axis. ``reverse`` runs from the last row to the first; outputs stand where their
-    rows do. ``checkpoint`` computes a step again in the backward pass, instead of keeping what it computed.
+    The body takes the captured values after the rows.
+
+    Operands are the initial carry, ``sequences`` arrays with ``length`` rows, and the captured values.
+    Results are the final carry and the outputs of all iterations, stacked along a new first axis.
+    ``reverse`` iterates from the last row to the first; the outputs keep the order of the rows.
+    ``checkpoint`` recomputes an iteration in the backward pass instead of storing its intermediate
+    results.
     """
     made = body.specs_outside()
     _same("a step", made[:carried], operands[:carried])
@@ -105,15 +107,16 @@ def scan(
 def associative_scan(
     *operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False
 ) -> _Specs:
-    """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c),
-    ...]`` (``jax.lax.associative_scan``).
+    """Compute all prefixes of an associative function along an axis (``jax.lax.associative_scan``).
 
-    Operands are ``sequences`` arrays with one length along ``axis``, counted from the first axis, then what
-    is captured. ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs have ``axis``,
-    with a length of its own that is known to nobody outside, and each of its outputs has this length. What it
-    gives for one pair depends on no other pair, and is associative: in which order pairs are combined is a
-    matter of the target. Of no elements and of one element the result is the sequences. ``reverse`` begins at
-    the last element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
+    For ``[a, b, c, ...]`` these are ``[a, combine(a, b), combine(combine(a, b), c), ...]``.
+
+    Operands are ``sequences`` arrays of equal length along ``axis``, counted from the first axis, and the
+    captured values. ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs and
+    outputs have ``axis``, with a length that only the region knows. Its result for a pair must not depend
+    on other pairs, and it must be associative, because the target decides in which order pairs are
+    combined. Sequences of at most one element are returned as they are. ``reverse`` begins at the last
+    element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """
     own = operands[:sequences]
     if (
@@ -141,18 +144,17 @@ def custom_derivative(
     differentiated: tuple[int, ...],
     residuals: int = 0,
 ) -> _Specs:
-    """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated``
-    operands (their places) is what ``rule`` gives.
+    """Call ``function(*operands)``, whose derivative is computed by ``rule``.
 
-    Regions are the function, then, where there are ``residuals``, a forward function, and last the rule. No
-    gradient goes to other operands. Tangents and cotangents are those of the results with a derivative: real
-    and complex ones.
+    ``differentiated`` holds the positions of the operands with a derivative; the others get no gradient. The
+    regions are the function, a forward function if there are ``residuals``, and the rule. Tangents and
+    cotangents exist for real and complex floating-point results only.
 
-    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)`` gives
-      the results, then their tangents.
+    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)``
+      returns the results, then their tangents.
     * ``kind="vjp"`` (``jax.custom_vjp``, ``torch.autograd.Function``): ``rule(*results, *residuals,
-      *cotangents, *operands)`` gives the cotangents of the differentiated operands. ``forward(*operands)``
-      gives the results, which replace those of the function where a gradient is taken, then the residuals.
+      *cotangents, *operands)`` returns the cotangents of the differentiated operands. ``forward(*operands)``
+      returns the results, which replace those of the function where a gradient is taken, then the residuals.
 
     For second derivatives the code of the rule is differentiated: with respect to the results by the rule
     itself, with respect to the residuals through the code of the forward function. The cotangent of a complex
@@ -169,7 +171,8 @@ def custom_derivative(
         _same("the forward function", given[: len(results)], results)
         if len(given) != len(results) + residuals:
             raise InvalidGraph(
-                f"the forward function gives {len(given)} arrays where {len(results)} results and {residuals} residuals are needed"
+                f"the forward function gives {len(given)} arrays where {len(results)} results and "
+                f"{residuals} residuals are needed"
             )
     wanted = (
         [operands[place] for place in differentiated]
@@ -181,7 +184,7 @@ def custom_derivative(
 
 
 def has_derivative(spec: ArraySpec) -> bool:
-    """Whether there are tangents and cotangents of such an array.
+    """Return True if arrays of this spec have tangents and cotangents.
 
     >>> has_derivative(ArraySpec((2,), "float32")), has_derivative(ArraySpec((2,), "int32"))
     (True, False)
@@ -190,7 +193,7 @@ def has_derivative(spec: ArraySpec) -> bool:
 
 
 def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
-    """The spec of one element along an axis.
+    """Return the spec of one slice along ``axis``, without that axis.
 
     >>> without_axis(ArraySpec((2, 3), "float32"), 1)
     float32[2]
@@ -199,9 +202,8 @@ def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
 
 
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
-    """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known,
-    where the region was made.
-    """
+    """Raise ``InvalidGraph`` if dtypes or recorded shapes differ."""
+    # Symbolic sizes are not compared here: the code that made the region knows or guards that they are equal.
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
         raise InvalidGraph(
             f"{what} gives {[*given]} where {[*wanted]} is needed: shapes and data types stay the same"
@@ -209,7 +211,7 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
 
 
 def runs_blocks(op: str) -> bool:
-    """Whether this is an operation of this section.
+    """Return True if ``op`` is an operation of this section.
 
     >>> runs_blocks("scan"), runs_blocks("add")
     (True, False)
@@ -222,8 +224,7 @@ RUN_BLOCKS = frozenset({"associative_scan", "branch", "call", "custom_derivative
 
 
 def own_operands(op: str, params: dict[str, Any]) -> int:
-    """How many operands of such a node are its own, in front of those that its regions capture; the index of
-    a ``branch`` is not counted.
+    """Return how many operands precede the captured ones, without the index of a ``branch``.
 
     >>> own_operands("scan", {"carried": 2, "sequences": 1})
     3
@@ -232,8 +233,9 @@ def own_operands(op: str, params: dict[str, Any]) -> int:
 
 
 def own_inputs(op: str, params: dict[str, Any]) -> int:
-    """How many inputs a region of such a node has in front of those that it captures: one for each operand,
-    two where it combines pairs.
+    """Return how many inputs of a region precede the captured ones.
+
+    There is one for each own operand, or two if the region combines pairs.
 
     >>> own_inputs("scan", {"carried": 2, "sequences": 1}), own_inputs("associative_scan", {"sequences": 1})
     (3, 2)

@@ -1,4 +1,4 @@
-"""Data types by their array API names, and the facts about them that rules need."""
+"""Dtypes by their array API names, their properties, and operations on bits."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ITEMSIZE: Final = {
     "uint64": 8, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
 }  # fmt: skip
 
-# what a framework without a 64-bit type uses in its place
+# What a framework without a 64-bit dtype uses instead.
 NARROWED: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
-# types of random keys, which JAX alone has, and the generators they are for
+# Dtypes of random keys, which only JAX has, and their generators.
 KEYS: Final = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 _REAL_OF = {"complex64": "float32", "complex128": "float64"}
@@ -36,32 +36,28 @@ _COMPLEX_OF = {
 
 
 def is_bool(dtype: str) -> bool:
-    """Whether this is the boolean type."""
     return dtype == "bool"
 
 
 def is_integer(dtype: str) -> bool:
-    """Whether this is an integer type, signed or unsigned; bool is none."""
     return dtype in INTEGERS
 
 
 def is_floating(dtype: str) -> bool:
-    """Whether this is a real floating-point type."""
     return dtype in FLOATS
 
 
 def is_complex(dtype: str) -> bool:
-    """Whether this is a complex type."""
     return dtype in COMPLEX
 
 
 def is_inexact(dtype: str) -> bool:
-    """Whether this is a real or complex floating-point type."""
+    """Return True for real and complex floating-point dtypes."""
     return dtype in FLOATS or dtype in COMPLEX
 
 
 def real_of(dtype: str) -> str:
-    """The type of the real part: ``complex64`` -> ``float32``; real types are their own.
+    """Return the dtype of the real part: ``complex64`` -> ``float32``; other dtypes are returned unchanged.
 
     >>> real_of("complex128"), real_of("float32")
     ('float64', 'float32')
@@ -70,7 +66,9 @@ def real_of(dtype: str) -> str:
 
 
 def complex_of(dtype: str) -> str:
-    """The complex type whose parts are of this type: ``float32`` -> ``complex64``.
+    """Return the complex dtype with parts of this dtype: ``float32`` -> ``complex64``.
+
+    Complex dtypes, integers and bool are returned unchanged.
 
     >>> complex_of("float32"), complex_of("complex64")
     ('complex64', 'complex64')
@@ -79,7 +77,7 @@ def complex_of(dtype: str) -> str:
 
 
 def dtype_name(array: Any) -> str:
-    """The name of an array's data type, whichever framework it belongs to.
+    """Return the array API name of an array's dtype, for arrays of any framework.
 
     >>> import numpy, torch
     >>> dtype_name(numpy.zeros(2)), dtype_name(torch.zeros(2))
@@ -94,8 +92,9 @@ _SECTION = "bits"
 
 @declare(_SECTION)
 def packbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpec:
-    """Bytes (uint8) of eight elements along ``axis`` each, a bit being set where one is not 0; zeros follow
-    the last element.
+    """Pack each eight elements along ``axis`` into a byte (uint8), with a bit set if one is nonzero.
+
+    The end is padded with zeros.
     """
     return ArraySpec((*x.shape[:axis], -(-x.shape[axis] // 8), *x.shape[axis + 1 :]), "uint8")
 
@@ -113,7 +112,7 @@ def _packbits(b: Any, x: Any, *, axis: int, bitorder: str) -> Any:
 
 @declare(_SECTION)
 def unpackbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpec:
-    """The eight bits of each byte along ``axis``, as 0 and 1 (uint8)."""
+    """Unpack each byte along ``axis`` into its eight bits, 0 or 1 (uint8)."""
     if x.dtype != "uint8":
         raise InvalidGraph(f"bits of bytes (uint8) are wanted, not of {x}")
     return ArraySpec((*x.shape[:axis], x.shape[axis] * 8, *x.shape[axis + 1 :]), "uint8")

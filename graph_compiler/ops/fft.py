@@ -1,7 +1,7 @@
-"""Fourier transforms (array API standard, the ``fft`` extension), and the short-time transforms of signals.
+"""Fourier transforms (array API standard, the ``fft`` extension), and short-time Fourier transforms.
 
-``norm`` says which direction is divided by the number of points: "backward", "forward", or "ortho" for both
-by the root.
+``norm`` selects the direction that is divided by the number of points: "backward", "forward", or "ortho"
+for both directions by its square root.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Sizes = tuple[Dim, ...] | None
 
 
 def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Any = None) -> tuple[Dim, ...]:
-    """The shape with the given sizes at ``axes``, and ``last`` at the last of them."""
+    """Return the shape with ``sizes`` at ``axes``, and ``last`` at the last of these."""
     shape = list(x.shape)
     for axis, size in zip(axes, sizes or ()):
         shape[axis] = size
@@ -32,37 +32,43 @@ def _one(x: ArraySpec, n: Dim | None, axis: int) -> Any:
 
 @declare(_SECTION)
 def fft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The discrete Fourier transform along ``axis``, of ``x`` cut or padded with zeros to ``n``."""
+    """Compute the discrete Fourier transform along ``axis``.
+
+    ``x`` is truncated or zero-padded to ``n`` before.
+    """
     return fftn(x, s=None if n is None else (n,), axes=(axis,))
 
 
 @declare(_SECTION)
 def ifft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The inverse of ``fft``."""
+    """Compute the inverse of ``fft``."""
     return fftn(x, s=None if n is None else (n,), axes=(axis,))
 
 
 @declare(_SECTION)
 def fftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """The discrete Fourier transform over ``axes``, of ``x`` cut or padded with zeros to ``s``."""
+    """Compute the discrete Fourier transform over ``axes``.
+
+    ``x`` is truncated or zero-padded to ``s`` before.
+    """
     return ArraySpec(_resized(x, s, axes), complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def ifftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """The inverse of ``fftn``."""
+    """Compute the inverse of ``fftn``."""
     return ArraySpec(_resized(x, s, axes), complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def rfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The first half, up to and with ``n // 2``, of the Fourier transform of real ``x``."""
+    """Compute the Fourier transform of real ``x`` up to frequency ``n // 2``; the rest is redundant."""
     return ArraySpec(_resized(x, None, (axis,), _one(x, n, axis) // 2 + 1), complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def irfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The inverse of ``rfft``; ``n`` is even where it is not given."""
+    """Compute the inverse of ``rfft``, with an output of size ``n``; without ``n`` the size is even."""
     return ArraySpec(
         _resized(x, None, (axis,), 2 * (x.shape[axis] - 1) if n is None else n), real_of(x.dtype)
     )
@@ -70,53 +76,51 @@ def irfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = 
 
 @declare(_SECTION)
 def rfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """``rfft`` along the last of ``axes``, ``fft`` along the others."""
+    """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others."""
     last = _one(x, s[-1] if s else None, axes[-1]) // 2 + 1
     return ArraySpec(_resized(x, s, axes, last), complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def irfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """The inverse of ``rfftn``; the last size is even where ``s`` is not given."""
+    """Compute the inverse of ``rfftn``; without ``s`` the last size is even."""
     last = s[-1] if s else 2 * (x.shape[axes[-1]] - 1)
     return ArraySpec(_resized(x, s, axes, last), real_of(x.dtype))
 
 
 @declare(_SECTION)
 def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The real Fourier transform of a signal that is the conjugate of itself reversed, of which ``x`` is the
-    first half.
-    """
+    """Compute the real Fourier transform of a Hermitian-symmetric signal, given its first half."""
     return irfft(x, n=n, axis=axis)
 
 
 @declare(_SECTION)
 def ihfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The inverse of ``hfft``."""
+    """Compute the inverse of ``hfft``."""
     return rfft(x, n=n, axis=axis)
 
 
 @declare(_SECTION)
 def fftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
-    """The frequencies of the elements that ``fft`` gives, for samples ``d`` apart."""
+    """Return the frequencies of the outputs of ``fft``, for a sample spacing of ``d``."""
     return ArraySpec((n,), dtype)
 
 
 @declare(_SECTION)
 def rfftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
-    """The frequencies of the elements that ``rfft`` gives, for samples ``d`` apart."""
+    """Return the frequencies of the outputs of ``rfft``, for a sample spacing of ``d``."""
     return ArraySpec((n // 2 + 1,), dtype)
 
 
 @declare(_SECTION)
 def fftshift(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
-    """Moves frequency zero to the middle of ``axes``."""
+    """Move frequency zero to the middle of ``axes``."""
     return x
 
 
 @declare(_SECTION)
 def ifftshift(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
-    """Moves frequency zero from the middle of ``axes`` to the front."""
+    """Move frequency zero from the middle of ``axes`` to the front."""
     return x
 
 
@@ -134,10 +138,9 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> ArraySpec:
-    """The Fourier transforms of the parts of ``x`` (last axis) that a window of ``n_fft`` sees: frequencies x
-    parts.
+    """Compute the short-time Fourier transform along the last axis: [frequencies, frames].
 
-    A shorter ``window`` stands in the middle; ``center`` pads ``x`` by half a window on both sides;
+    A shorter ``window`` is centred in it; ``center`` pads ``x`` by half a window on both sides;
     ``normalized`` divides by ``sqrt(n_fft)``.
     """
     size = x.shape[-1] + (2 * (n_fft // 2) if center else 0)
@@ -159,9 +162,7 @@ def istft(
     length: Dim | None = None,
     as_complex: bool = False,
 ) -> ArraySpec:
-    """The signal of which ``x`` is the ``stft``: overlapping parts are added and divided by the squares of
-    the windows.
-    """
+    """Compute the inverse of ``stft`` by overlap-add, divided by the sum of squared windows."""
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
     return ArraySpec(
         (*x.shape[:-2], whole if length is None else length), x.dtype if as_complex else real_of(x.dtype)

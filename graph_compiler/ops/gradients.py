@@ -1,4 +1,4 @@
-"""Arrays whose gradients follow rules of the user's own."""
+"""Operations with gradients that the user defines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SECTION = "gradients"
 
 @declare(_SECTION)
 def with_gradient(*arrays: ArraySpec) -> ArraySpec:
-    """The first array; the others are pairs of a source and a slope, and the gradient of each source is the
-    array's times the slope.
+    """Return the first array, with gradients defined by pairs of a source and a derivative.
 
-    No gradient flows to the first array itself, nor through the rule to the slopes; the slopes are
-    differentiated for derivatives of derivatives.
+    The gradient of each source is the gradient of the result times the derivative. No gradient flows to
+    the first array itself, nor through the rule to the derivatives, which are differentiated only for
+    higher derivatives.
     """
     if len(arrays) % 2 == 0:
         raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")
@@ -25,14 +25,16 @@ def with_gradient(*arrays: ArraySpec) -> ArraySpec:
 
 @declare(_SECTION)
 def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
-    """The first array; an error where a gradient is taken of it with respect to any of the arrays."""
+    """Return the first array; differentiating it with respect to any of the arrays raises an error."""
     return arrays[0]
 
 
 @declare(_SECTION)
 def followed_where(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
-    """``x``, with derivative 0 where the condition of its shape is False: nothing reads what stands there,
-    which may be ``harmless``.
+    """Return ``x``, with derivative 0 where ``condition`` is False.
+
+    The condition has the shape of ``x``. Nothing may read the elements where it is False: a target may
+    replace them by ``harmless``.
     """
     if condition.hints != x.hints:
         raise InvalidGraph(f"a condition of the shape of the array is needed, got {condition} for {x}")
@@ -41,9 +43,7 @@ def followed_where(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) ->
 
 @declare(_SECTION)
 def strong_product(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """``x1 * x2`` of one shape and type, and 0 where one of them is 0, whatever the other is; so are its
-    derivatives.
-    """
+    """Compute ``x1 * x2`` of equal shapes and dtypes, with 0 wherever either is 0, also in derivatives."""
     return x1
 
 

@@ -1,4 +1,4 @@
-"""When an operation changes nothing, so that no node is needed: one row an operation."""
+"""Conditions under which an operation returns its input unchanged, so that no node is needed."""
 
 from __future__ import annotations
 
@@ -10,33 +10,31 @@ from .dtypes import is_floating, is_integer
 
 
 class Made(Protocol):
-    """What an identity asks of the node that made an operand."""
+    """Protocol of the node that computed an operand."""
 
     @property
-    def op(self) -> str:
-        """Its operation."""
+    def op(self) -> str: ...
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
-        """Its operands."""
+    def inputs(self) -> tuple[Any, ...]: ...
 
     @property
-    def params(self) -> dict[str, Any]:
-        """Its parameters."""
+    def params(self) -> dict[str, Any]: ...
 
 
 def _is_written(made: Made | None, value: Any, key: Any) -> bool:
-    """Whether the array that was ``made`` comes of the same write: ``y[key] += z`` is a write of its own, and
-    assigned to ``y[key]``.
+    """Return True if the array already results from the same write.
+
+    ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
+    write.
     """
     return made is not None and made.op == "setitem" and made.inputs[1] is value and made.params["key"] == key
 
 
 def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
-    """Whether the second operand is this number, which leaves each element of the first to the bit, and its
-    data type too.
+    """Return a predicate for a second operand that leaves the first unchanged, to the bit and in dtype.
 
-    Complex numbers are left alone, for ``inf * (1 + 0j)`` has a part that is no number.
+    Complex numbers are excluded, because ``inf * (1 + 0j)`` has a NaN part.
     """
 
     def holds(x: Any, y: Any) -> bool:
@@ -47,7 +45,7 @@ def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any]
     return holds
 
 
-# op -> whether it gives back its first input as it is. Inputs are values or numbers.
+# For each operation, a predicate that is true if it returns its first input unchanged.
 _IDENTITIES: dict[str, Callable[..., bool]] = {
     "astype": lambda x, dtype: x.dtype == dtype,
     "reshape": lambda x, shape: x.shape == shape,
@@ -55,7 +53,8 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
     "broadcast_to": lambda x, shape: x.shape == shape,
     "concat": lambda *arrays, axis: len(arrays) == 1,
     "getitem": lambda x, key: all(item == (None, None, 1) for item in key),
-    "add": _is_neutral(0, of_floats=False),  # -0.0 + 0 is 0.0
+    # For floats, adding 0 turns -0.0 into 0.0.
+    "add": _is_neutral(0, of_floats=False),
     "subtract": _is_neutral(0),
     "multiply": _is_neutral(1),
     "divide": lambda x, y: is_floating(getattr(x, "dtype", "")) and _is_neutral(1)(x, y),
@@ -66,17 +65,16 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
 }
 
 
-# op -> what makes the truth value that changes no other: masks are often put together from one that keeps all
+# For each operation, the one that makes its neutral element. Masks often start from such an array.
 _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "zeros", "bitwise_or": "zeros"}
 
 
 def identity_of(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], Made | None]
 ) -> Any:
-    """The input that the operation would give back unchanged (the first, or either of two truth values),
-    otherwise None.
+    """Return the input that the operation would return unchanged, or None.
 
-    ``maker`` tells which node made an input; None where it comes from outside or is no array.
+    ``maker`` returns the node that computed an input, or None if it comes from outside or is no array.
     """
     if name in _NEUTRAL_TRUTHS:
         return _beside(_NEUTRAL_TRUTHS[name], maker, *inputs)
@@ -87,9 +85,7 @@ def identity_of(
 
 
 def _beside(op: str, maker: Callable[[Any], Made | None], x: Any, y: Any) -> Any:
-    """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it
-    is.
-    """
+    """Return the boolean array that is combined with a scalar made by ``op``, or None."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)
         if (

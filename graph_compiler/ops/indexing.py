@@ -1,9 +1,8 @@
-"""Indexing beyond the standard: several index arrays, masks, and all that writes through indices or takes
-diagonals.
+"""Indexing beyond the standard: several index arrays, masks, writes through indices, and diagonals.
 
-``reduce`` of the writing operations says what meets at one place: None, the new value replaces (which of
-several is open); ``"sum"``, ``"prod"``, ``"mean"``, ``"min"``, ``"max"``, together with the old element
-unless ``include_self`` is false.
+``reduce`` of the writing operations says how several values for one element are combined. With None the
+new value replaces the old one; which of several is unspecified. ``"sum"``, ``"prod"``, ``"mean"``,
+``"min"`` and ``"max"`` include the old element unless ``include_self`` is false.
 """
 
 from __future__ import annotations
@@ -27,17 +26,16 @@ def _check_reduce(reduce: str | None) -> None:
 
 @declare(_SECTION)
 def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
-    """``x[.., indices[0], .., indices[1], ..]``: integer arrays at the ascending ``axes``, all of the other
-    axes.
+    """Index ``x`` by integer arrays at the ascending ``axes``: ``x[.., indices[0], .., indices[1], ..]``.
 
-    The arrays broadcast; their axes stand where the indexed axes stood if those are neighbours, otherwise in
-    front. Negative indices count from the end.
+    The index arrays broadcast. Their axes replace the indexed axes if these are adjacent, and come first
+    otherwise. Negative indices count from the end.
     """
     return ArraySpec(gathered_shape(x, indices, axes), x.dtype)
 
 
 def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    """The shape of ``gather_nd(x, *indices, axes=axes)``, also that of the values of ``scatter_nd``."""
+    """Return the shape of ``gather_nd(x, *indices, axes=axes)``, and of the values of ``scatter_nd``."""
     if len(indices) != len(axes) or list(axes) != sorted(set(axes)):
         raise InvalidGraph(f"{len(indices)} index arrays for the axes {axes}")
     common = broadcast(*(index.shape for index in indices))
@@ -56,7 +54,7 @@ def scatter_nd(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> ArraySpec:
-    """``x`` with ``values``, broadcast, written to the elements that ``gather_nd`` would read."""
+    """Write ``values``, broadcast, to the elements of ``x`` that ``gather_nd`` would read."""
     _check_reduce(reduce)
     shape = gathered_shape(x, indices, axes)
     if isinstance(values, ArraySpec) and values.ndim > len(shape):
@@ -68,10 +66,9 @@ def scatter_nd(
 def dynamic_slice(
     x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes: tuple[Dim, ...]
 ) -> ArraySpec:
-    """``x[.., starts[0]:starts[0] + sizes[0], ..]`` along each of the ascending ``axes``: windows whose
-    starts are computed.
+    """Slice ``x[.., starts[0]:starts[0] + sizes[0], ..]`` at computed starts along the ascending ``axes``.
 
-    They lie inside of ``x``; negative starts count from the end.
+    The slices must lie inside ``x``; negative starts count from the end.
     """
     _check_windows(x, starts, axes, sizes)
     size_at = dict(zip(axes, sizes, strict=True))
@@ -82,7 +79,10 @@ def dynamic_slice(
 def dynamic_update_slice(
     x: ArraySpec, update: ArraySpec, /, *starts: Input, axes: tuple[int, ...]
 ) -> ArraySpec:
-    """``x`` with ``update``, which has its axes, in the place of the window that ``dynamic_slice`` takes."""
+    """Write ``update`` to the slice of ``x`` that ``dynamic_slice`` would read.
+
+    Both have the same number of axes.
+    """
     if update.ndim != x.ndim:
         raise InvalidGraph(f"the update {update} must have the axes of {x}")
     _check_windows(x, starts, axes, tuple(update.shape[axis] for axis in axes))
@@ -107,7 +107,7 @@ def _dynamic_slice(b: Any, x: Any, *starts: Any, axes: tuple[int, ...], sizes: t
 
 @decomposition("dynamic_update_slice")
 def _dynamic_update_slice(b: Any, x: Any, update: Any, *starts: Any, axes: tuple[int, ...]) -> Any:
-    """Index arrays for neighbouring axes, which stand where these stood."""
+    # Index arrays for all axes from the first to the last one: axes of adjacent index arrays stay in place.
     start_at, span = dict(zip(axes, starts)), range(axes[0], axes[-1] + 1)
     shapes = [tuple(update.shape[axis] if other == axis else 1 for other in span) for axis in span]
     places = [
@@ -132,10 +132,9 @@ def scatter(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> ArraySpec:
-    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of
-    ``axis``.
+    """Write ``values[i, j, ..]`` to ``x[i, indices[i, j, ..], ..]``, with the index at ``axis``.
 
-    ``indices`` has the axes of ``x`` and may be smaller; ``values`` has its shape, or is a number.
+    ``indices`` has as many axes as ``x`` and may be smaller; ``values`` has its shape, or is a number.
     """
     _check_reduce(reduce)
     if indices.ndim != x.ndim:
@@ -145,18 +144,20 @@ def scatter(
 
 @declare(_SECTION)
 def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
-    """The elements where ``mask`` is true, in row-major order; the axes of ``mask`` begin at ``axis`` of
-    ``x`` and become one.
+    """Select the elements where ``mask`` is true, in row-major order, as one axis.
 
-    How many these are depends on data, ``hint`` while recording.
+    The axes of ``mask`` begin at ``axis`` of ``x``.
+
+    The number of elements depends on data; it is ``hint`` while recording.
     """
     return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
 
 
 @declare(_SECTION)
 def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> ArraySpec:
-    """``x`` with the elements of ``source``, in row-major order, in the places where ``mask``, of the same
-    shape, is true.
+    """Write the elements of ``source``, in row-major order, to ``x`` where ``mask`` is true.
+
+    The mask has the shape of ``x``.
     """
     if mask.ndim != x.ndim:
         raise InvalidGraph(f"mask {mask} must have the axes of {x}")
@@ -165,8 +166,9 @@ def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> Array
 
 @declare(_SECTION)
 def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
-    """The elements whose index along ``axis2`` is that along ``axis1`` plus ``offset``; they become the last
-    axis.
+    """Return the elements whose index along ``axis2`` is ``offset`` more than along ``axis1``.
+
+    They become the last axis.
     """
     axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
     rest = tuple(dim for axis, dim in enumerate(x.shape) if axis not in (axis1, axis2))
@@ -184,9 +186,7 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
 
 @declare(_SECTION)
 def diag_embed(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
-    """Zeros with ``x`` on a diagonal: the last axis of ``x`` becomes the two axes ``axis1`` and ``axis2`` of
-    the result.
-    """
+    """Return zeros with the last axis of ``x`` on a diagonal of the two new axes ``axis1`` and ``axis2``."""
     axis1, axis2 = axis1 % (x.ndim + 1), axis2 % (x.ndim + 1)
     shape = list(x.shape[:-1])
     for axis in sorted((axis1, axis2)):

@@ -1,4 +1,4 @@
-"""Where the channels of an array stand: ``[batch, channels, *space]`` or ``[batch, *space, channels]``."""
+"""Positions of the channel axis: ``[batch, channels, *space]`` or ``[batch, *space, channels]``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CHANNELS_FIRST, CHANNELS_LAST = "channels_first", "channels_last"
 
 
 def to_last(rank: int) -> tuple[int, ...]:
-    """The axes that bring ``[batch, channels, *space]`` to ``[batch, *space, channels]``.
+    """Return the permutation from ``[batch, channels, *space]`` to ``[batch, *space, channels]``.
 
     >>> to_last(4), to_first(4)
     ((0, 2, 3, 1), (0, 3, 1, 2))
@@ -17,12 +17,12 @@ def to_last(rank: int) -> tuple[int, ...]:
 
 
 def to_first(rank: int) -> tuple[int, ...]:
-    """The axes that bring ``[batch, *space, channels]`` to ``[batch, channels, *space]``."""
+    """Return the permutation from ``[batch, *space, channels]`` to ``[batch, channels, *space]``."""
     return (0, rank - 1, *range(1, rank - 1))
 
 
 def weight_to_first(rank: int) -> tuple[int, ...]:
-    """The axes that bring a weight ``[*kernel, in, out]`` to ``[out, in, *kernel]``.
+    """Return the permutation of a weight from ``[*kernel, in, out]`` to ``[out, in, *kernel]``.
 
     >>> weight_to_first(4)
     (3, 2, 0, 1)
@@ -31,7 +31,7 @@ def weight_to_first(rank: int) -> tuple[int, ...]:
 
 
 def axes_of_space(rank: int, count: int, layout: str) -> range:
-    """The ``count`` axes of space of an array of ``rank`` axes: the last ones, or those before the channels.
+    """Return the ``count`` spatial axes: the last ones, or those before the channels.
 
     >>> list(axes_of_space(4, 2, CHANNELS_FIRST)), list(axes_of_space(4, 2, CHANNELS_LAST))
     ([2, 3], [1, 2])

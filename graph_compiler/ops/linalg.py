@@ -17,8 +17,9 @@ _SECTION = "linalg"
 # ---------------------------------------------------------------------------------------------- products
 @declare(_SECTION)
 def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
-    """The sum of products that ``equation`` says, like ``"bij,bjk->bik"``: letters, ``...``, and always an
-    explicit result.
+    """Compute the sum of products that ``equation`` defines, such as ``"bij,bjk->bik"``.
+
+    It consists of letters, ``...`` and an explicit result.
     """
     inputs, _, result = equation.partition("->")
     sizes: dict[str, Any] = {}
@@ -45,8 +46,9 @@ def _joined(known: Any, dim: Any) -> Any:
 
 @declare(_SECTION)
 def inner(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The sum of products over the last axes of both; the other axes of ``x1``, then those of ``x2``, remain.
-    Nothing is conjugated.
+    """Contract the last axes of both, without conjugation.
+
+    The other axes of ``x1``, then those of ``x2``, remain.
     """
     return ArraySpec(x1.shape[:-1] + x2.shape[:-1], dtype_of(x1, x2))
 
@@ -58,7 +60,7 @@ def _inner(b: Any, x1: Any, x2: Any) -> Any:
 
 @declare(_SECTION)
 def kron(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
+    """Compute the Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
     rank = max(x1.ndim, x2.ndim)
     left, right = ((1,) * (rank - x.ndim) + x.shape for x in (x1, x2))
     return ArraySpec(tuple(a * b for a, b in zip(left, right, strict=True)), dtype_of(x1, x2))
@@ -66,7 +68,7 @@ def kron(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def multi_dot(*arrays: ArraySpec) -> ArraySpec:
-    """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
+    """Multiply two or more matrices in the cheapest order; the first and the last may be vectors."""
     first, last = arrays[0], arrays[-1]
     return ArraySpec(first.shape[:-1] + last.shape[1:], dtype_of(*arrays))
 
@@ -78,22 +80,25 @@ def _multi_dot(b: Any, *arrays: Any) -> Any:
 
 @declare(_SECTION)
 def matrix_exp(x: ArraySpec, /) -> ArraySpec:
-    """The matrix exponential."""
+    """Compute the matrix exponential."""
     return x
 
 
 @declare(_SECTION)
 def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
-    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of
-    ``x``.
+    """Compute the first columns of the product of Householder reflections.
+
+    Their vectors are below the diagonal of ``x``.
     """
     return x
 
 
 @declare(_SECTION)
 def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """The QR decomposition as LAPACK keeps it: R on and above the diagonal, the Householder vectors below it,
-    and their factors.
+    """Compute the QR decomposition in the format of LAPACK.
+
+    R is on and above the diagonal, the Householder vectors are below it, and their factors are the second
+    result.
     """
     return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), x.dtype)
 
@@ -102,13 +107,16 @@ def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def ormqr(
     x: ArraySpec, tau: ArraySpec, x2: ArraySpec, /, *, left: bool = True, transpose: bool = False
 ) -> ArraySpec:
-    """The product of the whole Q of ``geqrf`` (or its adjoint) with ``x2``, from the left or the right."""
+    """Multiply ``x2`` by the full Q of ``geqrf``, or by its adjoint, from the left or the right."""
     return x2
 
 
 @declare(_SECTION)
 def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
-    """The condition number: the matrix norm times that of the inverse, by singular values for 2 and -2."""
+    """Compute the condition number: the matrix norm times that of the inverse.
+
+    For 2 and -2 it is computed by singular values.
+    """
     return ArraySpec(x.shape[:-2], real_of(x.dtype))
 
 
@@ -124,16 +132,20 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> ArraySpec:
-    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; leading
-    axes broadcast.
+    """Solve ``x1 @ x == x2`` for triangular ``x1``; leading axes broadcast.
+
+    With ``left=False`` it solves ``x @ x1 == x2``; ``transpose`` transposes ``x1``.
     """
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def tridiagonal_solve(lower: ArraySpec, diagonal: ArraySpec, upper: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``A @ x == x2`` for matrices with three diagonals of equal length: ``A[i, i - 1] ==
-    lower[i]``, ``A[i, i + 1] == upper[i]``.
+    """Solve ``A @ x == x2`` for tridiagonal A.
+
+    ``A[i, i - 1] == lower[i]`` and ``A[i, i + 1] == upper[i]``.
+
+    All three diagonals have equal length.
     """
     return ArraySpec(x2.shape, dtype_of(lower, diagonal, upper, x2))
 
@@ -148,20 +160,21 @@ def _tridiagonal_solve(b: Any, lower: Any, diagonal: Any, upper: Any, x2: Any) -
 
 @declare(_SECTION)
 def cholesky_solve(x1: ArraySpec, x2: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
-    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A; leading axes broadcast."""
+    """Solve ``A @ x == x2``, given the Cholesky factor ``x1`` of A; leading axes broadcast."""
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
-    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    """Compute the inverse of the matrix whose Cholesky factor is ``x``."""
     return x
 
 
 @declare(_SECTION)
 def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tuple[ArraySpec, ArraySpec]:
-    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``; ``rcond`` is ``max(M, N) *
-    eps`` where it is None.
+    """Compute the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
+
+    ``rcond`` is ``max(M, N) * eps`` if it is None.
     """
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(
@@ -171,56 +184,61 @@ def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tup
 
 @declare(_SECTION)
 def tensorsolve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``; the first axes of ``x1``, as many as ``x2`` has,
-    are the rows.
+    """Solve ``tensordot(x1, x, x.ndim) == x2``.
+
+    The leading axes of ``x1``, as many as ``x2`` has, are the rows.
     """
     return ArraySpec(x1.shape[x2.ndim :], dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
-    """The inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns."""
+    """Compute the inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns."""
     return ArraySpec(x.shape[ind:] + x.shape[:ind], x.dtype)
 
 
 # --------------------------------------------------------------------------------------------- decompositions
 @declare(_SECTION)
 def eig(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """Eigenvalues and eigenvectors of a square matrix, both complex, in no particular order."""
+    """Compute complex eigenvalues and eigenvectors of a square matrix, in no particular order."""
     return eigvals(x), ArraySpec(x.shape, complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def eigvals(x: ArraySpec, /) -> ArraySpec:
-    """The complex eigenvalues of a square matrix, in no particular order."""
+    """Compute the complex eigenvalues of a square matrix, in no particular order."""
     return ArraySpec(x.shape[:-1], complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def cholesky_ex(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """The factor of ``cholesky``, and for each matrix the order of its first leading minor that is not
-    positive, int32, or 0 where all are.
+    """Compute ``cholesky``, and the order of the first leading minor that is not positive.
 
-    Of a matrix that has no factor, what is given for it is NaN, or the target's own.
+    The order is int32, and 0 if all minors are positive.
+
+    The factor of a matrix that has none is unspecified: NaN, or what the target returns.
     """
     return x, ArraySpec(x.shape[:-2], "int32")
 
 
 @declare(_SECTION)
 def lu(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """P, L, U: a permutation, a unit lower and an upper triangular matrix, ``P @ L @ U == x``."""
+    """Compute P, L, U with ``P @ L @ U == x``: a permutation, a unit lower and an upper triangular matrix."""
     return lu_unpack(x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), "int32"))
 
 
 @declare(_SECTION)
 def lu_factor(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """L and U in one matrix, and the rows swapped at each step, as LAPACK has them: counted from 1, int32."""
+    """Compute L and U in one matrix, and the pivots as in LAPACK.
+
+    These are the rows swapped in each step, counted from 1 (int32).
+    """
     return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), "int32")
 
 
 @declare(_SECTION)
 def lu_unpack(lu: ArraySpec, pivots: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """P, L and U from what ``lu_factor`` gives."""
+    """Return P, L and U from the results of ``lu_factor``."""
     batch, rows, columns = lu.shape[:-2], lu.shape[-2], lu.shape[-1]
     inner = least(rows, columns)
     shapes = ((rows, rows), (rows, inner), (inner, columns))
@@ -231,7 +249,8 @@ def lu_unpack(lu: ArraySpec, pivots: ArraySpec, /) -> tuple[ArraySpec, ArraySpec
 def lu_solve(
     lu: ArraySpec, pivots: ArraySpec, x2: ArraySpec, /, *, left: bool = True, adjoint: bool = False
 ) -> ArraySpec:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives
-    for A.
+    """Solve ``A @ x == x2``, given the ``lu_factor`` of A.
+
+    With ``left=False`` it solves ``x @ A == x2``; ``adjoint`` uses the adjoint of A.
     """
     return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))

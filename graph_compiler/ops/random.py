@@ -1,7 +1,6 @@
-"""Random numbers, in the manner of ``jax.random``: an explicit ``key`` (uint32[2]) comes first, so the
-operations are pure.
+"""Random numbers as in ``jax.random``: pure operations with an explicit ``key`` (uint32[2]).
 
-The same key gives the same numbers; ``random_fold_in`` derives any number of independent keys from one.
+The same key yields the same numbers; ``random_fold_in`` derives any number of independent keys from one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _Shape = tuple[Dim, ...]
 
 @declare(_SECTION)
 def random_fold_in(key: ArraySpec, index: Input, /) -> ArraySpec:
-    """The ``index``-th key derived from ``key``; the index is a number, or an integer array without axes."""
+    """Derive the ``index``-th key from ``key``; the index is an integer or an integer scalar array."""
     if shape_of(index):
         raise InvalidGraph(f"a key is derived by one integer, not {index}")
     return key
@@ -27,28 +26,30 @@ def random_fold_in(key: ArraySpec, index: Input, /) -> ArraySpec:
 
 @declare(_SECTION)
 def random_key(*, seed: int) -> ArraySpec:
-    """The key that stands for ``seed``: the same one at every call."""
+    """Return the key for ``seed``, the same at every call."""
     return ArraySpec((2,), "uint32")
 
 
 @declare(_SECTION)
 def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
-    """Two words of 32 random bits for each key and count, which are two words along the last axis of uint32
-    arrays; other axes are broadcast.
+    """Generate two 32-bit random words for each key and count of two words.
 
-    Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the
-    generator of JAX, exactly.
+    The words are along the last axis; other axes broadcast.
+
+    Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on
+    uint32 arrays: exactly the generator of JAX.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 2), "uint32")
 
 
 @declare(_SECTION)
 def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
-    """Four words of 32 random bits for each key of two words and count of four, along the last axis of uint32
-    arrays; other axes are broadcast.
+    """Generate four 32-bit random words for each key of two words and count of four.
 
-    Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the
-    generator of TensorFlow, exactly.
+    The words are along the last axis; other axes broadcast.
+
+    Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on
+    uint32 arrays: exactly the generator of TensorFlow.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 4), "uint32")
 
@@ -57,67 +58,67 @@ def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 def random_uniform(
     key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str
 ) -> ArraySpec:
-    """Numbers in [low, high), all equally likely."""
+    """Sample from the uniform distribution on [low, high)."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def random_normal(key: ArraySpec, /, *, shape: _Shape, dtype: str) -> ArraySpec:
-    """Numbers of the normal distribution with mean 0 and standard deviation 1; complex: of variance 1 in all."""
+    """Sample from the standard normal distribution; complex samples have variance 1 in total."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def random_integers(key: ArraySpec, /, *, shape: _Shape, low: Any, high: Any, dtype: str) -> ArraySpec:
-    """Integers in [low, high), all equally likely."""
+    """Sample integers uniformly from [low, high)."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def random_bernoulli(key: ArraySpec, probability: Input, /, *, shape: _Shape) -> ArraySpec:
-    """True with the given probability, a number or an array that is broadcast."""
+    """Sample True with the given probability, a number or an array that is broadcast."""
     return ArraySpec(broadcast(shape, shape_of(probability)), "bool")
 
 
 @declare(_SECTION)
 def random_permutation(key: ArraySpec, /, *, n: Dim, dtype: str) -> ArraySpec:
-    """The integers from 0 to ``n - 1`` in random order."""
+    """Return the integers from 0 to ``n - 1`` in random order."""
     return ArraySpec((n,), dtype)
 
 
 @declare(_SECTION)
 def random_exponential(key: ArraySpec, /, *, shape: _Shape, dtype: str) -> ArraySpec:
-    """Numbers of the exponential distribution with rate 1."""
+    """Sample from the exponential distribution with rate 1."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def random_gumbel(key: ArraySpec, /, *, shape: _Shape, dtype: str) -> ArraySpec:
-    """Numbers of the standard Gumbel distribution, ``-log(-log(uniform))``."""
+    """Sample from the standard Gumbel distribution, ``-log(-log(uniform))``."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def random_cauchy(key: ArraySpec, /, *, shape: _Shape, dtype: str) -> ArraySpec:
-    """Numbers of the standard Cauchy distribution."""
+    """Sample from the standard Cauchy distribution."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def random_gamma(key: ArraySpec, concentration: ArraySpec, /) -> ArraySpec:
-    """Numbers of the gamma distributions with these concentrations and rate 1."""
+    """Sample from gamma distributions with these concentrations and rate 1."""
     return ArraySpec(concentration.shape, concentration.dtype)
 
 
 @declare(_SECTION)
 def random_poisson(key: ArraySpec, rate: ArraySpec, /) -> ArraySpec:
-    """Numbers of the Poisson distributions with these rates, as floats."""
+    """Sample from Poisson distributions with these rates, as floats."""
     return ArraySpec(rate.shape, rate.dtype)
 
 
 @declare(_SECTION)
 def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /) -> ArraySpec:
-    """How many of ``count`` trials succeed, each with ``probability``, as floats."""
+    """Sample the number of successes in ``count`` trials with ``probability`` each, as floats."""
     return ArraySpec(broadcast(count.shape, probability.shape), probability.dtype)
 
 
@@ -125,15 +126,17 @@ def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /)
 def random_categorical(
     key: ArraySpec, weights: ArraySpec, /, *, samples: Dim, replacement: bool = True
 ) -> ArraySpec:
-    """Indices along the last axis, drawn in proportion to ``weights``; without ``replacement`` each at most
-    once.
+    """Sample indices along the last axis in proportion to ``weights``.
+
+    Without ``replacement`` each index is sampled at most once.
     """
     return ArraySpec((*weights.shape[:-1], samples), "int64")
 
 
 @declare(_SECTION)
 def dropout(key: ArraySpec, x: ArraySpec, /, *, rate: float, shared_axes: tuple[int, ...] = ()) -> ArraySpec:
-    """``x`` with a share ``rate`` of its elements set to 0 and the others divided by ``1 - rate``;
-    ``shared_axes`` live or die together.
+    """Set a random share ``rate`` of the elements to 0 and divide the others by ``1 - rate``.
+
+    The mask broadcasts along ``shared_axes``.
     """
     return ArraySpec(x.shape, x.dtype)

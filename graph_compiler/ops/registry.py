@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from ..errors import DuplicateRow, InvalidGraph, UnknownOperation, nearest
 from ..sizes import Dim, Scalar, Size
 
-# section -> whether an operation of it may sum products along an axis, for which accelerators take fewer bits
-# unless they are told otherwise
+# For each section, True if its operations may sum products along an axis. Accelerators compute these in lower
+# precision unless told otherwise.
 SECTIONS: dict[str, bool] = {
     "activations": False,
     "attention": True,
@@ -56,9 +56,9 @@ SECTIONS: dict[str, bool] = {
 
 
 def declare_section(name: str, *, sums_products: bool = False) -> str:
-    """A section of a vocabulary of one's own, for operations that are declared in it; its name.
+    """Declare a section for operations of your own, and return its name.
 
-    One that is there must agree.
+    Raise ``DuplicateRow`` if the section exists with another value of ``sums_products``.
     """
     if SECTIONS.setdefault(name, sums_products) is not sums_products:
         raise DuplicateRow(f"the section {name!r} is declared with sums_products={SECTIONS[name]}")
@@ -70,11 +70,11 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while
-    recording.
+    """A size that a rule cannot express, so that it is read from the array.
 
-    ``if_equal`` are sizes that were broadcast against each other and had this one size, more than 1: who may
-    assume that they are equal knows it.
+    hint: the size while recording.
+    if_equal: sizes that were broadcast against each other and had this one size, more than 1. Code that
+        may assume that they are equal can use any of them.
     """
 
     hint: int
@@ -83,7 +83,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """What is known of an array without its elements: shape and dtype.
+    """Shape and dtype of an array.
 
     ``shape`` holds ints and sizes; a rule may also put ``Unknown(hint)`` into the shape it returns.
     """
@@ -93,12 +93,11 @@ class ArraySpec:
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return len(self.shape)
 
     @property
     def hints(self) -> tuple[int, ...]:
-        """The shape as it was while recording."""
+        """The shape while recording."""
         return tuple([dim.hint if isinstance(dim, (Size, Unknown)) else dim for dim in self.shape])
 
     def __repr__(self) -> str:
@@ -107,11 +106,11 @@ class ArraySpec:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operation: its name, section of the vocabulary, signature, rule and, perhaps, decomposition.
+    """Declaration of an operation.
 
-    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). An operation that runs
-    blocks takes their regions under the names of ``regions``; a single name that starts with ``*`` takes all
-    of them as one tuple.
+    ``infer(*specs, **params)`` returns the spec of the output, or a tuple of specs. The regions of an
+    operation that runs blocks are passed as the keyword arguments ``regions``; a single name that starts
+    with ``*`` takes all of them as one tuple.
     """
 
     name: str
@@ -125,7 +124,7 @@ class Op:
     regions: tuple[str, ...] = ()
 
     def named_regions(self, regions: tuple[Any, ...]) -> dict[str, Any]:
-        """Regions of a node as keyword arguments of the rule."""
+        """Return the regions of a node as keyword arguments of the rule."""
         if self.regions[:1] and self.regions[0].startswith("*"):
             return {self.regions[0][1:]: regions}
         if len(regions) != len(self.regions):
@@ -145,11 +144,12 @@ def declare(
 ) -> Callable[[Rule], Rule]:
     """Declare an operation of a section by its shape and dtype rule.
 
-    A second one of the same name is a ``DuplicateRow``.
+    Raise ``DuplicateRow`` if an operation of that name exists.
     """
     if section not in SECTIONS:
         raise UnknownOperation(
-            f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; declare_section({section!r}) declares one of your own"
+            f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; "
+            f"declare_section({section!r}) declares one of your own"
         )
 
     def register(rule: Rule) -> Rule:
@@ -189,7 +189,7 @@ def _op_of(name: str, section: str, rule: Callable[..., Any], regions: tuple[str
 def decomposition(name: str) -> Callable[[Rule], Rule]:
     """Register how operation ``name`` is written in smaller ones: ``f(build, *inputs, **params) -> outputs``.
 
-    A backend that has no row of its own for the operation uses it.
+    Backends without a row for the operation use it.
     """
 
     def register(function: Rule) -> Rule:
@@ -203,12 +203,14 @@ def decomposition(name: str) -> Callable[[Rule], Rule]:
 
 
 def get_decomposition(name: str) -> Callable[..., Any] | None:
-    """The decomposition of an operation, or None."""
     return _DECOMPOSITIONS.get(name)
 
 
 def get(name: str) -> Op:
-    """The declaration of an operation; ``UnknownOperation`` names the nearest ones."""
+    """Return the declaration of an operation.
+
+    Raise ``UnknownOperation``, with the nearest names, if there is none.
+    """
     try:
         return _OPS[name]
     except KeyError:
@@ -216,19 +218,20 @@ def get(name: str) -> Op:
 
 
 def find(name: str) -> Op | None:
-    """The declaration of an operation; None where the vocabulary has none of this name, as for calls of a
-    framework.
-    """
+    """Return the declaration of an operation, or None, as for calls of a framework."""
     return _OPS.get(name)
 
 
 def all_ops() -> dict[str, Op]:
-    """All operations by name, in order of declaration."""
+    """Return all operations by name, in order of declaration."""
     return dict(_OPS)
 
 
 def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
-    """``params`` with the defaults filled in; an unknown or missing one is an ``UnknownOperation`` error."""
+    """Return ``params`` with defaults filled in.
+
+    Raise ``UnknownOperation`` if a parameter is unknown or missing.
+    """
     if params.keys() == op.params.keys():
         return params
     for name in params:

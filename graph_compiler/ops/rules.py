@@ -9,11 +9,15 @@ from ..errors import InvalidGraph
 from ..sizes import Dim, Size, apply, hint_of
 from .registry import ArraySpec, Unknown, declare
 
-Input = Any  # an ArraySpec, or a number that takes the dtype of the arrays beside it
+Input = Any
+"""An ArraySpec, or a number, which takes the dtype of the arrays that it is combined with."""
 
 
 def broadcast_dims(left: Any, right: Any) -> Any:
-    """The dimension of two broadcast against each other (array API "Broadcasting", step 3)."""
+    """Return the size of two sizes broadcast against each other (array API "Broadcasting", step 3).
+
+    If it cannot be expressed, return ``Unknown``.
+    """
     if left == right or (isinstance(right, int) and right == 1):
         return left
     if isinstance(left, int) and left == 1:
@@ -36,12 +40,13 @@ def _seen(dim: Any) -> int:
 
 
 def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The shape that all of these broadcast to.
+    """Return the shape that all of ``shapes`` broadcast to.
 
     >>> broadcast((2, 1), (3,), ())
     (2, 3)
     """
-    shapes = tuple(filter(None, shapes))  # of numbers, and of arrays without axes, is nothing to be seen
+    # Numbers and scalar arrays have the shape (), which does not change the result.
+    shapes = tuple(filter(None, shapes))
     if len(shapes) == 1:
         return tuple(shapes[0])
     rank = max(map(len, shapes), default=0)
@@ -53,33 +58,33 @@ def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def shape_of(operand: Input) -> tuple[Any, ...]:
-    """The shape of an array, ``()`` of a number."""
     return operand.shape if isinstance(operand, ArraySpec) else ()
 
 
 def dtype_of(*operands: Input) -> str:
-    """The one dtype of all arrays among the operands; lifting makes them equal beforehand."""
+    """Return the dtype that all arrays among ``operands`` share; raise ``InvalidGraph`` if they differ."""
     found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
     if len(found) != 1:
         raise InvalidGraph(
-            f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; lifting inserts astype where they differ"
+            f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; "
+            "lifting inserts astype where they differ"
         )
     return found.pop()
 
 
 def elementwise(*operands: Input) -> ArraySpec:
-    """Broadcast shape, the operands' dtype."""
+    """Return the spec of an elementwise operation: broadcast shape, the operands' dtype."""
     return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
 
 
 def predicate(*operands: Input) -> ArraySpec:
-    """Broadcast shape, bool."""
+    """Return the spec of an elementwise predicate: broadcast shape, bool."""
     dtype_of(*operands)
     return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
 
 
 def normalise_axis(axis: int, rank: int) -> int:
-    """``axis`` counted from the front.
+    """Return ``axis`` counted from the front; raise ``InvalidGraph`` if it is out of range.
 
     >>> normalise_axis(-1, 3)
     2
@@ -90,7 +95,7 @@ def normalise_axis(axis: int, rank: int) -> int:
 
 
 def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """All axes counted from the front; ``None`` is all of them."""
+    """Return all axes counted from the front; None means all axes."""
     if axis is None:
         return tuple(range(rank))
     return tuple(normalise_axis(a, rank) for a in (axis if isinstance(axis, tuple) else (axis,)))
@@ -99,7 +104,6 @@ def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, 
 def reduced(
     x: ArraySpec, axis: int | tuple[int, ...] | None, keepdims: bool, dtype: str | None = None
 ) -> ArraySpec:
-    """The spec after reducing over ``axis``."""
     gone = set(normalise_axes(axis, x.ndim))
     if keepdims:
         shape = tuple(1 if i in gone else dim for i, dim in enumerate(x.shape))
@@ -111,10 +115,10 @@ def reduced(
 def window_output(
     size: Dim, kernel: Dim, stride: Dim, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False
 ) -> Any:
-    """How many windows of a convolution or pooling fit (torch.nn.MaxPool2d, "Shape").
+    """Return how many windows of a convolution or pooling fit (torch.nn.MaxPool2d, "Shape").
 
-    With ``ceil_mode`` a last window may reach beyond the end, if it starts inside of the array or of its
-    padding before.
+    With ``ceil_mode`` a last window may extend beyond the end, if it starts inside the array or the
+    padding before it.
 
     >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
     (3, 4)
@@ -128,7 +132,7 @@ def window_output(
 
 
 def is_symbolic(*dims: Any) -> bool:
-    """Whether any of these dimensions is known only at run time."""
+    """Return True if any of these sizes is known at run time only."""
     return any(isinstance(dim, Size) for dim in dims)
 
 
@@ -136,7 +140,7 @@ Rule = Callable[..., ArraySpec]
 
 
 def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Mapping[str, str]) -> None:
-    """Declares one operation of one array for each ``name: meaning``."""
+    """Declare an operation with one operand for each ``name: meaning``."""
     for name, meaning in meanings.items():
 
         def infer(x: Input, /) -> ArraySpec:
@@ -149,7 +153,7 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
 def declare_binary(
     section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
 ) -> None:
-    """Declares one operation of two operands for each ``name: meaning``."""
+    """Declare an operation with two operands for each ``name: meaning``."""
     for name, meaning in meanings.items():
 
         def infer(x1: Input, x2: Input, /) -> ArraySpec:

@@ -1,8 +1,7 @@
-"""Element-wise functions beyond the array API standard, in the names of ``jax.numpy``, ``jax.lax`` and
-``jax.scipy.special``.
+"""Elementwise functions beyond the array API standard, in the names of ``jax`` and ``jax.scipy.special``.
 
-Those that need it compute on floats; lifting converts integers beforehand, as the source framework would
-have.
+Functions that compute with floats take floats; lifting converts integers before, as the source framework
+would have.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ declare_unary(
         "bessel_y0": "Bessel function of the second kind, order 0.",
         "bessel_y1": "Bessel function of the second kind, order 1.",
         "digamma": "Derivative of ``lgamma``; -inf at 0.0, inf at -0.0, NaN at negative integers.",
-        "entr": "``-x * log(x)``: 0 at 0, where it is infinitely steep, -inf below, NaN of NaN.",
+        "entr": "``-x * log(x)``: 0 at 0, where its derivative is infinite, -inf below, NaN of NaN.",
         "erf": "Error function.",
         "erfc": "``1 - erf(x)``, exact for large ``x``.",
         "erfcx": "``exp(x ** 2) * erfc(x)``.",
@@ -38,7 +37,7 @@ declare_unary(
         "exp2": "``2 ** x``, exact for integral ``x``.",
         "i0": "Modified Bessel function of the first kind, order 0.",
         "i0e": "``i0(x) * exp(-abs(x))``.",
-        "i1": "Modified Bessel function of the first kind, order 1; its slope at 0 is one half.",
+        "i1": "Modified Bessel function of the first kind, order 1; its derivative at 0 is one half.",
         "i1e": "``i1(x) * exp(-abs(x))``.",
         "lgamma": "Logarithm of the absolute value of the gamma function.",
         "log_ndtr": "Logarithm of ``ndtr``, without underflow.",
@@ -48,7 +47,7 @@ declare_unary(
         "sigmoid": "``1 / (1 + exp(-x))``, without overflow.",
         "sinc": "``sin(pi * x) / (pi * x)``, 1 at 0.",
         "spherical_bessel_j0": "``sin(x) / x``, 1 at 0.",
-        "stop_gradient": "The same numbers, through which no gradient flows.",
+        "stop_gradient": "The same numbers, without gradient.",
     },
 )
 
@@ -56,9 +55,9 @@ declare_binary(
     _SECTION,
     elementwise,
     {
-        "fmax": "The larger one; the other one where one is NaN.",
-        "fmin": "The smaller one; the other one where one is NaN.",
-        "fmod": "The rest of ``x1 / x2`` rounded towards 0: the sign is that of ``x1``.",
+        "fmax": "The larger operand; if one is NaN, the other.",
+        "fmin": "The smaller operand; if one is NaN, the other.",
+        "fmod": "The remainder of ``x1 / x2`` rounded towards 0, with the sign of ``x1``.",
         "gammainc": "Regularised lower incomplete gamma function of ``x2``, with parameter ``x1``.",
         "gammaincc": "``1 - gammainc(x1, x2)``.",
         "gcd": "Greatest common divisor of integers, never negative.",
@@ -66,12 +65,12 @@ declare_binary(
         "logaddexp2": "``log2(2 ** x1 + 2 ** x2)`` without overflow.",
         "trunc_divide": "``x1 / x2`` rounded towards 0.",
         "xlog1py": (
-            "``x1 * log1p(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Slopes: ``log1p(x2)``, 0 where ``x1`` is 0 and ``x2 <= -1``; "
-            "``x1 / (1 + x2)``."
+            "``x1 * log1p(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Derivatives: ``log1p(x2)``, 0 "
+            "where ``x1`` is 0 and ``x2 <= -1``; ``x1 / (1 + x2)``."
         ),
         "xlogy": (
-            "``x1 * log(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Slopes: ``log(x2)``, 0 where ``x1`` is 0 and ``x2 <= 0``; ``x1 / "
-            "x2``."
+            "``x1 * log(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Derivatives: ``log(x2)``, 0 where "
+            "``x1`` is 0 and ``x2 <= 0``; ``x1 / x2``."
         ),
         "zeta": "Hurwitz zeta function of ``x1`` from ``x2`` on.",
     },
@@ -80,27 +79,33 @@ declare_binary(
 
 @declare(_SECTION)
 def angle(x: Input, /) -> ArraySpec:
-    """The argument of complex numbers, from -pi to pi; of real numbers pi below 0, 0 elsewhere."""
+    """Compute the argument of complex numbers, from -pi to pi.
+
+    For real numbers it is pi if they are negative and 0 otherwise.
+    """
     spec = elementwise(x)
     return ArraySpec(spec.shape, real_of(spec.dtype))
 
 
 @declare(_SECTION)
 def betainc(a: Input, b: Input, x: Input, /) -> ArraySpec:
-    """Regularised incomplete beta function of ``x`` in [0, 1], with parameters ``a`` and ``b``."""
+    """Compute the regularised incomplete beta function of ``x`` with parameters ``a`` and ``b``.
+
+    ``x`` is in [0, 1].
+    """
     return elementwise(a, b, x)
 
 
 @declare(_SECTION, name="complex")
 def complex_(real: Input, imag: Input, /) -> ArraySpec:
-    """Complex numbers of two real parts."""
+    """Combine real and imaginary parts into complex numbers."""
     spec = elementwise(real, imag)
     return ArraySpec(spec.shape, complex_of(spec.dtype))
 
 
 @declare(_SECTION)
 def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """Mantissa from 0.5 to 1 and int32 exponent with ``x == mantissa * 2 ** exponent``."""
+    """Split ``x`` into a mantissa in [0.5, 1) and an int32 exponent: ``x == mantissa * 2 ** exponent``."""
     return x, ArraySpec(x.shape, "int32")
 
 
@@ -108,15 +113,16 @@ def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def isclose(
     x1: Input, x2: Input, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> ArraySpec:
-    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``; infinities are close to themselves only, NaN where
-    ``equal_nan``.
+    """Return whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
+
+    Infinities are close to themselves only, and so is NaN with ``equal_nan``.
     """
     return predicate(x1, x2)
 
 
 @declare(_SECTION)
 def logit(x: ArraySpec, /, *, eps: float | None = None) -> ArraySpec:
-    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps`` where it is given."""
+    """Compute ``log(x / (1 - x))``, with ``x`` clipped to [eps, 1 - eps] if ``eps`` is given."""
     return x
 
 
@@ -124,29 +130,30 @@ def logit(x: ArraySpec, /, *, eps: float | None = None) -> ArraySpec:
 def nan_to_num(
     x: ArraySpec, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> ArraySpec:
-    """Other numbers for NaN and the infinities; None is the largest and smallest finite number."""
+    """Replace NaN and infinities by numbers; None means the largest and the smallest finite number."""
     return x
 
 
 @declare(_SECTION)
 def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
-    """The polynomial of degree ``n`` (an array of ``x``'s type, rounded towards 0; 0 where negative) of the
-    family ``kind``.
+    """Evaluate the polynomial of degree ``n`` of the family ``kind``.
 
-    Kinds: chebyshev_t, chebyshev_u, chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l, legendre_p.
+    ``n`` is an array of the dtype of ``x``, rounded towards 0; the result is 0 where it is negative.
+    Kinds: chebyshev_t, chebyshev_u, chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l,
+    legendre_p.
     """
     return elementwise(x, n)
 
 
 @declare(_SECTION)
 def polygamma(x: ArraySpec, /, *, n: int) -> ArraySpec:
-    """The ``n``-th derivative of ``digamma``."""
+    """Compute the ``n``-th derivative of ``digamma``."""
     return x
 
 
 @declare(_SECTION)
 def view_as_complex(x: ArraySpec, /) -> ArraySpec:
-    """Complex numbers of the pairs along the last axis."""
+    """Return complex numbers from pairs along the last axis."""
     last: Any = x.shape[-1] if x.shape else 0
     if isinstance(last, int) and last != 2:
         raise InvalidGraph(f"complex numbers of {x}: the last axis must hold two numbers")
@@ -155,5 +162,5 @@ def view_as_complex(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def view_as_real(x: ArraySpec, /) -> ArraySpec:
-    """Real and imaginary parts along a new last axis."""
+    """Return real and imaginary parts along a new last axis."""
     return ArraySpec((*x.shape, 2), real_of(x.dtype))

@@ -1,6 +1,4 @@
-"""Statistics beyond the array API standard: what ignores NaN, order statistics, histograms, integrals,
-distances.
-"""
+"""Statistics beyond the array API standard: order statistics, histograms, integrals, distances, and more."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ _SECTION = "statistics"
 # ---------------------------------------------------------------------------------------------- reductions
 @declare(_SECTION)
 def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """``log(sum(exp(x)))`` over ``axis`` without overflow."""
+    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow."""
     return reduced(x, axis, keepdims)
 
 
@@ -24,7 +22,7 @@ def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> 
 def nansum(
     x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
 ) -> ArraySpec:
-    """The sum over ``axis`` with NaN counted as zero."""
+    """Sum over ``axis`` with NaN as zero."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
 
@@ -35,7 +33,7 @@ def _nansum(b: Any, x: Any, *, axis: Axis, dtype: str | None, keepdims: bool) ->
 
 @declare(_SECTION)
 def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """The mean over ``axis`` of what is not NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN."""
     return reduced(x, axis, keepdims)
 
 
@@ -43,15 +41,19 @@ def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Ar
 def lower_median(
     x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[ArraySpec, ArraySpec]:
-    """The element in the middle of the order along ``axis``, the lower of two, and its index; NaN where there
-    is one, or skipped.
+    """Return the median along ``axis``, the lower of two, and its index.
+
+    It is NaN if any element is NaN, unless ``skip_nan`` excludes these.
     """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SECTION)
 def mode(x: ArraySpec, /, *, axis: int, keepdims: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """The most frequent element along ``axis``, the smallest of several, and where it comes last."""
+    """Return the most frequent element along ``axis`` and the index of its last occurrence.
+
+    Ties go to the smallest element.
+    """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
@@ -66,7 +68,7 @@ def quantile(
     interpolation: str = "linear",
     skip_nan: bool = False,
 ) -> ArraySpec:
-    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+    """Compute the ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
 
     ``interpolation``: linear, lower, higher, midpoint, nearest.
     """
@@ -76,26 +78,32 @@ def quantile(
 # ----------------------------------------------------------------------------------------- running statistics
 @declare(_SECTION)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
-    """The largest element so far along ``axis``, and where it was seen last; there the gradient goes."""
+    """Compute the cumulative maximum along ``axis`` and the index of its last occurrence.
+
+    The gradient goes to that element.
+    """
     return x, ArraySpec(x.shape, "int64")
 
 
 @declare(_SECTION)
 def cummin(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
-    """The smallest element so far along ``axis``, and where it was seen last; there the gradient goes."""
+    """Compute the cumulative minimum along ``axis`` and the index of its last occurrence.
+
+    The gradient goes to that element.
+    """
     return x, ArraySpec(x.shape, "int64")
 
 
 @declare(_SECTION)
 def logcumsumexp(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """``log(cumulative_sum(exp(x)))`` along ``axis`` without overflow."""
+    """Compute ``log(cumulative_sum(exp(x)))`` along ``axis`` without overflow."""
     return x
 
 
 # ---------------------------------------------------------------------------------------------- integrals
 @declare(_SECTION)
 def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
-    """The integral of ``y`` along ``axis`` by the trapezoid rule, at points ``x`` or ``dx`` apart."""
+    """Integrate ``y`` along ``axis`` by the trapezoidal rule, at points ``x`` or with spacing ``dx``."""
     shape = _against(y, x, axis)
     return ArraySpec(shape[:axis] + shape[axis + 1 :], y.dtype)
 
@@ -104,7 +112,10 @@ def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axi
 def cumulative_trapezoid(
     y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1
 ) -> ArraySpec:
-    """The running integral of ``y`` along ``axis`` by the trapezoid rule; one element less than ``y``."""
+    """Integrate ``y`` cumulatively along ``axis`` by the trapezoidal rule.
+
+    The result has one element less than ``y``.
+    """
     shape = _against(y, x, axis)
     size = shape[axis]
     left = Unknown(size.hint - 1) if isinstance(size, Unknown) else size - 1
@@ -112,7 +123,7 @@ def cumulative_trapezoid(
 
 
 def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
-    """The shape of ``y`` against its points: a vector of points runs along ``axis``."""
+    """Return the shape of ``y`` broadcast against its points; a vector of points runs along ``axis``."""
     return y.shape if x is None or x.ndim == 1 else broadcast(y.shape, x.shape)
 
 
@@ -121,23 +132,25 @@ def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
 def bincount(
     x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0
 ) -> ArraySpec:
-    """How often each of 0, 1, 2 ... is in the vector ``x``, or the sum of ``weights`` there; ``hint`` long
-    while recording.
+    """Count the occurrences of each of 0, 1, 2 ... in the vector ``x``, or sum their ``weights``.
+
+    The size of the result is ``hint`` while recording.
     """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
 
 @declare(_SECTION)
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``; of the range of ``x`` where
-    both are equal.
+    """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
+
+    If both are equal, the range of ``x`` is used.
     """
     return ArraySpec((bins,), x.dtype)
 
 
 @declare(_SECTION)
 def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
-    """The ``bins + 1`` edges of equal bins over ``range``, or the range of ``x``."""
+    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``."""
     return ArraySpec((bins + 1,), x.dtype)
 
 
@@ -145,8 +158,9 @@ def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float
 def histogram(
     x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False
 ) -> ArraySpec:
-    """How many elements (or what weight of them) are between the edges, the last one included; ``density``:
-    the integral is 1.
+    """Count the elements, or sum their weights, between the edges.
+
+    The last bin includes its end. ``density`` normalises the integral to 1.
     """
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
@@ -161,23 +175,24 @@ def cov(
     *,
     correction: float = 1,
 ) -> ArraySpec:
-    """The covariances of the rows of ``x``; a 0-d array for one variable.
+    """Compute the covariance matrix of the rows of ``x``; a scalar array for one variable.
 
-    Frequency weights are integers, importance weights any.
+    Frequency weights are integers, importance weights any numbers.
     """
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 
 @declare(_SECTION)
 def corrcoef(x: ArraySpec, /) -> ArraySpec:
-    """Pearson's correlations of the rows of ``x``; a 0-d array for one variable."""
+    """Compute Pearson's correlation matrix of the rows of ``x``; a scalar array for one variable."""
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 
 @declare(_SECTION)
 def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: float = 1e-8) -> ArraySpec:
-    """The cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their common shape; norms are at
-    least ``epsilon``.
+    """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their broadcast shape.
+
+    Norms are at least ``epsilon``.
     """
     return reduced(ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2)), axis, False)
 
@@ -194,12 +209,18 @@ def _cosine_similarity(b: Any, x1: Any, x2: Any, *, axis: int, epsilon: float) -
 
 @declare(_SECTION)
 def cdist(x1: ArraySpec, x2: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
-    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``, leading axes broadcast."""
+    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``.
+
+    Leading axes broadcast.
+    """
     return ArraySpec((*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def pdist(x: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
-    """The ``p``-distances between all pairs of different rows of ``x``: (0, 1), (0, 2) ... (1, 2) ..."""
+    """Compute the ``p``-norm distances between all pairs of different rows of ``x``.
+
+    Their order is (0, 1), (0, 2) ... (1, 2) ...
+    """
     rows = x.shape[0]
     return ArraySpec((rows * (rows - 1) // 2,), x.dtype)

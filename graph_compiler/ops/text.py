@@ -1,4 +1,4 @@
-"""Pieces of source text that print as themselves, also inside of tuples, lists and f-strings with ``!r``."""
+"""Pieces of source text that print as themselves, also inside tuples, lists and f-strings with ``!r``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Text(str):
 
 
 class Given(Text):
-    """The name of an array that comes from outside of the function: an argument, a parameter or a constant."""
+    """Name of an array that comes from outside the function: an argument, a parameter or a constant."""
 
     __slots__ = ()
 
@@ -35,10 +35,12 @@ _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lam
 
 @functools.lru_cache(maxsize=4096)
 def factor(text: str) -> str:
-    """``text`` so that it may stand beside any operator: in parentheses where it is an operation itself.
+    """Put ``text`` in parentheses unless it can be an operand of any operator as it is.
 
-    >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)"), factor("~mask.astype(bool)")
-    ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)', '(~mask.astype(bool))')
+    >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
+    ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')
+    >>> factor("~mask.astype(bool)")
+    '(~mask.astype(bool))'
     """
     if " " not in text and not text.startswith(("-", "~", "+")):
         return text
@@ -47,8 +49,7 @@ def factor(text: str) -> str:
 
 
 def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
-    """``item`` ready to be put into source: a size or a non-finite number becomes :class:`Text`, all else
-    stays.
+    """Convert a size or a non-finite number to :class:`Text`; return any other item unchanged.
 
     >>> literal(-math.inf, str), literal(1, str)
     (-math.inf, 1)

@@ -1,6 +1,4 @@
-"""The Python array API standard (2024.12), in its own sections; names, argument names and semantics are the
-standard's.
-"""
+"""The Python array API standard (2024.12) by its sections, with its names, argument names and semantics."""
 
 from . import creation as creation
 from . import elementwise as elementwise

@@ -14,12 +14,12 @@ _SECTION = "creation"
 
 @declare(_SECTION)
 def arange(*, start: Scalar = 0, stop: Scalar, step: Scalar = 1, dtype: str) -> ArraySpec:
-    """``start``, ``start + step``, ... up to but not including ``stop``."""
+    """Return ``start``, ``start + step``, ... up to but not including ``stop``."""
     return ArraySpec((arange_length(start, stop, step),), dtype)
 
 
 def arange_length(start: Any, stop: Any, step: Any) -> Any:
-    """How many numbers ``arange`` gives: ``ceil((stop - start) / step)``, never below 0.
+    """Return the length of an ``arange``: ``ceil((stop - start) / step)``, at least 0 for known sizes.
 
     >>> arange_length(2, 9, 2), arange_length(0, 1, 0.3), arange_length(5, 0, -2)
     (4, 4, 3)
@@ -35,7 +35,7 @@ def arange_length(start: Any, stop: Any, step: Any) -> Any:
 
 @declare(_SECTION)
 def asarray(*, data: Any, dtype: str) -> ArraySpec:
-    """An array of the numbers in nested tuples, as Python writes them; sizes may stand among them."""
+    """Convert nested tuples of numbers to an array; the tuples may contain sizes."""
     return ArraySpec(_nested_shape(data), dtype)
 
 
@@ -50,43 +50,46 @@ def _nested_shape(data: Any) -> tuple[int, ...]:
 
 @declare(_SECTION)
 def copy(x: ArraySpec, /) -> ArraySpec:
-    """The same elements in memory of their own."""
+    """Return the same elements in memory of their own."""
     return x
 
 
 @declare(_SECTION)
 def eye(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
-    """Ones on diagonal ``k``, zeros elsewhere."""
+    """Return ones on diagonal ``k`` and zeros elsewhere."""
     return ArraySpec((n_rows, n_cols), dtype)
 
 
 @declare(_SECTION)
 def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
-    """An array of one number everywhere."""
+    """Return an array filled with one number."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def linspace(start: Input, stop: Input, /, *, num: Dim, dtype: str) -> ArraySpec:
-    """``num`` numbers at equal distances from ``start`` to ``stop``, both included; numbers or 0-d arrays."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
+
+    Both are numbers or scalar arrays.
+    """
     return ArraySpec((num,), dtype)
 
 
 @declare(_SECTION)
 def ones(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
-    """Ones everywhere."""
+    """Return an array of ones."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def tril(x: ArraySpec, /, *, k: Dim = 0) -> ArraySpec:
-    """The lower triangles of matrices: zeros above diagonal ``k``."""
+    """Return the lower triangles of matrices, with zeros above diagonal ``k``."""
     return _triangle(x)
 
 
 @declare(_SECTION)
 def triu(x: ArraySpec, /, *, k: Dim = 0) -> ArraySpec:
-    """The upper triangles of matrices: zeros below diagonal ``k``."""
+    """Return the upper triangles of matrices, with zeros below diagonal ``k``."""
     return _triangle(x)
 
 
@@ -98,19 +101,25 @@ def _triangle(x: ArraySpec) -> ArraySpec:
 
 @declare(_SECTION)
 def zeros(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
-    """Zeros everywhere."""
+    """Return an array of zeros."""
     return ArraySpec(shape, dtype)
 
 
 @declare(_SECTION)
 def tril_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
-    """Row and column numbers, ``(2, n)``, of the lower triangle of a matrix, row by row. An extension."""
+    """Return row and column indices, ``(2, n)``, of the lower triangle of a matrix, row by row.
+
+    This is an extension of the standard.
+    """
     return ArraySpec((2, _lower_count(n_rows, n_cols, k)), dtype)
 
 
 @declare(_SECTION)
 def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
-    """Row and column numbers, ``(2, n)``, of the upper triangle of a matrix, row by row. An extension."""
+    """Return row and column indices, ``(2, n)``, of the upper triangle of a matrix, row by row.
+
+    This is an extension of the standard.
+    """
     if n_rows == n_cols:
         return ArraySpec((2, _lower_count(n_rows, n_cols, -k)), dtype)
     all_below = _lower_count(n_rows, n_cols, k - 1)
@@ -123,7 +132,7 @@ def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
 
 
 def _lower_count(n_rows: Any, n_cols: Any, k: Any) -> Any:
-    """The elements on and below diagonal ``k``."""
+    """Return the number of elements on and below diagonal ``k``."""
     if not any(isinstance(number, Size) for number in (n_rows, n_cols, k)):
         return sum(min(max(row + k + 1, 0), n_cols) for row in range(n_rows))
     if n_rows == n_cols and k in (0, -1):
@@ -136,7 +145,9 @@ _DATA_TYPES = "data types"
 
 @declare(_DATA_TYPES)
 def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
-    """The elements of ``x`` as another type: floats to integers by truncation, to bool by ``!= 0``, complex
-    to real by its real part.
+    """Convert to another dtype.
+
+    Floats become integers by truncation and bools by ``!= 0``; complex numbers become real by their real
+    part.
     """
     return ArraySpec(x.shape, dtype)

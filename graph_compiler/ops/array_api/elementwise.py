@@ -1,4 +1,4 @@
-"""Element-wise functions (array API standard, "Element-wise Functions").
+"""Elementwise functions (array API standard, "Element-wise Functions").
 
 Operands are arrays of one dtype, or arrays and numbers; lifting inserts ``astype`` where the source would
 have promoted.
@@ -44,10 +44,10 @@ declare_unary(
         "positive": "``+x``: the same numbers.",
         "reciprocal": "``1 / x``.",
         "round": "The nearest integral number, as a float; halves go to the even one.",
-        "sign": "-1, 0 or 1; NaN of NaN; ``x / abs(x)`` of complex numbers, and 0 of 0, where it has no gradient.",
+        "sign": "-1, 0 or 1; NaN of NaN; ``x / abs(x)`` of complex numbers, and 0, without gradient, of 0.",
         "sin": "Sine of radians.",
         "sinh": "Hyperbolic sine.",
-        "sqrt": "Square root; NaN below 0. Infinitely steep at 0.",
+        "sqrt": "Square root; NaN below 0. The derivative at 0 is infinite.",
         "square": "``x * x``.",
         "tan": "Tangent of radians.",
         "tanh": "Hyperbolic tangent.",
@@ -67,8 +67,9 @@ declare_unary(
 
 @declare(_SECTION, name="abs")
 def abs_(x: Input, /, *, right: bool = False) -> ArraySpec:
-    """Absolute value; the modulus of complex numbers, as a real number. The slope at 0 is 0; of real numbers
-    with ``right`` 1, that on the right side.
+    """Compute the absolute value, or the modulus of complex numbers as a real number.
+
+    The derivative at 0 is 0; for real numbers with ``right`` it is 1, the right derivative.
     """
     return _real(x)
 
@@ -90,7 +91,10 @@ declare_binary(
     elementwise,
     {
         "add": "``x1 + x2``, broadcast; logical or of bools.",
-        "atan2": "The angle of the point with ordinate ``x1`` and abscissa ``x2``, from -pi to pi; no gradient at the origin.",
+        "atan2": (
+            "The angle of the point with ordinate ``x1`` and abscissa ``x2``, from -pi to pi; no gradient at "
+            "the origin."
+        ),
         "bitwise_and": "Bits that are set in both.",
         "bitwise_left_shift": "``x1`` moved left by ``x2`` bits, zeros coming in.",
         "bitwise_or": "Bits that are set in either.",
@@ -98,16 +102,20 @@ declare_binary(
         "bitwise_xor": "Bits that are set in one of both.",
         "copysign": "The magnitude of ``x1`` with the sign of ``x2``; no gradient where ``x1`` is 0.",
         "divide": "``x1 / x2`` of floats, as IEEE 754 has it.",
-        "floor_divide": "``x1 / x2`` rounded down; of floats as Python has it, with ``x1 / 0`` as ``divide``.",
+        "floor_divide": "``x1 / x2`` rounded down; of floats as in Python, with ``x1 / 0`` as ``divide``.",
         "hypot": (
-            "``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; its slopes are ``x1 / hypot`` and ``x2 / hypot``, NaN at the origin."
+            "``sqrt(x1 ** 2 + x2 ** 2)`` without overflow; its derivatives are ``x1 / hypot`` and "
+            "``x2 / hypot``, NaN at the origin."
         ),
         "logaddexp": "``log(exp(x1) + exp(x2))`` without overflow.",
         "maximum": "The larger one; NaN where either is. Equal ones share the gradient.",
         "minimum": "The smaller one; NaN where either is. Equal ones share the gradient.",
         "multiply": "``x1 * x2``, broadcast; logical and of bools.",
         "nextafter": "The next float after ``x1`` on the way to ``x2``.",
-        "pow": "``x1 ** x2``; of integers, a negative power is 0 but for bases 1 and -1. Where ``x2`` is 0, no gradient flows to ``x1``.",
+        "pow": (
+            "``x1 ** x2``; a negative power of integers is 0 except for bases 1 and -1. Where ``x2`` is 0, "
+            "no gradient flows to ``x1``."
+        ),
         "remainder": "``x1 - floor(x1 / x2) * x2``: the sign is that of ``x2``.",
         "subtract": "``x1 - x2``, broadcast.",
     },
@@ -132,8 +140,8 @@ declare_binary(
 
 @declare(_SECTION)
 def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
-    """``x`` kept between ``min`` and ``max``, numbers or arrays or None; ``max`` wins.
+    """Clip ``x`` to [min, max], each a number, an array or None; ``max`` wins.
 
-    At a bound the gradient is that of ``x``.
+    At a bound the gradient goes to ``x``.
     """
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))

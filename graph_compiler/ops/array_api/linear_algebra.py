@@ -16,8 +16,11 @@ _SECTION = "linear algebra"
 
 @declare(_SECTION)
 def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Matrix product over the last two axes, leading axes broadcast; a vector on either side is a row or
-    column that is dropped again.
+    """Multiply the matrices in the last two axes; leading axes broadcast.
+
+    A vector on either side is a row or a column, whose added axis is dropped again.
+
+    The axis that is added to a vector is dropped again.
     """
     left, right = x1.shape, x2.shape
     inner = (left[-1], right[-1 if x2.ndim == 1 else -2])
@@ -29,8 +32,9 @@ def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> ArraySpec:
-    """The sum of products over the paired ``axes`` of both; the other axes of ``x1``, then those of ``x2``,
-    remain.
+    """Sum products over the paired ``axes`` of both arrays.
+
+    The other axes of ``x1``, then those of ``x2``, remain.
     """
     left = tuple(dim for i, dim in enumerate(x1.shape) if i not in axes[0])
     right = tuple(dim for i, dim in enumerate(x2.shape) if i not in axes[1])
@@ -39,8 +43,9 @@ def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], t
 
 @declare(_SECTION)
 def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """The dot product along ``axis``, counted from the back, of the conjugate of ``x1`` with ``x2``,
-    broadcast.
+    """Compute the dot product of the conjugate of ``x1`` with ``x2`` along ``axis``.
+
+    ``axis`` is counted from the back; other axes broadcast.
     """
     whole = ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
     return reduced(whole, axis, False)
@@ -49,59 +54,64 @@ def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
 # ---------------------------------------------------------------------------------------------- products
 @declare(_SECTION)
 def cross(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """The cross product of vectors of three along ``axis``, counted from the back; other axes broadcast."""
+    """Compute the cross product of vectors of three along ``axis``.
+
+    ``axis`` is counted from the back; other axes broadcast.
+    """
     return ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def outer(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """All products of an element of the vector ``x1`` with one of the vector ``x2``."""
+    """Compute all products of an element of the vector ``x1`` with one of the vector ``x2``."""
     return ArraySpec((x1.shape[0], x2.shape[0]), dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def matrix_power(x: ArraySpec, /, *, n: int) -> ArraySpec:
-    """``x @ x @ ... @ x``; the inverse's power for negative ``n``, the identity for 0."""
+    """Compute ``x @ x @ ... @ x``; a power of the inverse for negative ``n``, the identity for 0."""
     return x
 
 
 @declare(_SECTION)
 def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> ArraySpec:
-    """The sum of the diagonal of the last two axes; dtypes as in ``sum``."""
+    """Sum the diagonal of the last two axes; dtypes as in ``sum``."""
     return ArraySpec(x.shape[:-2], dtype or accumulated(x.dtype))
 
 
 # ------------------------------------------------------------------------------------- norms and determinants
 @declare(_SECTION)
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
-    """``sum(|x| ** ord) ** (1 / ord)`` over ``axis``; 0 counts what is not zero, inf and -inf are the
-    extremes.
+    """Compute ``sum(|x| ** ord) ** (1 / ord)`` over ``axis``.
+
+    0 counts nonzero elements; inf and -inf are the largest and the smallest absolute value.
     """
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
 
 @declare(_SECTION)
 def matrix_norm(x: ArraySpec, /, *, ord: Any = "fro", keepdims: bool = False) -> ArraySpec:
-    """The norm of the matrices in the last two axes: fro, nuc, or 1, -1, 2, -2, inf, -inf."""
+    """Compute the norm of the matrices in the last two axes: fro, nuc, or 1, -1, 2, -2, inf, -inf."""
     return reduced(x, (x.ndim - 2, x.ndim - 1), keepdims, real_of(x.dtype))
 
 
 @declare(_SECTION)
 def det(x: ArraySpec, /) -> ArraySpec:
-    """The determinant."""
+    """Compute the determinant."""
     return ArraySpec(x.shape[:-2], x.dtype)
 
 
 @declare(_SECTION)
 def slogdet(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """The sign and the logarithm of the absolute value of the determinant."""
+    """Compute the sign and the logarithm of the absolute value of the determinant."""
     return ArraySpec(x.shape[:-2], x.dtype), ArraySpec(x.shape[:-2], real_of(x.dtype))
 
 
 @declare(_SECTION)
 def matrix_rank(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
-    """How many singular values are above ``max(atol, rtol * largest)``; ``rtol`` is ``max(M, N) * eps`` where
-    nothing is given.
+    """Count the singular values above ``max(atol, rtol * largest)``.
+
+    ``rtol`` is ``max(M, N) * eps`` if neither is given.
     """
     return ArraySpec(broadcast(x.shape[:-2], *_shapes(rtol, atol)), "int64")
 
@@ -113,21 +123,22 @@ def _shapes(*operands: Any) -> list[tuple[Any, ...]]:
 # ------------------------------------------------------------------------------------- inverses and solutions
 @declare(_SECTION)
 def inv(x: ArraySpec, /) -> ArraySpec:
-    """The inverse."""
+    """Compute the matrix inverse."""
     return x
 
 
 @declare(_SECTION)
 def pinv(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
-    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     batch = broadcast(x.shape[:-2], *_shapes(rtol, atol))
     return ArraySpec((*batch, x.shape[-1], x.shape[-2]), x.dtype)
 
 
 @declare(_SECTION)
 def solve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``x1 @ x == x2``; ``x2`` is a vector only where it has one axis, otherwise matrices,
-    leading axes broadcast.
+    """Solve ``x1 @ x == x2``; leading axes broadcast.
+
+    ``x2`` is a vector if it has one axis, and holds matrices otherwise.
     """
     if x2.ndim == 1:
         return ArraySpec(x1.shape[:-1], dtype_of(x1, x2))
@@ -137,14 +148,15 @@ def solve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 # --------------------------------------------------------------------------------------------- decompositions
 @declare(_SECTION)
 def cholesky(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
-    """The lower triangular L with ``L @ L^H == x``, or its adjoint."""
+    """Compute the lower triangular L with ``L @ L^H == x``, or its adjoint with ``upper``."""
     return x
 
 
 @declare(_SECTION)
 def qr(x: ArraySpec, /, *, mode: str = "reduced") -> tuple[ArraySpec, ArraySpec]:
-    """Q with orthonormal columns and upper triangular R, ``Q @ R == x``; all columns of Q where ``mode`` is
-    "complete".
+    """Compute Q with orthonormal columns and upper triangular R, ``Q @ R == x``.
+
+    Q is square if ``mode`` is "complete".
     """
     batch, rows, columns = x.shape[:-2], x.shape[-2], x.shape[-1]
     inner = rows if mode == "complete" else least(rows, columns)
@@ -153,7 +165,7 @@ def qr(x: ArraySpec, /, *, mode: str = "reduced") -> tuple[ArraySpec, ArraySpec]
 
 @declare(_SECTION)
 def svd(x: ArraySpec, /, *, full_matrices: bool = True) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """U, the singular values from large to small, and V^H: ``(U * s) @ Vh == x``."""
+    """Compute U, the singular values in descending order, and V^H: ``(U * s) @ Vh == x``."""
     batch, rows, columns = x.shape[:-2], x.shape[-2], x.shape[-1]
     inner = least(rows, columns)
     left, right = (rows, columns) if full_matrices else (inner, inner)
@@ -163,24 +175,28 @@ def svd(x: ArraySpec, /, *, full_matrices: bool = True) -> tuple[ArraySpec, Arra
 
 @declare(_SECTION)
 def svdvals(x: ArraySpec, /) -> ArraySpec:
-    """The singular values from large to small."""
+    """Compute the singular values in descending order."""
     return ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), real_of(x.dtype))
 
 
 @declare(_SECTION)
 def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix, of which only one triangle
-    is read.
+    """Compute ascending eigenvalues and the eigenvectors of a Hermitian matrix.
+
+    Only one triangle of the matrix is read.
     """
     return eigvalsh(x), x
 
 
 @declare(_SECTION)
 def eigvalsh(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
-    """The eigenvalues, ascending, of a symmetric or Hermitian matrix, of which only one triangle is read."""
+    """Compute the ascending eigenvalues of a Hermitian matrix.
+
+    Only one triangle of the matrix is read.
+    """
     return ArraySpec(x.shape[:-1], real_of(x.dtype))
 
 
 def least(left: Dim, right: Dim) -> Any:
-    """The smaller of two sizes, one of them where they are known to be equal."""
+    """Return the smaller of two sizes, simplified if they are known to be equal."""
     return left if left == right else apply("min", left, right)

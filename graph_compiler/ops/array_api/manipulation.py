@@ -20,7 +20,7 @@ _SECTION = "manipulation"
 
 @declare(_SECTION)
 def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
-    """Axis ``i`` of the result is axis ``axes[i]`` of ``x``; all axes counted from the front."""
+    """Permute the axes: axis ``i`` of the result is axis ``axes[i]`` of ``x``, counted from the front."""
     if sorted(axes) != list(range(x.ndim)):
         raise InvalidGraph(f"{axes} are not the axes of {x}, each once and counted from the front")
     return ArraySpec(tuple(x.shape[axis] for axis in axes), x.dtype)
@@ -28,9 +28,7 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 
 @declare(_SECTION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """The elements of ``x`` in row-major order under another shape of as many elements; no -1, lifting
-    resolves it.
-    """
+    """Return the elements of ``x`` in row-major order with another shape; lifting resolves -1."""
     if hint_of(product(x.shape)) != hint_of(product(shape)):
         raise InvalidGraph(
             f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}"
@@ -40,7 +38,7 @@ def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
 
 @declare(_SECTION)
 def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """``x`` repeated along new leading axes, and along axes of size 1, up to ``shape``."""
+    """Repeat ``x`` along new leading axes, and along axes of size 1, to ``shape``."""
     if x.ndim > len(shape):
         raise InvalidGraph(f"{x} has more axes than the shape {shape}")
     for have, want in zip(x.shape, shape[len(shape) - x.ndim :], strict=False):
@@ -51,7 +49,7 @@ def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
 
 @declare(_SECTION)
 def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
-    """The arrays one after the other along ``axis``."""
+    """Concatenate arrays along ``axis``."""
     first = arrays[0]
     if any(array.ndim != first.ndim for array in arrays) or not 0 <= axis < first.ndim:
         raise InvalidGraph(
@@ -65,7 +63,7 @@ def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
 
 
 def _agreed(dims: tuple[Any, ...]) -> Any:
-    """The one size that all of these must be: a number where one of them is."""
+    """Return the size that all of ``dims`` must have, an int if one of them is known."""
     known = {dim for dim in dims if isinstance(dim, int)}
     if len(known) > 1:
         raise InvalidGraph(f"sizes {sorted(known)} should be equal")
@@ -74,7 +72,7 @@ def _agreed(dims: tuple[Any, ...]) -> Any:
 
 @declare(_SECTION)
 def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
-    """Arrays of one shape side by side along a new axis."""
+    """Stack arrays of one shape along a new axis."""
     if len({array.ndim for array in arrays}) != 1:
         raise InvalidGraph(f"arrays of one shape are to be stacked, got {', '.join(map(str, arrays))}")
     shape = tuple(map(_agreed, zip(*(array.shape for array in arrays), strict=False)))
@@ -83,13 +81,13 @@ def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
 
 @declare(_SECTION)
 def unstack(x: ArraySpec, /, *, axis: int = 0, count: int) -> tuple[ArraySpec, ...]:
-    """The ``count`` slices of ``x`` along ``axis``, without that axis; ``count`` is its size."""
+    """Return the ``count`` slices of ``x`` along ``axis``, without that axis; ``count`` is its size."""
     return (ArraySpec((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype),) * count
 
 
 @declare(_SECTION)
 def split(x: ArraySpec, /, *, sizes: tuple[Dim, ...], axis: int = 0) -> tuple[ArraySpec, ...]:
-    """``x`` cut along ``axis`` into parts of these sizes, which add up to the whole."""
+    """Split ``x`` along ``axis`` into parts of ``sizes``, which add up to its size."""
     if hint_of(sum(sizes)) != hint_of(x.shape[axis]):
         raise InvalidGraph(f"the parts {sizes} do not add up to axis {axis} of {x}")
     return tuple(ArraySpec((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype) for size in sizes)
@@ -97,15 +95,16 @@ def split(x: ArraySpec, /, *, sizes: tuple[Dim, ...], axis: int = 0) -> tuple[Ar
 
 @declare(_SECTION)
 def flip(x: ArraySpec, /, *, axis: int | tuple[int, ...]) -> ArraySpec:
-    """The elements in reverse order along ``axis``, one or several."""
+    """Reverse the elements along ``axis``, one or several."""
     normalise_axes(axis, x.ndim)
     return x
 
 
 @declare(_SECTION)
 def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int, ...]) -> ArraySpec:
-    """The elements moved ``shift`` places along ``axis``; those that leave at the end come in at the
-    beginning.
+    """Shift the elements by ``shift`` along ``axis``.
+
+    Elements that leave at the end enter at the beginning.
     """
     return x
 
@@ -114,11 +113,10 @@ def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int
 def repeat(
     x: ArraySpec, repeats: Input, /, *, axis: int = 0, total: Dim | None = None, hint: int = 0
 ) -> ArraySpec:
-    """Each slice along ``axis`` repeated: ``repeats`` is one number, or an array with the number for each
-    slice.
+    """Repeat each slice along ``axis``: ``repeats`` is one number, or an array with a number for each slice.
 
-    With an array, the result has ``total`` slices; without ``total`` their number depends on data, ``hint``
-    while recording.
+    For an array, the result has ``total`` slices; without ``total`` their number depends on data and is
+    ``hint`` while recording.
     """
     if isinstance(repeats, ArraySpec):
         size: Any = Unknown(hint) if total is None else total
@@ -129,8 +127,9 @@ def repeat(
 
 @declare(_SECTION)
 def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
-    """``x`` laid side by side so many times along each axis; the shorter of shape and ``repetitions`` gets
-    leading ones.
+    """Repeat ``x`` as a whole along each axis.
+
+    The shorter of its shape and ``repetitions`` gets leading ones.
     """
     rank = max(x.ndim, len(repetitions))
     shape = (1,) * (rank - x.ndim) + x.shape
@@ -142,10 +141,10 @@ def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
 def pad(
     x: ArraySpec, /, *, padding: tuple[tuple[Dim, Dim], ...], mode: str = "constant", value: float = 0
 ) -> ArraySpec:
-    """``x`` made larger by (before, after) elements on each axis; negative numbers cut elements off.
+    """Pad each axis by (before, after) elements; negative numbers remove elements.
 
-    ``mode`` says what comes in: ``"constant"`` the ``value``, ``"reflect"`` the inside mirrored at the last
-    element, ``"edge"`` the last element, ``"wrap"`` the other end of what was not cut off.
+    ``mode`` says what is inserted: ``"constant"`` the ``value``, ``"reflect"`` the array mirrored at its
+    last element, ``"edge"`` the last element, ``"wrap"`` elements of the other end, after removal.
     """
     return ArraySpec(
         tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype
@@ -154,8 +153,9 @@ def pad(
 
 @declare(_SECTION)
 def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> ArraySpec:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements: their number takes the place
-    of the axis, their elements become the last axis.
+    """Extract all windows of ``size`` elements along ``axis``, at every ``step``-th element.
+
+    Their number replaces the axis, and their elements become the last axis.
     """
     if x.ndim == 0:
         return ArraySpec((size,), x.dtype)
@@ -167,15 +167,19 @@ def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> A
 def as_strided(
     x: ArraySpec, /, *, shape: tuple[Dim, ...], strides: tuple[Dim, ...], offset: Dim = 0
 ) -> ArraySpec:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
-    flattened ``x``.
+    """View the flattened ``x`` with any shape and strides.
+
+    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..``.
     """
     return ArraySpec(shape, x.dtype)
 
 
 @declare(_SECTION)
 def bitcast(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
-    """The bytes of ``x`` read as another type; where the types differ in size, so does the last axis."""
+    """Reinterpret the bytes of ``x`` as another dtype.
+
+    If the dtypes differ in size, so does the last axis.
+    """
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
         return ArraySpec(x.shape, dtype)
@@ -186,13 +190,16 @@ def bitcast(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
 _INDEXING = "indexing"
 
 Key = tuple[Any, ...]
-"""One item an axis, axes at the end may lack theirs: an int or size takes one element and drops the axis, ``(start, stop, step)`` takes
-a slice (None for the whole side, negative ints count from the end), None makes a new axis of size 1. All lie inside of the axis and
-``start <= stop``: where the source clamps, lifting has clamped."""
+"""One item per axis; trailing axes may be omitted.
+
+An int or size takes one element and removes the axis. ``(start, stop, step)`` takes a slice, in which None
+means the end of the axis and negative ints count from the end. None inserts an axis of size 1. All bounds lie
+inside the axis, and ``start <= stop``: lifting has clamped them if the source framework does.
+"""
 
 
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
-    """The shape of what ``key`` selects.
+    """Return the shape of what ``key`` selects; raise ``InvalidGraph`` if it leaves the shape.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)
@@ -219,7 +226,7 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
 
 
 def _inside(first: Any, size: Any, count: Any) -> bool:
-    """False only where it is sure that the bounds leave the axis."""
+    """Return False if known bounds leave the axis."""
     if not (isinstance(first, int) and isinstance(size, int) and isinstance(count, int)):
         return True
     return first >= 0 and count >= 0 and (count == 0 or first < size)
@@ -227,13 +234,13 @@ def _inside(first: Any, size: Any, count: Any) -> bool:
 
 @declare(_INDEXING)
 def getitem(x: ArraySpec, /, *, key: Key) -> ArraySpec:
-    """``x[key]`` with integers, slices and new axes; see :data:`Key`."""
+    """Index ``x[key]`` with integers, slices and new axes; see :data:`Key`."""
     return ArraySpec(keyed_shape(x.shape, key), x.dtype)
 
 
 @declare(_INDEXING)
 def setitem(x: ArraySpec, value: Input, /, *, key: Key) -> ArraySpec:
-    """``x`` with ``value``, broadcast, in the place of ``x[key]``; see :data:`Key`."""
+    """Write ``value``, broadcast, to ``x[key]``; see :data:`Key`."""
     selected = keyed_shape(x.shape, key)
     if isinstance(value, ArraySpec) and value.ndim > len(selected):
         raise InvalidGraph(f"{value} has more axes than the {selected} that {key} selects")
@@ -242,19 +249,18 @@ def setitem(x: ArraySpec, value: Input, /, *, key: Key) -> ArraySpec:
 
 @declare(_INDEXING)
 def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """The slices of ``x`` along ``axis`` that ``indices`` name; the axes of ``indices``, any number, take the
-    place of ``axis``.
+    """Take the slices of ``x`` at ``indices`` along ``axis``.
 
-    Negative indices count from the end.
+    The axes of ``indices``, any number, replace ``axis``. Negative indices count from the end.
     """
     return ArraySpec((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
 
 
 @declare(_INDEXING)
 def take_along_axis(x: ArraySpec, indices: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """``indices`` has the axes of ``x`` and picks from each row along ``axis``; the other axes broadcast.
+    """Take elements at ``indices`` along ``axis``, row by row; the other axes broadcast.
 
-    Negative indices count from the end.
+    ``indices`` has as many axes as ``x``. Negative indices count from the end.
     """
     if x.ndim != indices.ndim:
         raise InvalidGraph(f"indices {indices} must have the axes of {x}")

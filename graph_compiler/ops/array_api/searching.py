@@ -1,6 +1,6 @@
-"""Searching functions (array API standard, "Searching Functions").
+"""Searching functions (array API standard, "Searching Functions"), sets and sorting.
 
-How many elements some of these find depends on the data: ``hint`` is the number found while recording.
+Some of them find a number of elements that depends on data: ``hint`` is the number found while recording.
 """
 
 from __future__ import annotations
@@ -17,37 +17,41 @@ _SECTION = "searching"
 
 @declare(_SECTION)
 def argmax(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
-    """The index of the first largest element, of the first NaN where there is one; into the flattened array
-    without ``axis``.
+    """Return the index of the first maximum over ``axis``, or of the first NaN.
+
+    Without ``axis`` it is an index into the flattened array.
     """
     return reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SECTION)
 def argmin(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
-    """The index of the first smallest element, of the first NaN where there is one; into the flattened array
-    without ``axis``.
+    """Return the index of the first minimum over ``axis``, or of the first NaN.
+
+    Without ``axis`` it is an index into the flattened array.
     """
     return reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SECTION)
 def count_nonzero(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """How many elements over ``axis`` are not zero."""
+    """Count the nonzero elements over ``axis``."""
     return reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SECTION)
 def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """The indices of the elements that are not zero, in row-major order: one array an axis."""
-    count = Unknown(hint)  # one object: the arrays are equally long
+    """Return the indices of the nonzero elements in row-major order, as one array per axis."""
+    # All arrays share one object, because they have equal lengths.
+    count = Unknown(hint)
     return (ArraySpec((count,), "int64"),) * x.ndim
 
 
 @declare(_SECTION)
 def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_value: int = -1) -> ArraySpec:
-    """The indices of the elements that are not zero, in row-major order: one row an element, or ``size``
-    rows, cut or filled.
+    """Return the indices of the nonzero elements in row-major order, as one row each.
+
+    With ``size`` there are that many rows, truncated or filled with ``fill_value``.
     """
     return ArraySpec((Unknown(hint) if size is None else size, x.ndim), "int64")
 
@@ -56,23 +60,23 @@ def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_va
 def searchsorted(
     x1: ArraySpec, x2: ArraySpec, sorter: ArraySpec | None = None, /, *, side: str = "left"
 ) -> ArraySpec:
-    """Where to insert ``x2`` so that ``x1``, ascending along its last axis, stays so.
+    """Return the indices at which to insert ``x2`` into ``x1``, which is sorted along its last axis.
 
-    ``x1`` is a vector, or has the leading axes of ``x2``: row by row then. ``sorter`` holds the indices that
-    sort ``x1``.
+    ``x1`` is a vector, or has the leading axes of ``x2`` and is searched row by row. ``sorter`` holds
+    indices that sort ``x1``.
     """
     return ArraySpec(x2.shape, "int64")
 
 
 @declare(_SECTION)
 def where(condition: ArraySpec, x1: Input, x2: Input, /) -> ArraySpec:
-    """``x1`` where ``condition`` is true, ``x2`` elsewhere, broadcast."""
+    """Return ``x1`` where ``condition`` is true and ``x2`` elsewhere, broadcast."""
     return ArraySpec(broadcast(condition.shape, shape_of(x1), shape_of(x2)), dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def isin(x1: ArraySpec, x2: ArraySpec, /, *, invert: bool = False) -> ArraySpec:
-    """Whether each element of ``x1`` is (with ``invert``: is not) among the elements of ``x2``."""
+    """Return whether each element of ``x1`` is (with ``invert``: is not) an element of ``x2``."""
     return ArraySpec(x1.shape, "bool")
 
 
@@ -81,29 +85,33 @@ _SETS = "sets"
 
 @declare(_SETS)
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the
-    result, and how often it comes.
+    """Return the sorted unique elements, with their first indices, inverse indices and counts.
+
+    With ``axis``, slices along it are compared.
     """
     values, inverse, counts = _unique(x, axis, hint)
-    return values, counts, inverse, counts  # as many first places as counts
+    # There are as many first indices as counts.
+    return values, counts, inverse, counts
 
 
 @declare(_SETS)
 def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> ArraySpec:
-    """The sorted unique elements (or slices along ``axis``)."""
+    """Return the sorted unique elements, or slices along ``axis``."""
     return _unique(x, axis, hint)[0]
 
 
 @declare(_SETS)
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """The first element (or slice along ``axis``) of each run of equal ones, which run each element is in,
-    and how long the runs are.
+    """Return the first element of each run of equal ones, with inverse indices and run lengths.
+
+    With ``axis``, slices along it are compared.
     """
     return _unique(x, axis, hint)
 
 
 def _unique(x: ArraySpec, axis: int | None, hint: int) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    count = Unknown(hint)  # one object: as many values as counts
+    # Both shapes share one object, because there are as many values as counts.
+    count = Unknown(hint)
     if axis is None:
         shape, inverse = (count,), x.shape
     else:
@@ -116,13 +124,13 @@ _SORTING = "sorting"
 
 @declare(_SORTING)
 def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
-    """The elements in order along ``axis``."""
+    """Sort the elements along ``axis``."""
     return x
 
 
 @declare(_SORTING)
 def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
-    """The indices that put the elements in order along ``axis``."""
+    """Return the indices that sort the elements along ``axis``."""
     return ArraySpec(x.shape, "int64")
 
 
@@ -130,7 +138,7 @@ def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable
 def sort_with_indices(
     x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> tuple[ArraySpec, ArraySpec]:
-    """``sort`` and ``argsort`` in one."""
+    """Compute ``sort`` and ``argsort`` together."""
     return x, ArraySpec(x.shape, "int64")
 
 
@@ -142,7 +150,7 @@ def _sort_with_indices(b: Any, x: Any, *, axis: int, descending: bool, stable: b
 
 @declare(_SORTING)
 def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> tuple[ArraySpec, ArraySpec]:
-    """The ``k`` largest (or smallest) elements along ``axis``, the first one first, and their indices."""
+    """Return the ``k`` largest (or smallest) elements along ``axis``, in order, and their indices."""
     axis = axis % x.ndim
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return ArraySpec(shape, x.dtype), ArraySpec(shape, "int64")
@@ -152,5 +160,5 @@ def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> t
 def kth_value(
     x: ArraySpec, /, *, k: Dim, axis: int = -1, keepdims: bool = False
 ) -> tuple[ArraySpec, ArraySpec]:
-    """The ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")

@@ -15,7 +15,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def accumulated(dtype: str) -> str:
-    """The dtype that sums and products have by default: integers become the widest of their kind."""
+    """Return the default dtype of sums and products: integers are accumulated in 64 bits."""
     if is_bool(dtype) or is_integer(dtype):
         return "uint64" if dtype in UNSIGNED else "int64"
     return dtype
@@ -25,7 +25,7 @@ def accumulated(dtype: str) -> str:
 def sum_(
     x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
 ) -> ArraySpec:
-    """The sum over ``axis``; integers are summed as 64-bit ones where no ``dtype`` is given."""
+    """Sum over ``axis``; without ``dtype`` integers are summed in 64 bits."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
 
@@ -33,54 +33,52 @@ def sum_(
 def prod(
     x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
 ) -> ArraySpec:
-    """The product over ``axis``; dtypes as in ``sum``."""
+    """Multiply over ``axis``; dtypes as in ``sum``."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
 
 @declare(_SECTION)
 def mean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """The arithmetic mean over ``axis`` of a float or complex array; NaN of no elements."""
+    """Compute the mean over ``axis`` of a float or complex array; NaN if there are no elements."""
     return reduced(x, axis, keepdims)
 
 
 @declare(_SECTION)
 def var(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
-    """The variance over ``axis``, divided by ``max(0, N - correction)``; real for complex arrays."""
+    """Compute the variance over ``axis``, divided by ``max(0, N - correction)``; real for complex arrays."""
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
 
 @declare(_SECTION)
 def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
-    """The square root of ``var``; its derivative is zero where it is zero."""
+    """Compute the square root of ``var``; its derivative is zero where it is zero."""
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
 
 @declare(_SECTION)
 def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """The largest element over ``axis``; NaN where there is one. Equal elements share the gradient; with
-    ``first`` and one axis, the first has it.
+    """Compute the maximum over ``axis``; NaN if any element is. Ties share the gradient.
+
+    With ``first`` and one axis, the first of equal elements gets the gradient.
     """
     return reduced(x, axis, keepdims)
 
 
 @declare(_SECTION)
 def min_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """The smallest element over ``axis``; NaN where there is one.
-
-    Equal elements share the gradient as of ``max``.
-    """
+    """Compute the minimum over ``axis``; NaN if any element is. Ties share the gradient as in ``max``."""
     return reduced(x, axis, keepdims)
 
 
 @declare(_SECTION)
 def cumulative_sum(x: ArraySpec, /, *, axis: int, dtype: str | None = None) -> ArraySpec:
-    """The running sum along ``axis``; dtypes as in ``sum``."""
+    """Compute the cumulative sum along ``axis``; dtypes as in ``sum``."""
     return ArraySpec(x.shape, dtype or accumulated(x.dtype))
 
 
 @declare(_SECTION)
 def cumulative_prod(x: ArraySpec, /, *, axis: int, dtype: str | None = None) -> ArraySpec:
-    """The running product along ``axis``; dtypes as in ``sum``."""
+    """Compute the cumulative product along ``axis``; dtypes as in ``sum``."""
     return ArraySpec(x.shape, dtype or accumulated(x.dtype))
 
 
@@ -89,19 +87,19 @@ _UTILITY = "utility"
 
 @declare(_UTILITY)
 def all_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """Whether all elements over ``axis`` are true; numbers are true where they are not zero."""
+    """Return whether all elements over ``axis`` are true; numbers are true if they are not zero."""
     return reduced(x, axis, keepdims, "bool")
 
 
 @declare(_UTILITY)
 def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """Whether any element over ``axis`` is true; numbers are true where they are not zero."""
+    """Return whether any element over ``axis`` is true; numbers are true if they are not zero."""
     return reduced(x, axis, keepdims, "bool")
 
 
 @declare(_UTILITY)
 def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
-    """The ``n``-th difference of neighbours along ``axis``; of bools whether they differ."""
+    """Compute the ``n``-th difference of neighbours along ``axis``; for bools whether they differ."""
     size = x.shape[axis]
     left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)
     return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)

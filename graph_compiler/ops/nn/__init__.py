@@ -1,6 +1,4 @@
-"""The neural-network extension of the vocabulary, in the field's usual names; operations stay whole, with
-decompositions beside them.
-"""
+"""Neural-network operations, in the field's usual names."""
 
 from . import activations as activations
 from . import convolution as convolution

@@ -23,7 +23,10 @@ declare_unary(
         "relu6": "``min(max(x, 0), 6)``; no gradient at 0 and 6.",
         "hard_sigmoid": "``relu6(x + 3) / 6``; no gradient at -3 and 3.",
         "hard_swish": "``x * relu6(x + 3) / 6``.",
-        "selu": "Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017); the slope at 0 is that of the left side.",
+        "selu": (
+            "Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017); the derivative at 0 is the "
+            "left one."
+        ),
         "silu": "``x * sigmoid(x)``, also called swish.",
         "mish": "``x * tanh(softplus(x))``.",
         "soft_sign": "``x / (1 + abs(x))``.",
@@ -34,86 +37,86 @@ declare_unary(
 
 @declare(_SECTION)
 def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -> ArraySpec:
-    """``x`` limited to [minimum, maximum]; unlike ``clip``, the limits themselves have no gradient."""
+    """Clip ``x`` to [minimum, maximum]; unlike ``clip``, the bounds themselves have no gradient."""
     return _same(x)
 
 
 @declare(_SECTION)
 def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01, right: bool = False) -> ArraySpec:
-    """``x`` where it is above 0, ``negative_slope * x`` elsewhere; the slope at 0 is ``negative_slope``, with
-    ``right`` 1.
+    """Return ``x`` where it is positive and ``negative_slope * x`` elsewhere.
+
+    The derivative at 0 is ``negative_slope``, or 1 with ``right``.
     """
     return _same(x)
 
 
 @declare(_SECTION)
 def prelu(x: ArraySpec, slope: ArraySpec, /) -> ArraySpec:
-    """``x`` where it is above 0, ``slope * x`` elsewhere, at 0 too; ``slope`` is broadcast."""
+    """Return ``x`` where it is positive and ``slope * x`` elsewhere, also at 0; ``slope`` broadcasts."""
     return elementwise(x, slope)
 
 
 @declare(_SECTION)
 def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """``x`` where it is above 0, ``alpha * expm1(x)`` elsewhere; the slope at 0 is ``alpha``, the second
-    derivative 0.
+    """Return ``x`` where it is positive and ``alpha * expm1(x)`` elsewhere.
+
+    The derivative at 0 is ``alpha``, the second derivative 0.
     """
     return _same(x)
 
 
 @declare(_SECTION)
 def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """``max(x, 0) + min(0, alpha * expm1(x / alpha))``; the slope at 0 is 1, the second derivative 0."""
+    """Compute ``max(x, 0) + min(0, alpha * expm1(x / alpha))``; the derivative at 0 is 1, the second 0."""
     return _same(x)
 
 
 @declare(_SECTION)
 def gelu(x: ArraySpec, /, *, approximate: bool = False) -> ArraySpec:
-    """``x`` times the normal distribution function of ``x``; ``approximate`` takes tanh for it."""
+    """Multiply ``x`` by the normal distribution function of ``x``; ``approximate`` uses tanh for it."""
     return _same(x)
 
 
 @declare(_SECTION)
 def softplus(x: ArraySpec, /, *, beta: float = 1.0, threshold: float = 20.0) -> ArraySpec:
-    """``log1p(exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
+    """Compute ``log1p(exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
     return _same(x)
 
 
 @declare(_SECTION)
 def soft_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """``x`` moved towards 0 by ``threshold``, 0 where it lies nearer than that; no gradient there, nor at the
-    threshold.
-    """
+    """Move ``x`` towards 0 by ``threshold``; 0, without gradient, where ``abs(x) <= threshold``."""
     return _same(x)
 
 
 @declare(_SECTION)
 def hard_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """0 where ``abs(x) <= threshold``, with no gradient, ``x`` elsewhere."""
+    """Return ``x``, or 0 without gradient where ``abs(x) <= threshold``."""
     return _same(x)
 
 
 @declare(_SECTION)
 def threshold(x: ArraySpec, /, *, threshold: Any, value: Any) -> ArraySpec:
-    """``value`` where ``x <= threshold``, ``x`` elsewhere."""
+    """Return ``value`` where ``x <= threshold`` and ``x`` elsewhere."""
     return _same(x)
 
 
 @declare(_SECTION)
 def glu(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """The first half along ``axis`` times the sigmoid of the second half."""
+    """Multiply the first half along ``axis`` by the sigmoid of the second half."""
     axis = normalise_axis(axis, x.ndim)
     return ArraySpec((*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :]), x.dtype)
 
 
 @declare(_SECTION)
 def softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """``exp(x)`` divided by its sum over ``axis``; NaN where all of ``x`` is -inf."""
+    """Divide ``exp(x)`` by its sum over ``axis``; NaN where all of ``x`` is -inf."""
     return _same(x)
 
 
 @declare(_SECTION)
 def log_softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """``log(softmax(x))``, without overflow."""
+    """Compute ``log(softmax(x))`` without overflow."""
     return _same(x)
 
 

@@ -1,8 +1,8 @@
-"""Convolutions over signals, images and volumes, and the windows that they look at.
+"""Convolutions over signals, images and volumes, and extraction of their windows.
 
 Arrays are ``[batch, channels, *space]`` (``layout="channels_first"``) or ``[batch, *space, channels]``.
-Weights are ``[out, in // groups, *kernel]`` in both layouts, for a transposed convolution ``[in, out //
-groups, *kernel]``. ``padding`` holds a pair (before, after) for each axis of space.
+Weights are ``[out, in // groups, *kernel]`` in both layouts, and ``[in, out // groups, *kernel]`` for a
+transposed convolution. ``padding`` holds a pair (before, after) for each spatial axis.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ def conv(
     groups: int = 1,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """Cross-correlation of ``x`` with ``weight``, plus ``bias`` for each channel
-    (torch.nn.functional.conv2d).
-    """
+    """Cross-correlate ``x`` with ``weight`` and add ``bias`` per channel (torch.nn.functional.conv2d)."""
     channels, space = _split(x, layout)
     kernel = weight.shape[2:]
     _check(x, weight, channels, weight.shape[1] * groups)
@@ -55,8 +53,9 @@ def conv_channels_last(
     dilation: tuple[int, ...],
     groups: int = 1,
 ) -> ArraySpec:
-    """:func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]``
-    (lax.conv_general_dilated).
+    """Compute :func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]``.
+
+    It corresponds to ``lax.conv_general_dilated``.
     """
     weight = ArraySpec(tuple(kernel.shape[axis] for axis in weight_to_first(kernel.ndim)), kernel.dtype)
     return conv(
@@ -92,8 +91,11 @@ def conv_transpose(
     groups: int = 1,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """The gradient of :func:`conv` for its input, as a layer; ``output_padding`` adds to the end
-    (torch.nn.functional.conv_transpose2d).
+    """Compute a transposed convolution (torch.nn.functional.conv_transpose2d).
+
+    It is the gradient of :func:`conv` with respect to its input.
+
+    ``output_padding`` enlarges the result at the end of each axis.
     """
     channels, space = _split(x, layout)
     _check(x, weight, channels, weight.shape[0])
@@ -112,8 +114,9 @@ def im2col(
     padding: Pairs,
     dilation: tuple[int, ...],
 ) -> ArraySpec:
-    """All windows of ``[batch, channels, *space]`` as columns: ``[batch, channels * window, windows]``
-    (torch.nn.functional.unfold).
+    """Extract all windows as columns (torch.nn.functional.unfold).
+
+    The result is ``[batch, channels * window, windows]``.
     """
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
@@ -130,8 +133,9 @@ def col2im(
     padding: Pairs,
     dilation: tuple[int, ...],
 ) -> ArraySpec:
-    """The sum of columns at the places that :func:`im2col` took them from, as ``[batch, channels, *size]``
-    (torch.nn.functional.fold).
+    """Sum columns at the positions that :func:`im2col` takes (torch.nn.functional.fold).
+
+    The result is ``[batch, channels, *size]``.
     """
     return ArraySpec((x.shape[0], x.shape[1] // product(kernel), *size), x.dtype)
 

@@ -1,4 +1,4 @@
-"""Attention."""
+"""Linear layers, embeddings and attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _LINEAR = "linear layers"
 
 @declare(_LINEAR)
 def linear(x: ArraySpec, weight: ArraySpec, bias: ArraySpec | None = None, /) -> ArraySpec:
-    """``x @ weight.T + bias`` with weight [out, in]; a weight [in] gives the product without its last axis."""
+    """Compute ``x @ weight.T + bias`` with weight [out, in].
+
+    For a weight [in] the result lacks the last axis.
+    """
     inner = (x.shape[-1], weight.shape[-1])
     if inner[0] != inner[1] and not is_symbolic(*inner):
         raise InvalidGraph(f"linear of {x} with weight {weight}: {inner[0]} features meet {inner[1]}")
@@ -30,7 +33,7 @@ def _linear(b: Any, x: Any, weight: Any, bias: Any = None) -> Any:
 
 @declare(_LINEAR)
 def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | None = None, /) -> ArraySpec:
-    """``x1[..., i] * weight[o, i, j] * x2[..., j]`` summed over i and j, plus bias[o]."""
+    """Sum ``x1[..., i] * weight[o, i, j] * x2[..., j]`` over i and j, and add bias[o]."""
     return ArraySpec(
         (*broadcast(x1.shape[:-1], x2.shape[:-1]), weight.shape[0]), dtype_of(x1, x2, weight, bias)
     )
@@ -38,8 +41,11 @@ def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | 
 
 @declare(_LINEAR)
 def grouped_matmul(x: ArraySpec, weight: ArraySpec, offsets: ArraySpec, /) -> ArraySpec:
-    """Rows ``offsets[g - 1]:offsets[g]`` of x [rows, in] times matrix ``g`` of weight [groups, in, out]; rows
-    after all of them give 0.
+    """Multiply groups of rows of x [rows, in] by the matrices of weight [groups, in, out].
+
+    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``.
+
+    Rows after the last offset become 0.
     """
     return ArraySpec((x.shape[0], weight.shape[2]), dtype_of(x, weight))
 
@@ -49,10 +55,10 @@ _EMBEDDING = "embedding"
 
 @declare(_EMBEDDING)
 def embedding(weight: ArraySpec, indices: ArraySpec, /, *, padding_idx: int | None = None) -> ArraySpec:
-    """Rows ``indices`` of ``weight`` [rows, width]. Indices lie in [0, rows): sources raise for others, a
-    target may give NaN.
+    """Take rows ``indices`` of ``weight`` [rows, width].
 
-    The row ``padding_idx`` is taken as any other, but no gradient reaches it.
+    Indices lie in [0, rows): sources raise an error for others, and a target may return NaN. The row
+    ``padding_idx`` is taken as any other, but gets no gradient.
     """
     return ArraySpec(indices.shape + weight.shape[1:], weight.dtype)
 
@@ -68,7 +74,7 @@ def _embedding(b: Any, weight: Any, indices: Any, *, padding_idx: int | None) ->
 
 @declare(_EMBEDDING)
 def one_hot(indices: ArraySpec, /, *, num_classes: Dim, dtype: str) -> ArraySpec:
-    """1 at position ``indices`` of a new last axis of length ``num_classes``, 0 elsewhere."""
+    """Return 1 at position ``indices`` of a new last axis of size ``num_classes``, and 0 elsewhere."""
     return ArraySpec((*indices.shape, num_classes), dtype)
 
 
@@ -84,10 +90,11 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> ArraySpec:
-    """Sum, mean or max of the rows of ``weight`` that each bag names; bag ``i`` is
-    ``indices[offsets[i]:offsets[i + 1]]``.
+    """Compute the sum, mean or maximum of the rows of ``weight`` in each bag of indices.
 
-    Rows equal to ``padding_idx`` count in no bag; an empty bag is 0.
+    Bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+
+    Rows equal to ``padding_idx`` are skipped; an empty bag is 0.
     """
     bags = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
     return ArraySpec((bags, weight.shape[1]), dtype_of(weight, per_sample_weights))
@@ -110,13 +117,13 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
     dropout_rate: float = 0.0,
 ) -> ArraySpec:
-    """``softmax(query @ key.T * scale + mask) @ value`` over arrays [..., tokens, features].
+    """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
-    ``mask`` is added to the scores, or, if bool, keeps those where it is True; a row without any kept score
-    gives 0. ``is_causal`` keeps scores whose column is at most their row. ``scale`` is 1 / sqrt(features) if
-    None. ``enable_gqa`` lets groups of consecutive query heads (axis -3) share a head of key and value. With
-    a ``random_key`` (and no groups), a share ``dropout_rate`` of the weights is dropped before they meet the
-    values.
+    ``mask`` is added to the scores, or, if it is bool, keeps those where it is True; a row without any
+    kept score is 0. ``is_causal`` keeps scores whose column is at most their row. ``scale`` is 1 /
+    sqrt(features) if it is None. With ``enable_gqa``, groups of consecutive query heads (axis -3) share a
+    head of key and value. With a ``random_key`` (and no groups), a share ``dropout_rate`` of the weights
+    is dropped before they are multiplied by the values.
     """
     if enable_gqa:
         batch = (*broadcast(query.shape[:-3], key.shape[:-3], value.shape[:-3]), query.shape[-3])

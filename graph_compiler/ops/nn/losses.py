@@ -1,4 +1,4 @@
-"""Losses that stay whole; the others are short formulas, written in smaller operations."""
+"""Losses that stay whole. Other losses are short formulas, which lifting writes in smaller operations."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> ArraySpec:
-    """Negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
+    """Compute the negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
 
-    Classes stand on axis 1 (axis 0 where there is one axis). Targets equal to ``ignore_index`` give 0; "mean"
-    divides by the summed weights of the others.
+    Classes are on axis 1, or on axis 0 if there is only one. Targets equal to ``ignore_index`` yield 0;
+    "mean" divides by the summed weights of the others.
     """
     return _by_reduction(target.shape, dtype_of(log_probabilities, weight), reduction)
 
@@ -41,15 +41,19 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> ArraySpec:
-    """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; ``label_smoothing``
-    falls on all classes alike.
+    """Compute the cross entropy of ``softmax(logits)`` against class indices, as ``nll_loss``.
+
+    ``label_smoothing`` is distributed equally over all classes.
     """
     return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
 
 
 @declare(_SECTION)
 def binary_cross_entropy(probability: ArraySpec, target: ArraySpec, /) -> ArraySpec:
-    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100."""
+    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))``.
+
+    Each logarithm is at least -100.
+    """
     return elementwise(probability, target)
 
 
@@ -63,9 +67,11 @@ def ctc_loss(
     *,
     blank: int = 0,
 ) -> ArraySpec:
-    """Connectionist temporal classification: ``-log p(targets)`` of each sequence; inf where none fits.
+    """Compute the connectionist temporal classification loss, ``-log p(targets)`` of each sequence.
 
-    Arrays: log_probabilities [time, batch, classes], targets [batch, length], padded beyond
-        ``target_lengths``.
+    It is inf if no alignment fits.
+
+    ``log_probabilities`` is [time, batch, classes]; ``targets`` is [batch, length], padded beyond
+    ``target_lengths``.
     """
     return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)

@@ -1,7 +1,6 @@
-"""Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, by where mean and variance
-are taken.
+"""Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over different axes.
 
-Half precision is computed in float32 and given back as the dtype of ``x``; weights may be of another dtype
+Half precision is computed in float32 and returned in the dtype of ``x``; weights may have another dtype
 than ``x``.
 """
 
@@ -29,7 +28,7 @@ def batch_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Normalises by a given mean and variance, vectors over ``axis`` as weight and bias are.
+    """Normalise by a given mean and variance, which are vectors over ``axis`` as weight and bias are.
 
     Training passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
     """
@@ -47,8 +46,9 @@ def layer_norm(
     axis: tuple[int, ...],
     epsilon: float,
 ) -> ArraySpec:
-    """Mean and variance over ``axis``, the last axes; weight and bias have their shape
-    (torch.nn.functional.layer_norm).
+    """Normalise by mean and variance over ``axis``, the last axes (torch.nn.functional.layer_norm).
+
+    Weight and bias have the shape of these axes.
     """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
@@ -58,8 +58,9 @@ def layer_norm(
 def rms_norm(
     x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float
 ) -> ArraySpec:
-    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes
-    (torch.nn.functional.rms_norm).
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes.
+
+    It corresponds to ``torch.nn.functional.rms_norm``.
     """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
@@ -76,8 +77,10 @@ def group_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Mean and variance over each of ``groups`` groups of channels (``axis``) and all axes but the first
-    (torch.nn.functional.group_norm)."""
+    """Normalise over each of ``groups`` groups of channels (torch.nn.functional.group_norm).
+
+    Mean and variance are taken over the channels of a group (``axis``) and all axes but the first.
+    """
     channels = x.shape[normalise_axis(axis, x.ndim)]
     if not is_symbolic(channels, groups) and channels % groups:
         raise InvalidGraph(f"group_norm of {x}: {channels} channels cannot be parted into {groups} groups")
@@ -94,8 +97,9 @@ def instance_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Mean and variance over all axes but the first and that of the channels, ``axis``
-    (torch.nn.functional.instance_norm).
+    """Normalise over the spatial axes of each channel (torch.nn.functional.instance_norm).
+
+    These are all axes but the first and ``axis``.
     """
     normalise_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
@@ -103,15 +107,16 @@ def instance_norm(
 
 @declare(_SECTION)
 def local_response_norm(x: ArraySpec, /, *, size: int, alpha: float, beta: float, k: float) -> ArraySpec:
-    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``
-    (torch.nn.functional.local_response_norm).
+    """Compute ``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``.
+
+    It corresponds to ``torch.nn.functional.local_response_norm``.
     """
     return ArraySpec(x.shape, x.dtype)
 
 
 @declare(_SECTION)
 def normalize(x: ArraySpec, /, *, ord: Any = 2.0, axis: tuple[int, ...], epsilon: float) -> ArraySpec:
-    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis`` (torch.nn.functional.normalize)."""
+    """Divide ``x`` by its ``ord``-norm, at least ``epsilon`` (torch.nn.functional.normalize)."""
     normalise_axes(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
 
@@ -123,12 +128,11 @@ def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:
 
 # ------------------------------------------------------------------------------ in smaller operations
 def wide(b: Any, x: Any) -> Any:
-    """Half precision as float32."""
+    """Convert half precision to float32."""
     return b.astype(x, dtype="float32") if x.dtype in ("float16", "bfloat16") else x
 
 
 def _affine(b: Any, x: Any, weight: Any, bias: Any) -> Any:
-    """``x * weight + bias``, each as far as there is one, broadcast."""
     result = x if weight is None else b.multiply(x, b.astype(weight, dtype=x.dtype))
     return result if bias is None else b.add(result, b.astype(bias, dtype=x.dtype))
 
@@ -206,12 +210,11 @@ def _instance_norm(
 
 @decomposition("local_response_norm")
 def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
-    """As a pooling over the channels; takes integers as well."""
+    """Compute ``local_response_norm`` by pooling over the channels; integers are allowed."""
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))
     mean = b.avg_pool(b.pad(planes, padding=pads), kernel=(size, 1), strides=(1, 1), padding=((0, 0), (0, 0)))
-    real = (
-        x.dtype if x.dtype.startswith(("float", "bfloat")) else "float32"
-    )  # of integers, the mean is truncated
+    # The mean of integers is truncated, so the rest is computed in float32.
+    real = x.dtype if x.dtype.startswith(("float", "bfloat")) else "float32"
     mean = b.astype(b.reshape(mean, shape=x.shape), dtype=real)
     return b.divide(b.astype(x, dtype=real), b.pow(b.add(b.multiply(mean, alpha), k), beta))

@@ -1,8 +1,8 @@
-"""Pooling over the last ``len(kernel)`` axes, or with ``layout="channels_last"`` over those before the last
-one; all other axes are batch.
+"""Pooling and resampling over the last axes, or with ``layout="channels_last"`` those before the last one.
 
-``padding`` holds a pair (before, after) for each axis. With ``ceil_mode`` a last window that starts inside of
-the array (or of its padding before) counts, even where it reaches beyond the end.
+There are ``len(kernel)`` such axes; all other axes are batch. ``padding`` holds a pair (before, after) for
+each axis. With ``ceil_mode`` a last window that starts inside the array, or in the padding before it,
+counts even if it extends beyond the end.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """The largest element of each window; NaN if it holds one (torch.nn.functional.max_pool2d)."""
+    """Compute the maximum of each window; NaN if it contains one (torch.nn.functional.max_pool2d)."""
     return _pooled(x, kernel, strides, padding, dilation, ceil_mode, layout)
 
 
@@ -71,8 +71,9 @@ def max_pool_with_indices(
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """:func:`max_pool`, and where each largest element (the first of equals) stands in the pooled axes in
-    row-major order.
+    """Compute :func:`max_pool`, and the row-major index of each maximum in the pooled axes.
+
+    Ties go to the first element.
     """
     values = _pooled(x, kernel, strides, padding, dilation, ceil_mode)
     return values, ArraySpec(values.shape, "int64")
@@ -91,8 +92,11 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """The mean of a window: its sum by its size, with or without padding, or by ``divisor_override``
-    (torch.nn.functional.avg_pool2d).
+    """Compute the mean of each window (torch.nn.functional.avg_pool2d).
+
+    It is the sum divided by the size of the window or by ``divisor_override``.
+
+    ``count_include_pad`` includes the padding in the size.
     """
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 
@@ -101,37 +105,43 @@ def avg_pool(
 def lp_pool(
     x: ArraySpec, /, *, ord: Any, kernel: tuple[Dim, ...], strides: tuple[Dim, ...], ceil_mode: bool = False
 ) -> ArraySpec:
-    """The ``ord``-norm of each window, signs kept where ``ord`` is odd (torch.nn.functional.lp_pool2d)."""
+    """Compute the ``ord``-norm of each window (torch.nn.functional.lp_pool2d).
+
+    Signs are kept if ``ord`` is odd.
+    """
     rank = len(kernel)
     return _pooled(x, kernel, strides, ((0, 0),) * rank, (1,) * rank, ceil_mode)
 
 
 @declare(_POOLING)
 def max_unpool(x: ArraySpec, indices: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
-    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``, those of
-    :func:`max_pool_with_indices`.
+    """Write the elements of ``x`` to ``indices`` of an array of zeros of spatial ``size``.
+
+    The indices are those of :func:`max_pool_with_indices`.
     """
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
 @declare(_POOLING)
 def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...], layout: str = CHANNELS_FIRST) -> ArraySpec:
-    """Means over ``size`` windows that cover each axis: ``floor(i * n / size)`` to ``ceil((i + 1) * n /
-    size)``.
+    """Compute the means of ``size`` windows that cover each axis.
+
+    Window ``i`` goes from ``floor(i * n / size)`` to ``ceil((i + 1) * n / size)``.
     """
     return _resized(x, axes_of_space(x.ndim, len(size), layout), size)
 
 
 @declare(_POOLING)
 def adaptive_max_pool(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
-    """Largest elements over the windows of :func:`adaptive_avg_pool`."""
+    """Compute maxima over the windows of :func:`adaptive_avg_pool`."""
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
 @declare(_POOLING)
 def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> tuple[ArraySpec, ArraySpec]:
-    """:func:`adaptive_max_pool`, and where each largest element stands, as :func:`max_pool_with_indices`
-    counts.
+    """Compute :func:`adaptive_max_pool`, and the index of each maximum.
+
+    The indices are those of :func:`max_pool_with_indices`.
     """
     values = adaptive_max_pool(x, size=size)
     return values, ArraySpec(values.shape, "int64")
@@ -141,8 +151,11 @@ def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) ->
 def fractional_max_pool(
     x: ArraySpec, samples: ArraySpec, /, *, kernel: tuple[Dim, ...], size: tuple[Dim, ...]
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Largest elements, and their places, of ``size`` windows whose steps vary with ``samples`` [batch,
-    channels, axes] in [0, 1).
+    """Compute the maxima, and their indices, of ``size`` windows with random strides.
+
+    The strides vary with ``samples`` in [0, 1).
+
+    ``samples`` is [batch, channels, axes].
     """
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")
@@ -166,8 +179,7 @@ def interpolate(
     antialias: bool = False,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """``x`` with its last axes (or those before the channels) resampled to ``size``
-    (torch.nn.functional.interpolate).
+    """Resample the last axes, or those before the channels, to ``size`` (torch.nn.functional.interpolate).
 
     ``scales`` are the factors that positions are computed with, None for output size by input size;
     ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos"; ``antialias``
@@ -189,11 +201,12 @@ def grid_sample(
     padding: str = "zeros",
     align_corners: bool = False,
 ) -> ArraySpec:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis,
-    the last axis first.
+    """Sample ``x[batch, channels, *space]`` at positions (torch.nn.functional.grid_sample).
 
-    ``padding`` says what lies outside: "zeros", "border" (the nearest element) or "reflection"
-    (torch.nn.functional.grid_sample).
+    The positions are ``grid[batch, *out, axes]``.
+
+    Positions are -1 to 1 over each axis, the last axis first. ``padding`` says what lies outside: "zeros",
+    "border" (the nearest element) or "reflection".
     """
     if method not in ("nearest", "linear", "cubic") or padding not in PADDINGS:
         raise InvalidGraph(f"grid_sample knows no method {method!r} with padding {padding!r}")
@@ -202,16 +215,21 @@ def grid_sample(
 
 @declare(_RESAMPLING)
 def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
-    """The positions that :func:`grid_sample` needs for affine maps ``theta[batch, n, n + 1]`` of a space of
-    ``size``.
+    """Compute the positions for :func:`grid_sample` from affine maps ``theta[batch, n, n + 1]``.
+
+    The space has ``size``.
     """
     return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
 
 
 @declare(_RESAMPLING)
 def pixel_shuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
-    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width *
-    factor]`` (torch.pixel_shuffle).
+    """Move blocks of ``factor ** 2`` channels to space (torch.pixel_shuffle).
+
+    ``[..., channels * factor ** 2, height, width]`` becomes ``[..., channels, height * factor, width *
+    factor]``.
+
+    It corresponds to ``torch.pixel_shuffle``.
     """
     *batch, channels, height, width = x.shape
     return ArraySpec((*batch, channels // (factor * factor), height * factor, width * factor), x.dtype)
@@ -219,14 +237,14 @@ def pixel_shuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
 
 @declare(_RESAMPLING)
 def pixel_unshuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
-    """The inverse of :func:`pixel_shuffle` (torch.pixel_unshuffle)."""
+    """Compute the inverse of :func:`pixel_shuffle` (torch.pixel_unshuffle)."""
     *batch, channels, height, width = x.shape
     return ArraySpec((*batch, channels * (factor * factor), height // factor, width // factor), x.dtype)
 
 
 @declare(_RESAMPLING)
 def channel_shuffle(x: ArraySpec, /, *, groups: int) -> ArraySpec:
-    """Channels (axis 1) of ``groups`` groups dealt out in turn (torch.channel_shuffle)."""
+    """Interleave the channels (axis 1) of ``groups`` groups (torch.channel_shuffle)."""
     return ArraySpec(x.shape, x.dtype)
 
 

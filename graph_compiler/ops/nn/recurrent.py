@@ -1,10 +1,8 @@
 """Recurrent layers: one layer in one direction over a whole sequence.
 
-Sequences are [time, batch, features]. ``length`` [batch], where given, ends each sequence early: later
-outputs are 0, and the final state is that of the last step in the sequence. ``reverse`` runs from the last
-step to the first.
-
-Targets without such layers of their own get them as a ``scan``.
+Sequences are [time, batch, features]. ``length`` [batch], if given, ends each sequence early: later
+outputs are 0, and the final state is that of the last valid step. ``reverse`` runs from the last step to
+the first. Targets without such layers get them as a ``scan``.
 """
 
 from __future__ import annotations
@@ -35,10 +33,10 @@ def lstm(
     *,
     reverse: bool = False,
 ) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """Long short-term memory: (outputs, last hidden state, last cell state). Rows of the weights: input,
-    forget, cell, output gates.
+    """Run a long short-term memory layer; return outputs, last hidden state and last cell state.
 
-    ``weight_hr`` projects the hidden state.
+    Rows of the weights are the input, forget, cell and output gates. ``weight_hr`` projects the hidden
+    state.
     """
     dtype = dtype_of(x, hidden, cell, weight_ih, weight_hh)
     return (
@@ -61,7 +59,10 @@ def gru(
     *,
     reverse: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Gated recurrent unit: (outputs, last hidden state). Rows of the weights: reset, update, new gates."""
+    """Run a gated recurrent unit; return outputs and last hidden state.
+
+    Rows of the weights are the reset, update and new gates.
+    """
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
 
@@ -80,7 +81,7 @@ def rnn(
     activation: str = "tanh",
     reverse: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Elman network with ``activation`` tanh or relu: (outputs, last hidden state)."""
+    """Run an Elman network with ``activation`` tanh or relu; return outputs and last hidden state."""
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
 
@@ -179,27 +180,22 @@ def _rnn(
 
 
 def _entering(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
-    """What each step gets from the sequence: one product over all steps, with all biases that are only added."""
+    """Return the contribution of the inputs to all steps, as one product with ``biases`` added."""
     given = [bias for bias in biases if bias is not None]
     return b.linear(x, weight, *([functools.reduce(b.add, given)] if given else []))
 
 
 def _transposed(b: Any, weight: Any) -> Any:
-    """The weight as the steps multiply with it.
-
-    It is transposed once: in the loop, XLA for CPU takes several times as long for one row.
-    """
+    # Transposed inside of the loop, XLA for CPU takes several times as long for one row.
     return _named("matrix", b.permute_dims(weight, axes=(1, 0)))
 
 
 def _parts(b: Any, joined: Any, size: Any, *names: str) -> Any:
-    """Parts of the last axis, each of this size."""
     parts = b.split(joined, sizes=(size,) * len(names), axis=1)
     return tuple(map(_named, names, parts))
 
 
 def _named(name: str, value: Any) -> Any:
-    """The value, with a name for generated source."""
     value.name = name
     return value
 
@@ -213,11 +209,10 @@ def _over_time(
     length: Any,
     reverse: bool,
 ) -> Any:
-    """(outputs, *last states) of ``state = step(row, *state)`` over the rows of ``entering``; the first state
-    of each step is its output.
+    """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the last states.
 
-    In the body, the sizes of what meets are the same: those of the hidden state and of the ``matrix``.
-    Outside they are equal, but may be read from other arrays.
+    The first state of each step is its output. In the body, all sizes are those of the hidden state and of
+    ``matrix``. Outside they are equal, but may be read from other arrays.
     """
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}
