@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..registration import FrontendEntry, InputFact, Traits
+from ..registration import ArrayProperty, FrontendEntry, Traits
 
 _HERE = __name__.rpartition(".")[0]
 # Functions of torch that only raise if a condition does not hold.
@@ -75,24 +75,24 @@ torch = FrontendEntry(
         copies=frozenset({"clone"}),
         gradient_stops=frozenset({"detach"}),
         facts={
-            "requires_grad": InputFact(
+            "requires_grad": ArrayProperty(
                 "requires a gradient, or does not, other than while recording",
                 lambda array: bool(getattr(array, "requires_grad", False)),
             ),
-            "is_leaf": InputFact(
+            "is_leaf": ArrayProperty(
                 "was computed from arrays that require gradients, or was not, other than while recording",
                 _is_leaf,
             ),
-            "is_parameter": InputFact(
+            "is_parameter": ArrayProperty(
                 "is a parameter of a module, or is none, other than while recording",
                 lambda array: any(base.__name__ == "Parameter" for base in type(array).__mro__),
             ),
-            "has_grad": InputFact("has a gradient, or has none, other than while recording", _has_grad),
-            "storage_offset": InputFact(
+            "has_grad": ArrayProperty("has a gradient, or has none, other than while recording", _has_grad),
+            "storage_offset": ArrayProperty(
                 "begins at another place of its memory than while recording",
                 lambda array: bool(array.storage_offset()) if hasattr(array, "storage_offset") else False,
             ),
-            "device": InputFact(
+            "device": ArrayProperty(
                 "is on another device than while recording, for which the function asked",
                 _device,
                 is_of_source=True,
@@ -114,7 +114,7 @@ jax = FrontendEntry(
         handing_on=frozenset({"jax", "jaxlib", "flax"}),
         is_stateless=True,
         facts={
-            "weak_type": InputFact(
+            "weak_type": ArrayProperty(
                 "is of a weak type, or is not, other than while recording",
                 lambda array: bool(getattr(array, "weak_type", False)),
             ),

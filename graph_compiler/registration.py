@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
-class InputFact:
+class ArrayProperty:
     """Something that is so of an array beside its shape and dtype: ``read`` tells it, ``words`` say what is
     wrong where it is otherwise than while recording (the text follows the name of the input). Of a program
     for another framework one that ``is_of_source`` tells nothing.
@@ -67,7 +67,7 @@ class Traits:
     """Bare names of recorded calls that take an array out of a gradient."""
     is_stateless: bool = False
     """Whether objects of the framework hold no state of the user's."""
-    facts: Mapping[str, InputFact] = field(default_factory=dict)
+    facts: Mapping[str, ArrayProperty] = field(default_factory=dict)
     """Facts of arrays that a recording may rely on, by name."""
 
 

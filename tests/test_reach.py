@@ -17,8 +17,8 @@ from graph_compiler.recording import Reached
 from graph_compiler.recording.code.ownership import is_internal, is_users, owner_of, owner_of_file
 from graph_compiler.recording.reachability.framework import is_self_contained
 from graph_compiler.recording.reachability.namespaces import entry_of, spaces_of
-from graph_compiler.recording.reachability.snapshot import World
-from graph_compiler.recording.reachability.walk import Policy
+from graph_compiler.recording.reachability.snapshot import ObjectSnapshot
+from graph_compiler.recording.reachability.walk import WalkPolicy
 
 from .support.compare import assert_same
 
@@ -41,7 +41,7 @@ OWNERS: list[tuple[Any, str]] = [
     (pytest.raises, "library"),
     (np.ndarray, "framework"),
     (Path, "python"),
-    (World, "own"),
+    (ObjectSnapshot, "own"),
     (pytest.ExceptionInfo, "library"),
     (np, "framework"),
     (sys, "python"),
@@ -103,7 +103,7 @@ def _chain(depth: int) -> Any:
 
 def test_what_is_written_to_is_found_behind_many_functions() -> None:
     COUNTS["calls"] = 0
-    world = World((), called=[_chain(12)])
+    world = ObjectSnapshot((), called=[_chain(12)])
     COUNTS["calls"] = 3
     assert [(change.where, change.before, change.now) for change in world.changes()] == [
         ("COUNTS['calls']", 0, 3)
@@ -138,7 +138,7 @@ def test_arrays_are_found_behind_methods_and_in_containers(monkeypatch: pytest.M
 
 def test_a_walk_goes_on_from_where_it_was() -> None:
     table, scale = {"a": 1}, {"b": 2}
-    reached = Reached([lambda: table], Policy())
+    reached = Reached([lambda: table], WalkPolicy())
     assert reached.containers == [table]
     functions = list(reached.functions)
     reached.extend([lambda: scale])

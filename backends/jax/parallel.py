@@ -26,7 +26,7 @@ from ...contracts.parallelism import (
     running_over_mesh,
 )
 from ...contracts.training import Arrays as TrainingArrays
-from ...contracts.training import Held, Make, Program, Training
+from ...contracts.training import Make, Program, StepState, Training
 from ...errors import InvalidOption
 from ..common.batches import batches
 from .dialect import automatic, failures, placed, sharding, single
@@ -53,7 +53,7 @@ class JaxTrainingOverMesh(JaxTraining):
             step,
         )  # what was held after the last step lies as it has to
 
-        def lying(held: Held) -> tuple[Held, Callable[..., Any]]:
+        def lying(held: StepState) -> tuple[StepState, Callable[..., Any]]:
             """On the mesh, and the program for it."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
@@ -64,11 +64,11 @@ class JaxTrainingOverMesh(JaxTraining):
                 )
             return key.unflatten(leaves), compiled[key]
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             nonlocal last
             placed, program = (held, last[1]) if last[0]() is held else lying(held)
             try:
-                found: tuple[Held, Any] = program(placed, self._split(arrays), self._everywhere(rate))
+                found: tuple[StepState, Any] = program(placed, self._split(arrays), self._everywhere(rate))
             # Whatever a trace that recorded something raises: JAX would call what failed once in its slow way
             # for ever.
             except Exception:
@@ -81,14 +81,14 @@ class JaxTrainingOverMesh(JaxTraining):
 
         return run
 
-    def _lying(self, step: Program, layouts: Held, is_consuming: bool) -> Program:
+    def _lying(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
         """A step whose results lie so.
 
         With ``out_shardings`` for what is donated, JAX calls a program in its slow way.
         """
         whole = self._whole
 
-        def lying(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def lying(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             with running_over_mesh(self._mesh):
                 after, found = step(held, arrays, rate)
             where = (
@@ -96,7 +96,7 @@ class JaxTrainingOverMesh(JaxTraining):
                 if is_consuming
                 else (layouts.trained, jax.tree.map(lambda _: whole, found[1]))
             )
-            made: tuple[Held, Any] = jax.lax.with_sharding_constraint((after, found), (layouts, where))
+            made: tuple[StepState, Any] = jax.lax.with_sharding_constraint((after, found), (layouts, where))
             return made
 
         return lying
@@ -138,15 +138,15 @@ class JaxTrainingOverMesh(JaxTraining):
     def restored(self, array: Any, like: Any) -> Any:
         return placed(super().restored(array, like), like.sharding)
 
-    def with_optimizer_arrays(self, make: Make, held: Held, arrays: TrainingArrays) -> Any:
+    def with_optimizer_arrays(self, make: Make, held: StepState, arrays: TrainingArrays) -> Any:
         found, like = super().with_optimizer_arrays(make, held, arrays), self.begun(make, held.trained)
         return jax.tree.map(lambda array, other: placed(array, self._on_mesh(other).sharding), found, like)
 
-    def optimizer_arrays(self, make: Make, held: Held) -> TrainingArrays:
+    def optimizer_arrays(self, make: Make, held: StepState) -> TrainingArrays:
         return {name: single(array) for name, array in super().optimizer_arrays(make, held).items()}
 
 
-def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:
+def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
     """Each array with the name of a parameter as that one, wherever it is held; all others on every device."""
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
@@ -158,12 +158,12 @@ def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:
             jnp.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
         )
 
-    found: Held = jax.tree_util.tree_map_with_path(lying, held)
+    found: StepState = jax.tree_util.tree_map_with_path(lying, held)
     return found
 
 
-def held_by_one(held: Held) -> Held:
-    found: Held = jax.tree.map(lambda array: jnp.copy(single(array)), held)
+def held_by_one(held: StepState) -> StepState:
+    found: StepState = jax.tree.map(lambda array: jnp.copy(single(array)), held)
     return found
 
 
@@ -336,22 +336,22 @@ class JaxParallelism(Parallelism):
         return run
 
     def training_over_axis(
-        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
-    ) -> tuple[Training, Held]:
+        self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, StepState]:
         return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
 
     def training_over_mesh(
         self,
-        held: Held,
+        held: StepState,
         make: Make,
         mesh: Any,
         layouts: Mapping[str, Layout],
         batch: Sequence[str],
         local_batch: bool,
-    ) -> tuple[Training, Held]:
+    ) -> tuple[Training, StepState]:
         return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)
 
-    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
         return alone, held_by_one(held)
 
 

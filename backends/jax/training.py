@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ...contracts.training import Arrays, Held, Make, Program, Training
+from ...contracts.training import Arrays, Make, Program, StepState, Training
 from ...errors import CallMismatch, FrameworkNotInstalled, GraphCompilerError
 from .native import target
 
@@ -156,7 +156,7 @@ _ROWS: Mapping[str, tuple[Callable[[Options], list[Any]], bool]] = {
 }
 
 
-jax.tree_util.register_dataclass(Held, [field.name for field in fields(Held)], [])
+jax.tree_util.register_dataclass(StepState, [field.name for field in fields(StepState)], [])
 
 
 class JaxTraining(Training):
@@ -185,7 +185,7 @@ class JaxTraining(Training):
         return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
     def updated(
-        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+        self, make: Make, held: StepState, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
         """``update``, and ``optax.apply_updates``."""
         updates, state = make(rate).update(gradients, held.optimizer, held.trained)
@@ -196,14 +196,14 @@ class JaxTraining(Training):
             return trained, state
         return self.where(is_finite, trained, held.trained), self.where(is_finite, state, held.optimizer)
 
-    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+    def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
         """The leaves of the state by their paths."""
         found = jax.tree_util.tree_flatten_with_path(held.optimizer)[0]
         return {
             jax.tree_util.keystr(path, simple=True, separator="/"): jnp.asarray(leaf) for path, leaf in found
         }
 
-    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+    def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         """The leaves in their places."""
         leaves, tree = jax.tree_util.tree_flatten_with_path(self.begun(make, held.trained))
         names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
@@ -301,7 +301,7 @@ class JaxTraining(Training):
         found: Program = jax.jit(step, donate_argnums=(0,) if is_consuming else (), **dict(options or {}))
         is_first = True
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             nonlocal is_first
             try:
                 made = found(_bound(held, arrays) if is_first else held, arrays, rate)
@@ -339,7 +339,7 @@ def _is_key(array: Any) -> bool:
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
-def _bound(held: Held, arrays: Any) -> Held:
+def _bound(held: StepState, arrays: Any) -> StepState:
     """What is held, all of it bound to the device that some of it, or of the batch, is bound to
     (``committed``): a step gives it back so, and would be compiled once more for the next one.
     """
@@ -353,11 +353,12 @@ def _bound(held: Held, arrays: Any) -> Held:
         return held
     (place,) = places
     return cast(
-        Held, tree.unflatten([array if array.committed else jax.device_put(array, place) for array in leaves])
+        StepState,
+        tree.unflatten([array if array.committed else jax.device_put(array, place) for array in leaves]),
     )
 
 
-def _require_one_place(held: Held, arrays: Any, problem: Exception) -> None:
+def _require_one_place(held: StepState, arrays: Any, problem: Exception) -> None:
     """``CallMismatch`` where a batch lies on other devices than what is trained."""
     own = {device for array in held.trained.values() for device in array.devices()}
     for place, array in enumerate(jax.tree.leaves(arrays)):

@@ -22,7 +22,7 @@ from ...contracts.parallelism import (
     running_over,
 )
 from ...contracts.training import Arrays as TrainingArrays
-from ...contracts.training import Held, Make, Program, Training
+from ...contracts.training import Make, Program, StepState, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
 from ..common.batches import batches
 from .axes import vectorized_axis
@@ -85,7 +85,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
         return result
 
     def updated(
-        self, make: Make, held: Held, gradients: TrainingArrays, rate: Any, is_finite: Any
+        self, make: Make, held: StepState, gradients: TrainingArrays, rate: Any, is_finite: Any
     ) -> tuple[TrainingArrays, Any]:
         # Optimizer.apply sums the gradients of all replicas, which are averages already.
         shares = {name: gradient / self._count for name, gradient in gradients.items()}
@@ -99,7 +99,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
         """
         functions: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             # Gradients by name are not a batch.
             is_batch = not isinstance(arrays, Mapping)
             split = tuple(is_split for _, is_split in batches(arrays, self._count)) if is_batch else ()
@@ -115,7 +115,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
         return run
 
     def _run_on_replicas(
-        self, step: Program, held: Held, arrays: Any, rate: Any, split: tuple[bool, ...]
+        self, step: Program, held: StepState, arrays: Any, rate: Any, split: tuple[bool, ...]
     ) -> Any:
         parts = replica_arguments(self._strategy, arrays, split) if split else arrays
         found = self._strategy.run(lambda arrays: step(held, arrays, rate)[1], args=(parts,))
@@ -132,7 +132,7 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
     return [given(lambda context, each=each: each[context.replica_id_in_sync_group]) for each in parts]
 
 
-def transfer_state(engine: Training, held: Held, make: Make) -> Held:
+def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
     """Copy a training state into the arrays and variables of another engine."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
@@ -299,8 +299,8 @@ class TensorFlowParallelism(Parallelism):
         raise NotCompilable(_NO_MESH)
 
     def training_over_axis(
-        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
-    ) -> tuple[Training, Held]:
+        self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, StepState]:
         # A tf.cond cannot contain collectives.
         if held.scaling:
             raise NotCompilable(
@@ -313,16 +313,16 @@ class TensorFlowParallelism(Parallelism):
 
     def training_over_mesh(
         self,
-        held: Held,
+        held: StepState,
         make: Make,
         mesh: Any,
         layouts: Mapping[str, Layout],
         batch: Sequence[str],
         local_batch: bool,
-    ) -> tuple[Training, Held]:
+    ) -> tuple[Training, StepState]:
         raise NotCompilable(_NO_MESH)
 
-    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
         return alone, transfer_state(alone, held, make)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from ...contracts.training import Arrays, Held, Make, Program, Training
+from ...contracts.training import Arrays, Make, Program, StepState, Training
 from ...errors import InvalidOption
 from .native import target
 
@@ -173,7 +173,7 @@ class TensorFlowTraining(Training):
         return found
 
     def updated(
-        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+        self, make: Make, held: StepState, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
         optimizer, variables = held.optimizer, list(held.trained.values())
 
@@ -190,13 +190,13 @@ class TensorFlowTraining(Training):
             tf.cond(is_finite, update, lambda: tf.constant(0))
         return held.trained, optimizer
 
-    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+    def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
         return {
             str(place): tf.convert_to_tensor(variable)
             for place, variable in enumerate(held.optimizer.variables)
         }
 
-    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+    def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         made = self.begun(make, held.trained)
         for place, variable in enumerate(made.variables):
             variable.assign(arrays[str(place)])
@@ -273,7 +273,7 @@ class TensorFlowTraining(Training):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         functions: dict[int, Any] = {}
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             # A tf.function captures the variables of one training state.
             if id(held.optimizer) not in functions:
                 functions[id(held.optimizer)] = tf.function(

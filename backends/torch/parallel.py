@@ -18,7 +18,7 @@ from ...contracts.parallelism import (
     Arrays,
     DeviceAxis,
     Layout,
-    Opened,
+    ModuleFunction,
     Parallelism,
     Spread,
     begin_axis,
@@ -27,7 +27,7 @@ from ...contracts.parallelism import (
     require_count,
 )
 from ...contracts.training import Arrays as TrainingArrays
-from ...contracts.training import Held, Make, Program, Training
+from ...contracts.training import Make, Program, StepState, Training
 from ...errors import CallMismatch, InvalidOption
 from ..common.batches import batches
 from .axes import ProcessAxis, axis_by_name
@@ -78,7 +78,7 @@ class TorchDataParallel(TorchTraining):
         """Run ``step`` on this process's part of the batch, then average the buffers."""
         compiled = super().compiled(step, is_consuming, options)
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             held, results = compiled(held, self._part(arrays), rate)
             if written := [
                 array
@@ -148,7 +148,7 @@ class TorchTrainingOverMesh(TorchTraining):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """Run ``step`` on a sharded batch; metrics become plain tensors."""
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             with over_mesh(self._mesh):
                 held, results = step(held, self._split(arrays), rate)
                 return held, results if isinstance(arrays, Mapping) else self._metrics(results)
@@ -226,7 +226,7 @@ class TorchTrainingOverMesh(TorchTraining):
     def restored(self, array: Any, like: Any) -> Any:
         return _distribute_like(like, super().restored(array, like))
 
-    def with_optimizer_arrays(self, make: Make, held: Held, arrays: TrainingArrays) -> Any:
+    def with_optimizer_arrays(self, make: Make, held: StepState, arrays: TrainingArrays) -> Any:
         found = super().with_optimizer_arrays(make, held, arrays)
         for tensor, state in found.state.items():
             state.update(
@@ -236,7 +236,7 @@ class TorchTrainingOverMesh(TorchTraining):
             )
         return found
 
-    def optimizer_arrays(self, make: Make, held: Held) -> TrainingArrays:
+    def optimizer_arrays(self, make: Make, held: StepState) -> TrainingArrays:
         return {name: full_tensor(array) for name, array in super().optimizer_arrays(make, held).items()}
 
 
@@ -244,7 +244,7 @@ def _distribute_like(like: Any, array: Any) -> Any:
     return distribute_tensor(array, like.device_mesh, like.placements) if isinstance(like, DTensor) else array
 
 
-def replicate_state(held: Held, make: Make, group: Any) -> Held:
+def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
     """Copy a training state, with the elements of the first process and a seed of each process's own."""
 
     def first(name: str, array: Any) -> Any:
@@ -257,7 +257,7 @@ def replicate_state(held: Held, make: Make, group: Any) -> Held:
     return found
 
 
-def shard_state(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> Held:
+def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
     """Copy a training state to ``DTensor``, in the layouts of the parameters."""
 
     def lying(name: str, array: Any) -> Any:
@@ -268,7 +268,7 @@ def shard_state(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[str, 
     return _copy_state(held, make, lying)
 
 
-def unshard_state(held: Held, make: Make) -> Held:
+def unshard_state(held: StepState, make: Make) -> StepState:
     return _copy_state(
         held,
         make,
@@ -276,7 +276,7 @@ def unshard_state(held: Held, make: Make) -> Held:
     )
 
 
-def _copy_state(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
+def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> StepState:
     """Copy a training state; ``lay(name, array)`` returns the copy of an array.
 
     Optimizer state in the shape of a parameter is copied like the parameter.
@@ -385,7 +385,7 @@ class TorchParallelism(Parallelism):
         with communication_errors(array.device_mesh.get_group(0)):
             return array.full_tensor()
 
-    def opened(self, function: Any) -> Opened | None:
+    def opened(self, function: Any) -> ModuleFunction | None:
         return FunctionalModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -463,23 +463,23 @@ class TorchParallelism(Parallelism):
         return partitioned(function, mesh, batch, split, local_batch)
 
     def training_over_axis(
-        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
-    ) -> tuple[Training, Held]:
+        self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, StepState]:
         group = axis.native.group
         return TorchDataParallel(group, local_batch), replicate_state(held, make, group)
 
     def training_over_mesh(
         self,
-        held: Held,
+        held: StepState,
         make: Make,
         mesh: Any,
         layouts: Mapping[str, Layout],
         batch: Sequence[str],
         local_batch: bool,
-    ) -> tuple[Training, Held]:
+    ) -> tuple[Training, StepState]:
         return TorchTrainingOverMesh(mesh, batch, local_batch), shard_state(held, make, mesh, layouts)
 
-    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
         return alone, unshard_state(held, make)
 
 

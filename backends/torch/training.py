@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ...contracts.training import Arrays, Held, Make, Program, Training
+from ...contracts.training import Arrays, Make, Program, StepState, Training
 from ...errors import InvalidOption
 from ...forwarding import forwards
 from .native import target
@@ -89,7 +89,7 @@ class TorchTraining(Training):
         return found
 
     def updated(
-        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+        self, make: Make, held: StepState, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
         if is_finite is False:
             return held.trained, held.optimizer
@@ -100,7 +100,7 @@ class TorchTraining(Training):
         held.optimizer.step()
         return held.trained, held.optimizer
 
-    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+    def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
         """Return the optimizer's state as ``name/key`` (``weight/exp_avg``); numbers become float64."""
         return {
             f"{name}/{key}": value
@@ -111,7 +111,7 @@ class TorchTraining(Training):
             if value is not None
         }
 
-    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+    def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         made = self.begun(make, held.trained)
         for name, tensor in held.trained.items():
             of_tensor = {key.rpartition("/")[2]: key for key in arrays if key.rpartition("/")[0] == name}
@@ -255,7 +255,7 @@ class TorchTraining(Training):
             where, non_blocking=True
         )
 
-    def device_of(self, held: Held) -> Any:
+    def device_of(self, held: StepState) -> Any:
         tensor = next(iter(held.trained.values()))
         return None if tensor.is_cpu else tensor.device
 

@@ -28,7 +28,7 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...recording.faults import is_fault
 from ...recording.patches import STAND_IN, Probe, Session, replaced, under_any_name
-from ...recording.patches.patch import Place
+from ...recording.patches.patch import Replacement
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
 from .dtypes import dtype_name, is_key, narrowed
@@ -188,7 +188,7 @@ class _Held:
         self._loaded: Any = None
         self._names: list[str] = []
         self._known: Any = None
-        self._found: list[Place] = []
+        self._found: list[Replacement] = []
 
     def modules(self) -> list[ModuleType]:
         """Return the loaded modules of JAX and of the libraries built on it."""
@@ -201,7 +201,9 @@ class _Held:
             )
         return [module for name in self._names if (module := sys.modules.get(name)) is not None]
 
-    def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
+    def places(
+        self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]
+    ) -> list[Replacement]:
         """Return each name in ``modules`` of a function in ``replacements``, with its replacement."""
         # The modules have 40,000 names, so they are searched only if there are new ones.
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
@@ -282,7 +284,7 @@ def _place(name: str) -> tuple[Any, str]:
         return None, ""
 
 
-def _method(name: str) -> list[Place]:
+def _method(name: str) -> list[Replacement]:
     """Return the attribute of JAX's abstract array that implements a method, with its replacement."""
     holder, short = jax.core.ShapedArray, f"_{name.removeprefix(METHOD).strip('_')}"
     found = next((one for one in (short, short[1:]) if vars(holder).get(one)), None)

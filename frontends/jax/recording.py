@@ -35,9 +35,9 @@ from ...recording.patches.builtin_names import conversions, looked_up, types_ask
 from ...recording.patches.global_reads import GlobalReads, all_of
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS
-from ...recording.patches.patch import Place
+from ...recording.patches.patch import Replacement
 from ...recording.patches.settings import SETTINGS, refused
-from ...recording.reachability.walk import Policy
+from ...recording.reachability.walk import WalkPolicy
 from ...recording.request import GivenArguments
 from ...recording.search import Refuted, recorded
 from ...recording.state.contents import refuse_outside
@@ -114,7 +114,7 @@ def outside_of(reached: Reached) -> list[EnvironmentGuard]:
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
-    return Reached(objects, Policy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
+    return Reached(objects, WalkPolicy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
 
 
 def _called(model: Any) -> list[Any]:
@@ -345,7 +345,7 @@ class _Attempt:
     def _stands(self, item: Any) -> bool:
         return is_symbolic(item) or self.shown.is_own(item)
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[Replacement]:
         """Return the names to replace while the function is traced."""
         types = types_asked(
             ((scope, name) for scope in self._scopes() for name in (*scope, "type")),

@@ -14,7 +14,7 @@ from jax.extend.core import Primitive
 
 from ...errors import TracingError
 from ...ir.node import Value
-from ...recording.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
+from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs, Regions
 from ...sizes import is_symbolic
 from .dtypes import dtype_name
 from .intercept.collectives import collective
@@ -39,14 +39,14 @@ class JaxRegions(Regions):
     def is_open(self, item: Any) -> bool:
         return isinstance(item, jax.core.Tracer)
 
-    def kind(self, item: Any) -> Kind:
+    def kind(self, item: Any) -> ArrayKind:
         if is_symbolic(item) or type(item) in (bool, int, float, complex):
-            return Kind(dtype_name(_type_of(item).dtype), (), True)
+            return ArrayKind(dtype_name(_type_of(item).dtype), (), True)
         shape = hints(np.shape(item))
-        return Kind(dtype_name(item.dtype), shape, not shape and bool(getattr(item, "weak_type", False)))
+        return ArrayKind(dtype_name(item.dtype), shape, not shape and bool(getattr(item, "weak_type", False)))
 
     # ------------------------------------------------------------------------------ small calls
-    def made(self, item: Any, kind: Kind) -> Any:
+    def made(self, item: Any, kind: ArrayKind) -> Any:
         array = as_array(item.expression) if is_symbolic(item) else jax.numpy.asarray(item)
         dtype = jax.numpy.dtype(kind.dtype)
         if (array.dtype, bool(getattr(array, "weak_type", False))) == (dtype, kind.number) and isinstance(
@@ -96,14 +96,20 @@ class JaxRegions(Regions):
         with self.inside():
             return jax.lax.cond(truth, lambda: tuple(then()), lambda: tuple(otherwise()))
 
-    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
         with self.inside():
             return jax.lax.while_loop(
                 lambda arrays: test(*arrays)[0], lambda arrays: tuple(body(*arrays)), tuple(carried)
             )
 
     def scan(
-        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+        self,
+        body: Block,
+        carried: Arrays,
+        kinds: Sequence[ArrayKind],
+        rows: Arrays,
+        length: Any,
+        checkpoint: bool,
     ) -> Arrays:
         def step(arrays: Any, elements: Any) -> Any:
             found = tuple(body(*arrays, *elements))
@@ -116,7 +122,7 @@ class JaxRegions(Regions):
         return [*last, *items]
 
 
-def _stand_in(item: Any, kind: Kind | None) -> Any:
+def _stand_in(item: Any, kind: ArrayKind | None) -> Any:
     """Return the type of an array of kind ``kind`` with the shape of ``item``; if ``kind`` is None, of a row
     of ``item``.
     """

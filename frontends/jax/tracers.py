@@ -19,7 +19,7 @@ from jax.core import Tracer
 from ...errors import TracingError
 from ...recording.code.ownership import behind
 from ...recording.patches import STAND_IN, Probe, Session, under_any_name
-from ...recording.patches.patch import Place
+from ...recording.patches.patch import Replacement
 from .dtypes import is_key
 from .equations import is_users
 from .intercept.reads import Reads
@@ -55,7 +55,7 @@ class Shown:
         self._array_class = _array_class()
         self.errors: list[Exception] = []
 
-    def places(self, scopes: Iterable[dict[str, Any]]) -> list[Place]:
+    def places(self, scopes: Iterable[dict[str, Any]]) -> list[Replacement]:
         """Return shims that hide tracers from code with the globals ``scopes``."""
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
         # jax.core returns this deprecated name from its __getattr__, so it is not among its variables.

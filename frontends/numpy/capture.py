@@ -22,7 +22,7 @@ from ...ir.node import CallRecord, Origin, Value
 from ...ops.dtypes import is_floating, is_inexact
 from ...ops.registry import ArraySpec
 from ...recording import Locator, Recorder
-from ...recording.loop_marks import Loops, Means
+from ...recording.loop_marks import LoopCallbacks, Loops
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import iterate_structure, map_structure
 from ..common.read_numbers import Reading
@@ -82,7 +82,7 @@ class Capture:
         is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
         self.loops = Loops(
             recorder,
-            Means(
+            LoopCallbacks(
                 "numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position
             ),
         )

@@ -15,12 +15,12 @@ import numpy as np
 from ... import contracts
 from ...errors import GuardFailed, TracingError
 from ...recording.environment_guards.guards import EnvironmentGuard, conjunction
-from ...recording.reachability.containers import MISSING, Kind
-from ...recording.reachability.references import Names
-from ...recording.reachability.snapshot import ORDER, Change, Held, World
+from ...recording.reachability.containers import MISSING, ContainerKind
+from ...recording.reachability.references import NamespacePart
+from ...recording.reachability.snapshot import ORDER, Change, ObjectSnapshot, TrackedContainer
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
-from ...recording.state.places import Place, Replaced, State, outermost, place_at
+from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost, place_at
 from ...sizes import is_symbolic
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..common import views as kept_views
@@ -36,7 +36,7 @@ from .traced import is_traced
 class Kept:
     """What is in the ``places`` that are known to change; which these are is found by recording."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[StatePlace]) -> None:
         self.places = outermost(places, is_array)
         self.values: tuple[Any, ...] = ()  # what the places hold while recording
         self._trees: tuple[Tree, ...] = ()
@@ -61,7 +61,7 @@ class Kept:
             values.append(place.read())
         self.values, self._trees = tuple(values), tuple(trees)
 
-    def recorded(self, containers: Containers) -> State:
+    def recorded(self, containers: Containers) -> ExternalState:
         """For the graph: what is read, and what each place holds afterwards.
 
         Parts of a list are looked after as those of an argument.
@@ -78,8 +78,8 @@ class Kept:
                 and not is_list
                 and not (isinstance(now, (frozenset, Fixed)) and now == before)
             ):
-                replaced.append(Replaced(index, MISSING if now is MISSING else containers.place(now)))
-        return State(self.places, tree, tuple(replaced))
+                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.place(now)))
+        return ExternalState(self.places, tree, tuple(replaced))
 
     def parts(self) -> set[tuple[int, Any]]:
         return {key_of(place.held, None if place.whole else place.key) for place in self.places}
@@ -89,8 +89,8 @@ def _is_array_or_number(item: Any) -> bool:
     return type(item) in DTYPES or is_array(item)
 
 
-def key_of(held: Held, key: Any) -> tuple[int, Any]:
-    return id(held.item.space if isinstance(held.item, Names) else held.item), key
+def key_of(held: TrackedContainer, key: Any) -> tuple[int, Any]:
+    return id(held.item.space if isinstance(held.item, NamespacePart) else held.item), key
 
 
 Array = np.ndarray[Any, Any]
@@ -177,7 +177,7 @@ Key = tuple[int, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayPlace(Place):
+class ArrayPlace(StatePlace):
     """Where one array is: a part of a container, and below it the path through tuples."""
 
     path: tuple[int, ...] = ()
@@ -199,7 +199,7 @@ class ArrayPlace(Place):
         kept = "{}[{}] is {}"
         space = (
             getattr(self.held.item, "space", None)
-            if isinstance(self.held.item, Names)
+            if isinstance(self.held.item, NamespacePart)
             else getattr(self.held.item, "__dict__", None)
         )
         if not self.path and isinstance(space, dict) and space.get(self.key) is array:
@@ -249,7 +249,7 @@ def _put_default(function: types.FunctionType, name: str, value: Any) -> None:
         )
 
 
-_DEFAULTS = Kind(_defaults, _put_default)
+_DEFAULTS = ContainerKind(_defaults, _put_default)
 
 
 class LiveArrays(contracts.Live):
@@ -305,17 +305,19 @@ class Weights(contracts.Weights):
             if not hasattr(function, "__code__")
             else []
         )
-        self.world = World(
+        self.world = ObjectSnapshot(
             (*objects, *((type(item).__name__, item) for item in stateful)), own=stateful, called=[function]
         )
         own_defaults = [one for one in functions if _defaults(one)]
-        self.world.held += [Held(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults]
+        self.world.held += [
+            TrackedContainer(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults
+        ]
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
         self.places: dict[str, ArrayPlace] = {}
         self.views = views or KeptViews()
         self._put: dict[Key, Any] = {}
         self.kept = Kept(())
-        self._shared: list[Place] = []
+        self._shared: list[StatePlace] = []
         self._list_shims = ListShims(self.world, (), (), frozenset())
 
     def may_change(self, owner: Any) -> bool:
@@ -358,7 +360,7 @@ class Weights(contracts.Weights):
             new = self._traced(capture, ArrayPlace(held, key), item, known, inputs)
             if new is not item:
                 held.kind.put(held.item, key, new)
-                self._put[Place(held, key).identity] = new
+                self._put[StatePlace(held, key).identity] = new
 
     def _traced(
         self, capture: Any, place: ArrayPlace, item: Any, known: dict[int, Any], inputs: Inputs
@@ -366,7 +368,7 @@ class Weights(contracts.Weights):
         if (
             id(item) in inputs.known
         ):  # also an argument, or kept in another place: it is one array now, and may be two later
-            self._shared.append(Place(place.held, place.key))
+            self._shared.append(StatePlace(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
             if id(item) not in known and self.views.owner_of(item) is not None:
@@ -391,7 +393,7 @@ class Weights(contracts.Weights):
         new = replacement_of(item)
         return item if new is None else new
 
-    def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[Place]]:
+    def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
         """The arrays that have taken the place of others of their shape and type, by name; and places that
         are not known to change.
 
@@ -405,7 +407,7 @@ class Weights(contracts.Weights):
             if (
                 is_given(change.held.item)
                 or is_part
-                and change.now is self._put.get(Place(change.held, change.key).identity, MISSING)
+                and change.now is self._put.get(StatePlace(change.held, change.key).identity, MISSING)
             ):
                 continue
             name = self._name_of(change)
@@ -456,7 +458,10 @@ class Weights(contracts.Weights):
     def parts(self) -> set[Key]:
         """The containers and keys of the places."""
         items = (
-            (place.held.item.space if isinstance(place.held.item, Names) else place.held.item, place.key)
+            (
+                place.held.item.space if isinstance(place.held.item, NamespacePart) else place.held.item,
+                place.key,
+            )
             for place in (*self.places.values(), *self.views.places)
         )
         return {(id(item), key) for item, key in items}

@@ -42,13 +42,13 @@ from ...recording.patches.settings import SETTINGS, refused
 from ...recording.reachability.containers import slotted
 from ...recording.reachability.free_parts import free_parts
 from ...recording.reachability.libraries import LibraryCode, library_code
-from ...recording.reachability.walk import Policy
+from ...recording.reachability.walk import WalkPolicy
 from ...recording.search import Refuted, Undisturbed, gives_up, recorded
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
 from ...recording.state.locks import reserved
-from ...recording.state.places import Place, together
+from ...recording.state.places import StatePlace, merge_places
 from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
 from ...trees import Path, Tree, call_of, flatten, referred, statics
@@ -89,11 +89,13 @@ def record(request: Request) -> Recording:
         _give_up_views,
         _give_up_numbers,
     )
-    found: list[Place] = []
+    found: list[StatePlace] = []
 
     def attempt(hypotheses: Hypotheses) -> Recording | Refuted[Hypotheses]:
         recording, found[:] = _attempt(request, hypotheses)
-        return Refuted(replace(hypotheses, known=together(hypotheses.known, found))) if found else recording
+        return (
+            Refuted(replace(hypotheses, known=merge_places(hypotheses.known, found))) if found else recording
+        )
 
     def too_many() -> str:
         return f"{request.name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in found[-5:])}"
@@ -111,8 +113,8 @@ class Hypotheses:
     views that are kept beside their owner, and what runs ``steps`` of loops that are not recorded.
     """
 
-    known: list[Place]
-    often: list[Place]
+    known: list[StatePlace]
+    often: list[StatePlace]
     numbers: frozenset[Path]
     grown: frozenset[tuple[int, Any]]
     reading: Reading
@@ -145,7 +147,7 @@ def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
     return replace(hypotheses, often=[], numbers=frozenset(), reading=Reading(False))
 
 
-def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
+def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
     """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments.
     Of these, those that count steps as well.
     """
@@ -162,7 +164,7 @@ def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
     return [place for place in places if place.identity not in known], numbers | counting
 
 
-def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[Place]]:
+def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[StatePlace]]:
     """A recording, and the places that it shows to be state although they are not known to be."""
     numbers, grown, reading, views = (
         hypotheses.numbers,
@@ -170,11 +172,11 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         hypotheses.reading,
         hypotheses.views,
     )
-    places = together(hypotheses.known, hypotheses.often)
+    places = merge_places(hypotheses.known, hypotheses.often)
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
     with recording_lock, reserved() as locks:
-        code = Reached((function, *referred(tree)), Policy(lambda item: isinstance(item, np.ndarray)))
+        code = Reached((function, *referred(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray)))
         refuse_outside(code.found())
         library = library_code((function, *code.found()), frontends.own["numpy"].parts)
         capture = BlockCapture(Recorder(request.name, "numpy"), reading)
@@ -281,7 +283,7 @@ def _run(
 # ------------------------------------------------------------------------------------- the graph
 def _finish(
     capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights
-) -> tuple[Graph, list[Place]]:
+) -> tuple[Graph, list[StatePlace]]:
     graph = capture.recorder.graph
     updates, state = containers.updates(), weights.kept.recorded(containers)
     changes = bool(updates or state.replaced)

@@ -26,7 +26,7 @@ from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec, get
 from ...recording.control_flow.branches import OuterCopies
 from ...recording.control_flow.recorded_regions import RecordedBlock, RecordedRegions, TiedArrays
-from ...recording.control_flow.regions import Arrays, Block, Inputs, Kind
+from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
 from ...sizes import hint_of
 from ..common.collectives import CALLS
 from .calls import METHOD
@@ -89,14 +89,14 @@ class NumpyRegions(RecordedRegions[_Block]):
     def is_open(self, item: Any) -> bool:
         return is_traced(item) and self.capture.recorder.varies(item._value)
 
-    def kind(self, item: Any) -> Kind:
+    def kind(self, item: Any) -> ArrayKind:
         if is_traced(item):
-            return Kind(item._seen.dtype.name, item._seen.shape, item._value in self.capture.weak)
+            return ArrayKind(item._seen.dtype.name, item._seen.shape, item._value in self.capture.weak)
         seen = np.asarray(hint(item))
-        return Kind(seen.dtype.name, seen.shape, not isinstance(item, _ARRAYS))
+        return ArrayKind(seen.dtype.name, seen.shape, not isinstance(item, _ARRAYS))
 
     # ------------------------------------------------------------------------------ small calls
-    def made(self, item: Any, kind: Kind) -> Any:
+    def made(self, item: Any, kind: ArrayKind) -> Any:
         if is_traced(item) and self.kind(item) == kind:
             return item
         dtype = np.dtype(kind.dtype)
@@ -133,10 +133,10 @@ class NumpyRegions(RecordedRegions[_Block]):
         )
 
     # ------------------------------------------------------------------ rows, of lists that loops make longer
-    def may_write(self, kind: Kind) -> bool:
+    def may_write(self, kind: ArrayKind) -> bool:
         return bool(kind.shape)
 
-    def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
+    def needs_a_row(self, kinds: Sequence[ArrayKind]) -> bool:
         return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
 
     def own(self, array: Any) -> Any:

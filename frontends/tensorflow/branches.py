@@ -16,9 +16,9 @@ from tensorflow.python.framework.func_graph import FuncGraph
 from ...errors import TracingError, UnsupportedOperation
 from ...ir.builder import Body
 from ...ir.node import Node, Value, values_in
+from ...recording.control_flow.regions import ArrayKind, Inputs, Regions
 from ...recording.control_flow.regions import Arrays as RegionArrays
 from ...recording.control_flow.regions import Block as RegionBlock
-from ...recording.control_flow.regions import Inputs, Kind, Regions
 from ...sizes import Size, is_symbolic
 from ...trees import iterate_structure
 from .assertions import asserts_alone
@@ -228,18 +228,20 @@ class TensorFlowRegions(Regions):
             return False
         return item.graph is not self.trace.graph or not isinstance(self.trace.held(item).item, np.ndarray)
 
-    def kind(self, item: Any) -> Kind:
+    def kind(self, item: Any) -> ArrayKind:
         if not self.is_array(item):
-            return Kind(
+            return ArrayKind(
                 _DTYPES[type(getattr(item, "hint", item)) if not is_symbolic(item) else int].name, (), True
             )
         if isinstance(item, ops.SymbolicTensor) and item.graph is self.trace.graph:
-            return Kind(item.dtype.name, tuple(self.trace.held(item).made.shape))
+            return ArrayKind(item.dtype.name, tuple(self.trace.held(item).made.shape))
         dtype = tf.as_dtype(item.dtype)
-        return Kind(dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape)))
+        return ArrayKind(
+            dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape))
+        )
 
     # ------------------------------------------------------------------------------ small calls
-    def made(self, item: Any, kind: Kind) -> Any:
+    def made(self, item: Any, kind: ArrayKind) -> Any:
         if isinstance(item, tf.Tensor):
             return item if item.dtype.name == kind.dtype else tf.cast(item, kind.dtype)
         return tf.convert_to_tensor(item, tf.as_dtype(kind.dtype))
@@ -286,7 +288,7 @@ class TensorFlowRegions(Regions):
         return list(found[1:])
 
     def while_loop(
-        self, test: RegionBlock, body: RegionBlock, carried: RegionArrays, kinds: Sequence[Kind]
+        self, test: RegionBlock, body: RegionBlock, carried: RegionArrays, kinds: Sequence[ArrayKind]
     ) -> RegionArrays:
         with self.inside():
             return list(
@@ -299,7 +301,7 @@ class TensorFlowRegions(Regions):
         self,
         body: RegionBlock,
         carried: RegionArrays,
-        kinds: Sequence[Kind],
+        kinds: Sequence[ArrayKind],
         rows: RegionArrays,
         length: Any,
         checkpoint: bool,
@@ -319,7 +321,7 @@ class TensorFlowRegions(Regions):
                 tf.while_loop(lambda place, *arrays: place < count, step, [tf.constant(0), *carried])[1:]
             )
 
-    def _stand_in(self, item: Any, kind: Kind | None) -> Any:
+    def _stand_in(self, item: Any, kind: ArrayKind | None) -> Any:
         shape = tf.TensorShape(item.shape) if self.is_array(item) else tf.TensorShape(())
         dtype = tf.as_dtype(item.dtype if kind is None else kind.dtype)
         return tf.compat.v1.placeholder(dtype, shape[1:] if kind is None else shape)

@@ -17,9 +17,9 @@ from tensorflow.python.trackable.data_structures import ListWrapper
 
 from ...recording.reachability.containers import MISSING, is_whole
 from ...recording.reachability.free_parts import FreeParts, free_parts
-from ...recording.reachability.snapshot import Change, World
+from ...recording.reachability.snapshot import Change, ObjectSnapshot
 from ...recording.state.container_updates import Containers
-from ...recording.state.places import Place, Replaced, State, outermost, place_at
+from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost, place_at
 from ...sizes import is_symbolic
 from ...trees import Branch, Fixed, Tree, flatten, leaves_at, register_container, unflatten
 from ..common.read_numbers import holds_numbers, with_numbers
@@ -54,13 +54,15 @@ class OutsideState:
     """
 
     def __init__(
-        self, function: Any, layers: Iterable[Any], places: Sequence[Place] = (), numbers: bool = True
+        self, function: Any, layers: Iterable[Any], places: Sequence[StatePlace] = (), numbers: bool = True
     ) -> None:
         layers, owner = list(layers), getattr(function, "__self__", None)
         roots = (
             [("", owner)] if owner is not None else [] if hasattr(function, "__code__") else [("", function)]
         )
-        self.world = World((*roots, *((layer.name, layer) for layer in layers)), HIDDEN, layers, [function])
+        self.world = ObjectSnapshot(
+            (*roots, *((layer.name, layer) for layer in layers)), HIDDEN, layers, [function]
+        )
         # The attributes of variables are no state, and their values are parameters.
         parts = (part for held in self.world.held for part in held.before.values())
         of_variables = {id(vars(part)) for part in parts if isinstance(part, (tf.Variable, keras.Variable))}
@@ -93,7 +95,7 @@ class OutsideState:
         self.values, self._trees = tuple(values), tuple(trees)
 
     # ------------------------------------------------------------------------------ after the call
-    def recorded(self, containers: Containers) -> State:
+    def recorded(self, containers: Containers) -> ExternalState:
         """Return the structure of the state read, and what each replaced place refers to after the call.
 
         Changes inside of lists are left to ``containers``, as for arguments.
@@ -108,13 +110,13 @@ class OutsideState:
                 and not is_list
                 and not (isinstance(now, (frozenset, Fixed)) and now == before)
             ):
-                replaced.append(Replaced(index, MISSING if now is MISSING else containers.place(now)))
-        return State(self.places, tree, tuple(replaced))
+                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.place(now)))
+        return ExternalState(self.places, tree, tuple(replaced))
 
-    def found(self, containers: Containers) -> list[Place]:
+    def found(self, containers: Containers) -> list[StatePlace]:
         """Return the places that changed and are not known to be state yet."""
         known = {place.identity for place in self.places}
-        found: dict[tuple[int, Any], Place] = {}
+        found: dict[tuple[int, Any], StatePlace] = {}
         for change in self._changes():
             place = place_at(change.held, change.key)
             if place.identity not in known and not containers.holds(change.held.item):
@@ -122,8 +124,8 @@ class OutsideState:
         return list(found.values())
 
     @staticmethod
-    def is_changed_by(found: Iterable[Place], functions: Iterable[Any]) -> bool:
-        owners = World((), called=functions).owners()
+    def is_changed_by(found: Iterable[StatePlace], functions: Iterable[Any]) -> bool:
+        owners = ObjectSnapshot((), called=functions).owners()
         return any(id(place.held.owner) in owners for place in found)
 
     def _changes(self) -> Iterator[Change]:

@@ -23,7 +23,7 @@ from ...recording import Recorder
 from ...recording.code.names import names_read
 from ...recording.patches.builtin_names import conversions, looked_up, types_asked
 from ...recording.patches.host_math import Symbols
-from ...recording.patches.patch import Place
+from ...recording.patches.patch import Replacement
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic, negate
 from ...sizes import computed as computed_number
 from ..common.read_numbers import Reading, rounding_of
@@ -59,7 +59,7 @@ def symbols_of(trace: NumberTrace) -> Symbols:
     return Symbols(*map(tf.autograph.experimental.do_not_convert, asked))
 
 
-def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Place]:
+def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Replacement]:
     asked = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
     return [*conversions(looked_up(functions), symbols), *types_asked(asked, is_symbolic)]
 

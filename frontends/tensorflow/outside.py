@@ -18,7 +18,7 @@ import tensorflow as tf
 from ...recording import Reached, facts_outside
 from ...recording.environment_guards.guards import EnvironmentGuard, same_items
 from ...recording.reachability.free_parts import FreeParts
-from ...recording.reachability.walk import Policy
+from ...recording.reachability.walk import WalkPolicy
 from .evaluation import computing
 
 
@@ -189,7 +189,7 @@ def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
 
 def reach_of(objects: Iterable[Any]) -> Reached:
     roots = [root for item in objects for root in (item, *_behind(item))]
-    return Reached(roots, Policy(_is_leaf, _parts, called=_CALLED))
+    return Reached(roots, WalkPolicy(_is_leaf, _parts, called=_CALLED))
 
 
 def is_compiled(item: Any) -> bool:

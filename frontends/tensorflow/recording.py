@@ -41,7 +41,7 @@ from ...recording.search import Refuted, gives_up, recorded
 from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
 from ...recording.state.locks import Reserved, reserved
-from ...recording.state.places import Place, together
+from ...recording.state.places import StatePlace, merge_places
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..common.lifter import input_names
@@ -194,7 +194,7 @@ class TracingHypotheses:
 
     fixed: Axes
     reading: Reading
-    known: tuple[Place, ...] = ()
+    known: tuple[StatePlace, ...] = ()
     numbers: bool = True
 
 
@@ -380,7 +380,7 @@ class _TracingAttempt:
                     return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
                 if found and not makes_what_stays:
                     self._refuse_traced(found)
-                    return Refuted(replace(hypotheses, known=tuple(together(hypotheses.known, found))))
+                    return Refuted(replace(hypotheses, known=tuple(merge_places(hypotheses.known, found))))
                 self._refuse_changed()
                 return self._finished(result, tree)
         # The user's code may raise anything. Variables that the first tracing created exist in the second.
@@ -525,7 +525,7 @@ class _TracingAttempt:
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
 
-    def _refuse_traced(self, found: list[Place]) -> None:
+    def _refuse_traced(self, found: list[StatePlace]) -> None:
         """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of the places
         ``found``.
 

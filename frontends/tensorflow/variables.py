@@ -18,7 +18,7 @@ from ... import contracts
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...recording.environment_guards.guards import EnvironmentGuard
-from ...recording.state.places import Place
+from ...recording.state.places import StatePlace
 from ...sizes import Size, Symbol
 from .dtypes import dtype_name
 from .modes import Mode
@@ -119,7 +119,7 @@ class VariableWeights(contracts.Weights):
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode
         # State outside of variables.
-        self.places: tuple[Place, ...] = ()
+        self.places: tuple[StatePlace, ...] = ()
         self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
         # Names by the id of the handle.
         self._names: dict[int, str] = {}

@@ -29,15 +29,15 @@ from ...recording.loop_marks import Loops, counting_arguments, loop_shims
 from ...recording.patches import Probes, Session, probing
 from ...recording.patches.global_reads import GlobalReads
 from ...recording.patches.host_math import MATH, Symbols
-from ...recording.patches.patch import Place as PatchedPlace
+from ...recording.patches.patch import Replacement
 from ...recording.reachability.containers import slotted
-from ...recording.reachability.namespaces import Entry, Space, entry_of, spaces_of
+from ...recording.reachability.namespaces import Entry, ModuleNamespace, entry_of, spaces_of
 from ...recording.reachability.outside import refuse_attributed
 from ...recording.search import Refuted, Undisturbed, gives_up, recorded
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
 from ...recording.state.locks import reserved
-from ...recording.state.places import Place, together
+from ...recording.state.places import StatePlace, merge_places
 from ...trees import (
     Path,
     Tree,
@@ -86,7 +86,7 @@ from .state.versions import versions_of
 _HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and "hooks" in name)
 
 
-def is_hook(place: Place) -> bool:
+def is_hook(place: StatePlace) -> bool:
     return any(f"{name}[" in place.name for name in _HOOKS)
 
 
@@ -155,7 +155,7 @@ class Reads:
         self,
         capture: Capture,
         session: Session,
-        spaces: list[Space],
+        spaces: list[ModuleNamespace],
         functions: list[types.FunctionType],
         tensors: list[Any],
     ) -> None:
@@ -173,7 +173,7 @@ class Reads:
         with self.attributes.kept(), probing(PROBES, session, held, names):
             yield
 
-    def _shims(self, symbols: Symbols) -> list[PatchedPlace]:
+    def _shims(self, symbols: Symbols) -> list[Replacement]:
         """Of names of Python's own functions in the modules of the user's code."""
         return [
             *loop_shims(self.functions, self._loops),
@@ -210,7 +210,7 @@ class Attempt:
     """
 
     recording: Recording
-    left: dict[Place, Any]
+    left: dict[StatePlace, Any]
     is_other_code: bool
 
 
@@ -309,7 +309,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         hypotheses.weights or Weights(function, given_objects(function, args, tree)),
         None,
     )
-    spaces = [Space.of(function)] if weights.are_none else spaces_of(_entries(weights))
+    spaces = [ModuleNamespace.of(function)] if weights.are_none else spaces_of(_entries(weights))
     functions = [each for space in spaces for each in space.functions]
     keys, reading = hypotheses.keys, hypotheses.reading
     asks_types = not weights.are_none and (request.numbers or bool(hypotheses.grown))
@@ -518,7 +518,7 @@ class _Search:
         hypotheses.compiled = hypotheses.compiled and not made.is_other_code
         hypotheses.keys.give_up()
         given = len(self.request.places)
-        self.known = [*self.request.places, *together(self.known[given:], list(made.left))]
+        self.known = [*self.request.places, *merge_places(self.known[given:], list(made.left))]
         return Refuted(self)
 
     def _again(self) -> Attempt:

@@ -27,5 +27,5 @@ from .frontend import Weights as Weights
 from .parallelism import DeviceAxis as DeviceAxis
 from .parallelism import Parallelism as Parallelism
 from .parallelism import Spread as Spread
-from .training import Held as Held
+from .training import StepState as StepState
 from .training import Training as Training

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Union
 from ..errors import InvalidOption
 from ..recording.control_flow.regions import regions
 from .checked import default
-from .training import Held, Make, Training
+from .training import Make, StepState, Training
 
 Arrays = list[Any]
 Layout = tuple[Union[str, tuple[str, ...], None], ...]
@@ -61,7 +61,7 @@ class Spread:
     parameters: int = 0
 
 
-class Opened(Protocol):
+class ModuleFunction(Protocol):
     """A module as a function of a dict that replaces its parameters, and of its arguments."""
 
     @property
@@ -191,7 +191,7 @@ class Parallelism(Protocol):
         """Return a replicated or sharded array as an unsharded one on one device."""
 
     @default
-    def opened(self, function: Any) -> Opened | None:
+    def opened(self, function: Any) -> ModuleFunction | None:
         """Return a module as a function of its parameters, or None.
 
         It is needed if functions may not close over arrays that have gradients.
@@ -259,8 +259,8 @@ class Parallelism(Protocol):
 
     # ------------------------------------------------------------------------------ training
     def training_over_axis(
-        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
-    ) -> tuple[Training, Held]:
+        self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, StepState]:
         """Return training that splits each batch over the axis, and its state, replicated on every device.
 
         It minimises the mean of the devices' losses.
@@ -268,17 +268,17 @@ class Parallelism(Protocol):
 
     def training_over_mesh(
         self,
-        held: Held,
+        held: StepState,
         make: Make,
         mesh: Any,
         layouts: Mapping[str, Layout],
         batch: Sequence[str],
         local_batch: bool,
-    ) -> tuple[Training, Held]:
+    ) -> tuple[Training, StepState]:
         """Return training over a mesh that computes what it would on one device, and its sharded state.
 
         ``layouts`` are the layouts by parameter name.
         """
 
-    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
         """Return training on one device, and the state from training over an axis or a mesh, unsharded."""

@@ -16,7 +16,7 @@ Make = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Held:
+class StepState:
     """The state of training: everything that a step changes. Unused parts are empty dicts, or None.
 
     trained: arrays that gradients update.
@@ -46,7 +46,7 @@ class Held:
         return {**self.fixed, **self.buffers, **self.trained}
 
 
-Program = Callable[[Held, Any, Any], tuple[Any, Any]]
+Program = Callable[[StepState, Any, Any], tuple[Any, Any]]
 """Compiled step: from the state, the arrays of a batch and the learning rate (None: the optimizer's own)
 to the next state and a structure of arrays.
 """
@@ -55,7 +55,7 @@ to the next state and a structure of arrays.
 class Training(Protocol):
     """A framework's own optimizers, gradients and compilation of steps.
 
-    A step is written once, in ``graph_compiler.training``, as a function of the state :class:`Held`. Where
+    A step is written once, in ``graph_compiler.training``, as a function of the state :class:`StepState`. Where
     the framework updates arrays in place, members return the arrays that they received.
     """
 
@@ -93,7 +93,7 @@ class Training(Protocol):
         """
 
     def updated(
-        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+        self, make: Make, held: StepState, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
         """Return the trained arrays and the optimizer state after one update.
 
@@ -101,10 +101,10 @@ class Training(Protocol):
         is_finite: the update happens only if this is True; None for always.
         """
 
-    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+    def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
         """Return the optimizer state as arrays by name, to be saved."""
 
-    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+    def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         """Return the state of a new optimizer of the trained arrays, set to ``arrays``.
 
         Raise ``KeyError`` with the name of a missing one.
@@ -154,7 +154,7 @@ class Training(Protocol):
         """Return True if the dtype is real floating, so that the array can be trained."""
 
     @default
-    def device_of(self, held: Held) -> Any:
+    def device_of(self, held: StepState) -> Any:
         """Return the device for batches, as :meth:`placed` takes it.
 
         None if the framework moves them itself.

@@ -35,8 +35,8 @@ from .recorded_loop import RecordedLoop
 if TYPE_CHECKING:
     import networkx
 
-    from ..recording.state.container_updates import Update
-    from ..recording.state.places import State
+    from ..recording.state.container_updates import ContainerUpdate
+    from ..recording.state.places import ExternalState
     from .node import Region
 
 
@@ -226,8 +226,8 @@ class GraphState:
     returns_written: True if arrays in places that are written to are already among the new objects.
     """
 
-    places: State | None = None
-    updates: tuple[Update, ...] | None = None
+    places: ExternalState | None = None
+    updates: tuple[ContainerUpdate, ...] | None = None
     same_outputs: tuple[int, ...] = ()
     scalar_outputs: tuple[int, ...] = ()
     returns_written: bool = False

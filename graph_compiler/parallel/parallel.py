@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..contracts import DeviceAxis, Parallelism, Spread
-from ..contracts.parallelism import REDUCTIONS, Arrays, Opened
+from ..contracts.parallelism import REDUCTIONS, Arrays, ModuleFunction
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable, nearest
 from ..forwarding import forward
 from ..recording.faults import is_fault
@@ -277,7 +277,9 @@ class _ParallelContext:
     opened: the function with its parameters as arguments; None if the function needs no parameters passed.
     """
 
-    def __init__(self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: Opened | None) -> None:
+    def __init__(
+        self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: ModuleFunction | None
+    ) -> None:
         self.framework, self.engine, self.axis, self.opened = framework, engine, axis, opened
         self.kinds = engine.likenesses()
         self._placed = _PlacedParameters({}, [])

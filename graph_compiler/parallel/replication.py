@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ..contracts.training import Held, Training
+from ..contracts.training import StepState, Training
 from ..runtime.boundary import public
 from ..training import TrainState
 from ..transforms.functions import is_array
@@ -15,7 +15,7 @@ from .engines import engine_named, engine_of_arrays
 S = TypeVar("S", bound=TrainState)
 
 
-def with_training(state: S, engine: Training, held: Held) -> S:
+def with_training(state: S, engine: Training, held: StepState) -> S:
     """Return a state that trains ``held`` with ``engine``. The given state is not consumed."""
     state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.

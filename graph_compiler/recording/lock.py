@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .reachability.snapshot import World
+from .reachability.snapshot import ObjectSnapshot
 from .state.locks import Reserved
 
 # One lock serves all frameworks. With one for each, two that record each other's functions would wait for
@@ -73,11 +73,11 @@ class _Active:
 
     def knows(self, item: Any) -> bool:
         """Return True if the innermost recording of this thread tracks the container ``item``."""
-        worlds: list[World] = getattr(self._here, "worlds", [])
+        worlds: list[ObjectSnapshot] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 
     @contextmanager
-    def looking_after(self, world: World) -> Iterator[None]:
+    def looking_after(self, world: ObjectSnapshot) -> Iterator[None]:
         """Make ``world`` the snapshot that :meth:`knows` consults inside the block."""
         self._here.worlds = worlds = [*getattr(self._here, "worlds", ()), world]
         try:

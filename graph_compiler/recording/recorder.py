@@ -79,7 +79,7 @@ class Recorder:
 
     def track(self, array: Any, value: Value) -> Value:
         """Register ``array`` as the object of ``value`` without keeping it alive."""
-        self._values[id(array)] = (_reference(array), value)
+        self._values[id(array)] = (_weak_reference(array), value)
         return value
 
     def keep(self, array: Any, value: Value) -> Value:
@@ -314,7 +314,7 @@ def _reads_sizes(node: Node) -> bool:
     return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
 
 
-def _reference(array: Any) -> Callable[[], Any]:
+def _weak_reference(array: Any) -> Callable[[], Any]:
     """Return a callable that returns ``array``, or None once it has been garbage-collected."""
     try:
         return weakref.ref(array)

@@ -14,7 +14,7 @@ from ..ir.graph import Graph
 from .environment_guards.guards import EnvironmentGuards
 from .faults import owner_of_frame
 from .state.auto_dynamic import AutoDynamic
-from .state.places import Place, Stateful
+from .state.places import Stateful, StatePlace
 
 log = logging.getLogger("graph_compiler")
 # Limit for the text of an exception.
@@ -161,7 +161,7 @@ class Request:
     kwargs: dict[str, Any] = field(default_factory=dict)
     name: str = "function"
     same_framework: bool = True
-    places: tuple[Place, ...] = ()
+    places: tuple[StatePlace, ...] = ()
     stateful: Stateful = field(default_factory=Stateful)
     numbers: bool = True
     draws: bool = True
@@ -182,6 +182,6 @@ class Recording:
     graph: Graph
     weights: Any
     environment: EnvironmentGuards
-    places: tuple[Place, ...] = ()
+    places: tuple[StatePlace, ...] = ()
     opened: bool = False
     gave_up: tuple[GaveUp, ...] = ()

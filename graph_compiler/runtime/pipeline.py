@@ -44,12 +44,12 @@ from ..recording.code.ownership import following_libraries
 from ..recording.code.syntax import telling_place
 from ..recording.reachability.framework import telling_framework
 from ..recording.reachability.outside import refuse_attributed
-from ..recording.reachability.snapshot import World
+from ..recording.reachability.snapshot import ObjectSnapshot
 from ..recording.stage import stage
 from ..recording.state.auto_dynamic import AutoDynamic
 from ..recording.state.contents import refuse_iterators
 from ..recording.state.locks import reserved
-from ..recording.state.places import Place, Stateful
+from ..recording.state.places import Stateful, StatePlace
 from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .calling.narrowing import NarrowingPolicy
@@ -141,7 +141,7 @@ class Pipeline:
     same_framework: bool
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], Backend] = backend_of
-    _places: tuple[Place, ...] = ()
+    _places: tuple[StatePlace, ...] = ()
     _auto_dynamic: AutoDynamic = field(init=False, default_factory=AutoDynamic)
     _adopted: ConversionCache = field(init=False)
     _copied: ConversionCache = field(init=False)
@@ -225,7 +225,7 @@ class Pipeline:
         )
         return self.write_variant(recorded, recording.environment, why)
 
-    def _note_places(self, places: Sequence[Place]) -> None:
+    def _note_places(self, places: Sequence[StatePlace]) -> None:
         self._places = tuple({place.identity: place for place in (*self._places, *places)}.values())
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -270,12 +270,14 @@ class Pipeline:
         """
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
-            world = World([(type(owner).__name__, owner)], called=[self.function])
+            world = ObjectSnapshot([(type(owner).__name__, owner)], called=[self.function])
             owners = world.owners()
             locks.only(lambda owner: id(owner) in owners)
             return self._call_without_state(world, args, kwargs)
 
-    def _call_without_state(self, world: World, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_without_state(
+        self, world: ObjectSnapshot, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         result = self.call(args, kwargs)
         if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
             world.restore()

@@ -21,7 +21,7 @@ from ..recording.patches.host_random import host_state, restore_host_state
 from ..recording.request import GaveUp
 from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.locks import StateLock
-from ..recording.state.places import State, planned_places
+from ..recording.state.places import ExternalState, planned_places
 from ..trees import leaves_at, paths, unflatten
 from .calling.following import CompilerState, attempt_traced
 from .calling.matcher import (
@@ -130,7 +130,7 @@ class Variant:
         self.called = self.function if reading is None else self.compilation.compile(self.target, reading)
         self._leading_names = self.program.arguments[0 if reading is None else 1 :]
         self.read_weights = weights_reader(self.parameters, self.program, self.graph, flat)
-        self.state: State | None = self.graph.state.places
+        self.state: ExternalState | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
@@ -232,7 +232,7 @@ class Variant:
             else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
         )
 
-    def _drawing(self, match: Any, state: State) -> Any:
+    def _drawing(self, match: Any, state: ExternalState) -> Any:
         """Wrap ``match`` so that host random numbers it draws are rewound if the call does not fit."""
 
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..contracts import Target
-from ..contracts.training import Arrays, Held, Training
+from ..contracts.training import Arrays, StepState, Training
 from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
 from ..runtime.saving.pieces import safetensors_of
@@ -21,10 +21,10 @@ from ..runtime.saving.stored_arrays import HashedFile, stored_arrays
 from .plan import TrainingPlan
 
 FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"
-_GROUPS = tuple(field.name for field in fields(Held) if field.name not in ("optimizer", "rng"))
+_GROUPS = tuple(field.name for field in fields(StepState) if field.name not in ("optimizer", "rng"))
 
 
-def save(plan: TrainingPlan, held: Held, step: int, path: str | os.PathLike[str]) -> None:
+def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike[str]) -> None:
     target: Target = plan.graph.pipeline.target.target
     arrays = _arrays(plan, held)
     about = {
@@ -46,7 +46,7 @@ def save(plan: TrainingPlan, held: Held, step: int, path: str | os.PathLike[str]
         ) from problem
 
 
-def load(plan: TrainingPlan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, int]:
+def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> tuple[StepState, int]:
     """Read what a state holds, and its step. See :meth:`TrainState.load`."""
     path = Path(path)
     if not path.is_file():
@@ -75,7 +75,7 @@ def load(plan: TrainingPlan, like: Held, path: str | os.PathLike[str]) -> tuple[
 
 
 # ------------------------------------------------------------------------------------- writing
-def _arrays(plan: TrainingPlan, held: Held) -> Arrays:
+def _arrays(plan: TrainingPlan, held: StepState) -> Arrays:
     engine = plan.engine
     found = {
         f"{group}/{name}": engine.storable(array)
@@ -159,7 +159,7 @@ def _read_arrays(path: Path, file: HashedFile, about: Mapping[str, Any], target:
     return arrays
 
 
-def _require_same(plan: TrainingPlan, like: Held, about: Mapping[str, Any], path: Path) -> None:
+def _require_same(plan: TrainingPlan, like: StepState, about: Mapping[str, Any], path: Path) -> None:
     found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
     wrong = [
         f"its {name} is {about[name]}, and that of the state {own}"
@@ -189,7 +189,7 @@ def _describe(spec: list[Any]) -> str:
     return f"{spec[0]}{spec[1:]}"
 
 
-def _restored_arrays(plan: TrainingPlan, like: Held, arrays: Arrays, path: Path) -> Held:
+def _restored_arrays(plan: TrainingPlan, like: StepState, arrays: Arrays, path: Path) -> StepState:
     engine = plan.engine
     groups: dict[str, Arrays] = {
         group: {
@@ -200,9 +200,9 @@ def _restored_arrays(plan: TrainingPlan, like: Held, arrays: Arrays, path: Path)
     }
     rest = {kind: _group_of(arrays, kind) for kind in ("optimizer", "rng")}
     first = next(iter(engine.values(groups["trained"]).values()))
-    held = Held(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
+    held = StepState(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
     try:
-        held = Held(
+        held = StepState(
             **groups, rng=held.rng, optimizer=engine.with_optimizer_arrays(plan.make, held, rest["optimizer"])
         )
         made = {name: _spec(array) for name, array in engine.optimizer_arrays(plan.make, held).items()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..contracts.training import Arrays, Held, Make, Training
+from ..contracts.training import Arrays, Make, StepState, Training
 from ..errors import CallMismatch
 from ..ops.dtypes import dtype_name
 from ..runtime import Graph
@@ -33,7 +33,7 @@ class TrainingPlan:
     """Everything of a training state that never changes: the model, the optimizer and the options.
 
     :meth:`step`, :meth:`compute` and :meth:`apply` mutate no Python object. In JAX they are pure functions of
-    arrays (``Held`` is a pytree), which can be transformed and compiled.
+    arrays (``StepState`` is a pytree), which can be transformed and compiled.
     """
 
     graph: Graph
@@ -68,8 +68,8 @@ class TrainingPlan:
 
     # ------------------------------------------------------------------------------ pure functions of arrays
     def step(
-        self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool
-    ) -> tuple[Held, Arrays]:
+        self, held: StepState, arrays: list[Any], rate: Any, tree: Tree, is_last: bool
+    ) -> tuple[StepState, Arrays]:
         """Return the next state and the metrics of one training step.
 
         ``is_last`` marks the last of the batches whose gradients are accumulated for one update.
@@ -79,8 +79,8 @@ class TrainingPlan:
         return held, {**metrics, **more}
 
     def compute(
-        self, held: Held, arrays: list[Any], rate: Any, tree: Tree
-    ) -> tuple[Held, tuple[Arrays, Arrays]]:
+        self, held: StepState, arrays: list[Any], rate: Any, tree: Tree
+    ) -> tuple[StepState, tuple[Arrays, Arrays]]:
         """Return the state after a call of the model, the gradients by name, and the metrics.
 
         Buffers and random state change, and weights that the model itself writes to.
@@ -113,7 +113,7 @@ class TrainingPlan:
         }
         return held, engine.agreed(gradients, metrics)
 
-    def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
+    def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
         """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
 
         Return the next state and the metrics.
@@ -171,7 +171,7 @@ class TrainingPlan:
     def _metric(self, item: Any) -> Any:
         return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
 
-    def _accumulate(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:
+    def _accumulate(self, held: StepState, gradients: Arrays, is_last: bool) -> tuple[StepState, Arrays]:
         """Accumulate gradients. On the last batch, return their mean and reset the sum."""
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..api import compile
 from ..contracts import Training
-from ..contracts.training import Arrays, Held, Program
+from ..contracts.training import Arrays, Program, StepState
 from ..errors import CallMismatch, InvalidOption, NotCompilable, nearest
 from ..ops.dtypes import dtype_name
 from ..passes import half_products
@@ -52,7 +52,7 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
     return graph._written_by(replace(pipeline, same_framework=False, options=options))
 
 
-def replace_parameters(plan: TrainingPlan, held: Held, parameters: Mapping[str, Any]) -> Held:
+def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
     """Return ``held`` with copies of ``parameters``.
 
     Trained arrays become new objects, and the optimizer state is kept. Frozen parameters and buffers go
@@ -120,7 +120,7 @@ def create_state(
     schedule: Any,
     ema: float | None,
     freeze: Sequence[str],
-) -> tuple[TrainingPlan, Held]:
+) -> tuple[TrainingPlan, StepState]:
     _check(accumulate, clip_norm, ema)
     half = precision_of(precision)
     if loss is None:
@@ -190,8 +190,8 @@ def _engine_of(target: str) -> Training:
 
 
 # ------------------------------------------------------------------------------------- its arrays
-def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> Held:
-    """Copy the arrays of the plan's graph into the groups of a new ``Held``."""
+def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
+    """Copy the arrays of the plan's graph into the groups of a new ``StepState``."""
     graph, engine = plan.graph, plan.engine
     places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
@@ -202,7 +202,7 @@ def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> Held:
     trained = {name: engine.trainable(arrays[name]) for name in names if name not in frozen}
     if not trained:
         raise InvalidOption(f"{graph.name} has no parameter that could be trained: {_why_none(graph, names)}")
-    held = Held(
+    held = StepState(
         trained,
         fixed={
             name: engine.kept(array)
@@ -292,7 +292,7 @@ class TrainState:
     """
 
     plan: TrainingPlan
-    held: Held
+    held: StepState
     step: int = 0
     programs: dict[Any, Program] = field(default_factory=dict)
     _is_consumed: bool = False
@@ -421,7 +421,7 @@ class TrainState:
                 "batch)"
             )
 
-    def next_state(self, held: Held, step: int) -> TrainState:
+    def next_state(self, held: StepState, step: int) -> TrainState:
         """Return the next state, and mark this one as consumed."""
         self._is_consumed = True
         return TrainState(self.plan, held, step, self.programs)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..contracts.training import Arrays, Held
+from ..contracts.training import Arrays, StepState
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.boundary import public
 from ..runtime.calling.module_calls import in_mode
@@ -128,7 +128,7 @@ def _placed_batch(state: TrainState, batch: Any) -> Batch:
     return replace(taken, arrays=[placed[id(array)] for array in taken.arrays])
 
 
-def _run_program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
+def _run_program(state: TrainState, kind: str, taken: Batch) -> tuple[StepState, Any]:
     """Run the program of a step, compiled once for each batch structure."""
     plan, is_last = state.plan, state.is_last
     # A program contains the checks of the variants that exist when it is compiled.

@@ -9,13 +9,13 @@ import jax
 
 from ....recording.code.ownership import behind
 from ....recording.patches.host_math import Symbols
-from ....recording.patches.patch import Place
+from ....recording.patches.patch import Replacement
 from ....sizes import Size, computed, expression_of, is_symbolic
 from ..sizes import current, decided, symbolic
 from .asking import is_jax
 
 
-def dimension_shims() -> list[Place]:
+def dimension_shims() -> list[Replacement]:
     """Return a shim of ``jax.export.is_symbolic_dim``, which Keras calls, that is true for symbolic sizes."""
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)

@@ -24,9 +24,9 @@ from ....ir.recorded_loop import Mark, VariableState
 from ....ops.registry import ArraySpec
 from ....recording import Recorder
 from ....recording.code.ownership import behind
-from ....recording.loop_marks import Loops, Means, loop_shims
+from ....recording.loop_marks import LoopCallbacks, Loops, loop_shims
 from ....recording.patches import STAND_IN, Probe, Session
-from ....recording.patches.patch import Place
+from ....recording.patches.patch import Replacement
 from ....sizes import Size, expression_of
 from ..dtypes import dtype_name, is_key
 from ..sizes import current, hints, symbolic
@@ -53,10 +53,12 @@ class TracedLoops(Loops):
         self._values: dict[Value, Value] = {}
         super().__init__(
             recorder,
-            Means("jax.numpy", self._value_of, expression_of, symbolic, here, self._is_open, self._position),
+            LoopCallbacks(
+                "jax.numpy", self._value_of, expression_of, symbolic, here, self._is_open, self._position
+            ),
         )
 
-    def shims(self, functions: Iterable[FunctionType]) -> list[Place]:
+    def shims(self, functions: Iterable[FunctionType]) -> list[Replacement]:
         return loop_shims(functions, lambda: self if self._is_open() else None)
 
     def reads_step(self, item: Any) -> bool:

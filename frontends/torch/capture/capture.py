@@ -710,7 +710,7 @@ class Capture(TorchFunctionMode):
         if text and self.locator.in_message():
             return size.hint
         if key and self.keys.stays_open(
-            self.recorder.graph, size, self.here(), self.locator.function_called()
+            self.recorder.graph, size, self.here(), self.locator.current_callee()
         ):
             return size
         return numbers.decide(self, size, self.locator.locate("Python", 2) if is_listening(self) else None)

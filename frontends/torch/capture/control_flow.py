@@ -22,7 +22,7 @@ from ....ir.pairs import pairs_of
 from ....ops.registry import ArraySpec
 from ....recording.code.ownership import package_of
 from ....recording.control_flow.loops import computing_again, is_computed_again
-from ....recording.patches.patch import Place, replaced
+from ....recording.patches.patch import Replacement, replaced
 from ....recording.recorder import LengthAsked
 from ....sizes import Size, apply, hint_of
 from ..compat import HigherOrderOperator, without_function_mode
@@ -202,7 +202,7 @@ def in_eager(capture: Running) -> Iterator[None]:
     """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too,
     is run, and seen by ``capture``.
     """
-    places: list[Place] = [
+    places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]
     if theirs := found(_SCANS, "generic_associative_scan"):

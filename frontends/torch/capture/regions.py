@@ -23,10 +23,10 @@ from ....ir.builder import Body, close
 from ....ir.node import CallRecord, Node, Value, every
 from ....ops.registry import ArraySpec, get
 from ....recording.control_flow.branches import OuterCopies
-from ....recording.control_flow.recorded_regions import Owner, RecordedBlock, RecordedRegions
-from ....recording.control_flow.regions import Arrays, Block, Inputs, Kind
-from ....recording.loop_marks import Loops, Means
-from ....recording.reachability.snapshot import World
+from ....recording.control_flow.recorded_regions import MemoryOwner, RecordedBlock, RecordedRegions
+from ....recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
+from ....recording.loop_marks import LoopCallbacks, Loops
+from ....recording.reachability.snapshot import ObjectSnapshot
 from ....sizes import Size
 from ..basics.tensors import spec_of
 from ..compat import current_transform, without_function_mode
@@ -77,7 +77,7 @@ class Blocks:
         self.capture, self.call = capture, call
         self.origin = replace(capture.here(), call=call)
         self._asked = capture.call
-        self._world = World([("", function) for function in functions])
+        self._world = ObjectSnapshot([("", function) for function in functions])
 
     # ------------------------------------------------------------------------------ what is given
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, Given]:
@@ -311,14 +311,14 @@ class TorchRegions(RecordedRegions[_Block]):
             )
         return isinstance(item, torch.Tensor) and recorder.varies(self._handling(self.capture.value, item))
 
-    def kind(self, item: Any) -> Kind:
+    def kind(self, item: Any) -> ArrayKind:
         if isinstance(item, torch.Tensor):
             spec = self._handling(spec_of, item)
-            return Kind(spec.dtype, tuple(spec.hints))
-        return Kind(_name(_DTYPES[type(_now(item))]), (), True)
+            return ArrayKind(spec.dtype, tuple(spec.hints))
+        return ArrayKind(_name(_DTYPES[type(_now(item))]), (), True)
 
     # ------------------------------------------------------------------------------ small calls
-    def made(self, item: Any, kind: Kind) -> Any:
+    def made(self, item: Any, kind: ArrayKind) -> Any:
         dtype = getattr(torch, kind.dtype)
         if isinstance(item, torch.Tensor):
             return item if self.kind(item).dtype == kind.dtype else item.to(dtype)
@@ -338,13 +338,13 @@ class TorchRegions(RecordedRegions[_Block]):
         return found if any(isinstance(item, torch.Tensor) for item in (one, other)) else found.item()
 
     # ------------------------------------------------------------------ rows, of lists that loops make longer
-    def may_write(self, kind: Kind) -> bool:
+    def may_write(self, kind: ArrayKind) -> bool:
         return True
 
-    def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
+    def needs_a_row(self, kinds: Sequence[ArrayKind]) -> bool:
         return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
 
-    def collects(self, name: str, kind: Kind) -> bool:
+    def collects(self, name: str, kind: ArrayKind) -> bool:
         return kind.number is (name in ("tensor", "asarray"))
 
     def cast(self, array: Any, dtype: Any) -> Any:
@@ -370,7 +370,7 @@ class TorchRegions(RecordedRegions[_Block]):
     def concatenated(self, arrays: Sequence[Any]) -> Any:
         return torch.cat(list(arrays))
 
-    def no_rows(self, kind: Kind) -> Any:
+    def no_rows(self, kind: ArrayKind) -> Any:
         return torch.zeros((0, *kind.shape), dtype=getattr(torch, kind.dtype))
 
     def freeze(self, array: Any) -> None:
@@ -407,13 +407,19 @@ class TorchRegions(RecordedRegions[_Block]):
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
         return self._handling(super().branch, truth, then, otherwise)
 
-    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
         return self.entered(
             self._handling(super().while_loop, test, body, carried, kinds), list(zip(carried, kinds))
         )
 
     def scan(
-        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+        self,
+        body: Block,
+        carried: Arrays,
+        kinds: Sequence[ArrayKind],
+        rows: Arrays,
+        length: Any,
+        checkpoint: bool,
     ) -> Arrays:
         found = self._handling(super().scan, body, carried, kinds, rows, length, checkpoint)
         return [*self.entered(found[: len(carried)], list(zip(carried, kinds))), *found[len(carried) :]]
@@ -423,7 +429,7 @@ class TorchRegions(RecordedRegions[_Block]):
 
     def block(self, name: str, function: Block, given: Inputs) -> _Block:
         outside: list[Value] = []
-        owners: list[Owner] = []
+        owners: list[MemoryOwner] = []
 
         def run(*arrays: Any) -> Arrays:
             made = list(function(*arrays))
@@ -483,7 +489,7 @@ class TorchRegions(RecordedRegions[_Block]):
                     "compute with a mask (torch.where)"
                 )
 
-    def _given(self, item: Any, kind: Kind | None) -> Given:
+    def _given(self, item: Any, kind: ArrayKind | None) -> Given:
         """What stands for an array, for a row of one, or for a number."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
@@ -514,7 +520,7 @@ _ITERATION = torch.Tensor.__iter__.__code__
 
 def loops_of(capture: Running) -> Loops:
     """The loops of a recording of torch."""
-    means = Means(
+    means = LoopCallbacks(
         "torch",
         functools.partial(_value_of, capture),
         lambda item: expression_of(item) if is_symbolic(item) else item,

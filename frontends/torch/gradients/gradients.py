@@ -15,8 +15,8 @@ from ....forwarding import forward
 from ....ir.node import CallRecord, Node, Origin, Value, values_in
 from ....ops.dtypes import is_inexact
 from ....recording.environment_guards.guards import EnvironmentGuard
-from ....recording.reachability.snapshot import Held
-from ....recording.state.places import Place
+from ....recording.reachability.snapshot import TrackedContainer
+from ....recording.state.places import StatePlace
 from ..basics import tensors as kinds
 from ..basics.names import name_of, row_key
 from ..basics.tensors import is_captured
@@ -150,7 +150,7 @@ class Gradients:
         self._followed: set[int] = set()  # tensors whose gradients are looked after as state,
         self._placed: set[int] = set()  # and those of them whose gradients are inputs
 
-    def follow(self, gradients: Iterable[Held], places: Iterable[Place]) -> None:
+    def follow(self, gradients: Iterable[TrackedContainer], places: Iterable[StatePlace]) -> None:
         self._followed = {id(held.item) for held in gradients}
         self._placed = {id(place.held.item) for place in places} & self._followed
 

@@ -26,7 +26,7 @@ from ....ir.builder import Body, close
 from ....ir.node import CallRecord, Node, Origin, Value, values_in
 from ....recording.faults import is_fault
 from ....recording.patches import STAND_IN, Probe, Probes, Session
-from ....recording.reachability.snapshot import World
+from ....recording.reachability.snapshot import ObjectSnapshot
 from ....sizes import Size
 from ....trees import iterate_structure
 from ..basics.tensors import version
@@ -402,7 +402,7 @@ class Rules:
         recorder = self.capture.recorder
         graph = recorder.graph
         nodes, assumed = len(graph.nodes), recorder.savepoint()
-        world = World((), called=[rule])
+        world = ObjectSnapshot((), called=[rule])
         recorded, why = None, ""
         before, self.is_following = self.is_following, is_torchs
         self._depth += 1

@@ -23,7 +23,7 @@ from ..trace import ModelWeights, Trace
 from .memory import has_memory, reach
 
 if TYPE_CHECKING:
-    from ....recording.state.places import Place
+    from ....recording.state.places import StatePlace
 
 
 Call = tuple[
@@ -105,7 +105,7 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         self._met.clear()
         return super().next_attempt()
 
-    def without(self, places: Sequence[Place]) -> list[Place]:
+    def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
         """The places but those that hold views: their elements are in their owners' places."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
@@ -124,7 +124,7 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         return capture.recorder.keep(tensor, value)
 
     def facts(
-        self, graph: Graph, weights: ModelWeights, places: Sequence[Place]
+        self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
         """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call,
         and from inside of something.
@@ -154,7 +154,7 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[Place]) -> Reader | None:
+def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
     """What gives the tensor that is in the place of this one at the moment."""
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)

@@ -19,14 +19,14 @@ from ....recording.patches.builtin_names import (
     CONVERTED,
     COUNTED,
     conversions,
-    handed_on,
     looked_up,
     only_called,
+    passed_as_value,
     types_asked,
 )
 from ....recording.patches.host_math import Symbols
-from ....recording.patches.patch import Place
-from ....recording.reachability.namespaces import Space
+from ....recording.patches.patch import Replacement
+from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.state.append_only_list import AppendOnlyList
 from ....sizes import Size, computed
 from ....trees import Branch, Leaf, Tree, TypedLeaf, iterate_structure, map_structure
@@ -49,7 +49,7 @@ def typed(tree: Tree, leaves: Iterator[object]) -> Tree:
 _NAME = type.__name__
 
 
-def type_shims(spaces: Iterable[Space]) -> list[Place]:
+def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
     """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list
     ``list``, in the code of these modules that does nothing with the name but call it.
     """
@@ -62,7 +62,7 @@ def _stands_in(item: Any) -> bool:
     return is_symbolic(item) or type(item) is AppendOnlyList
 
 
-def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> bool:
+def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its
     ``owners`` have it under another name.
     """
@@ -76,20 +76,20 @@ def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> boo
     )
 
 
-def _only_calls(space: Space) -> bool:
+def _only_calls(space: ModuleNamespace) -> bool:
     """Whether the functions of a file, or at least all those of the recording, hand the name on nowhere."""
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
     return not space.unread and all(
-        function.__code__.co_firstlineno not in handed_on(file, _NAME) for function in space.functions
+        function.__code__.co_firstlineno not in passed_as_value(file, _NAME) for function in space.functions
     )
 
 
 def _hands_on(function: types.FunctionType) -> bool:
     code = function.__code__
     looked_up = _NAME in globals_read(code) and _NAME not in function.__globals__
-    if looked_up and code.co_firstlineno in handed_on(code.co_filename, _NAME):
+    if looked_up and code.co_firstlineno in passed_as_value(code.co_filename, _NAME):
         return True
     return id(type) in map(id, _held(function)) or "builtins" in code.co_names and _NAME in names_read(code)
 
@@ -211,7 +211,9 @@ def symbols_of(capture: Trace) -> Symbols:
     )
 
 
-def conversion_shims(capture: Trace, symbols: Symbols, spaces: Iterable[Space]) -> list[Place]:
+def conversion_shims(
+    capture: Trace, symbols: Symbols, spaces: Iterable[ModuleNamespace]
+) -> list[Replacement]:
     """Shims of conversions in the code of these modules: those that give symbols where an attempt has some,
     and ``len``.
     """

@@ -36,7 +36,7 @@ from ....recording.code.ownership import behind
 from ....recording.environment_guards.guards import EnvironmentGuard
 from ....recording.patches import INPUT, STAND_IN, Probe, Session
 from ....recording.patches.host_random import DRAWS, host_state, restore_host_state, same_host_state
-from ....recording.reachability.snapshot import World
+from ....recording.reachability.snapshot import ObjectSnapshot
 from ....recording.state.places import Draw
 from ....sizes import Size, Symbol
 from ....trees import Static, flatten, iterate_structure, unflatten
@@ -574,7 +574,7 @@ def default_generators() -> tuple[torch.Generator, ...]:
     return (torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ()))
 
 
-def generators_in(world: World) -> list[torch.Generator]:
+def generators_in(world: ObjectSnapshot) -> list[torch.Generator]:
     found = (item for _, _, item in world.parts if isinstance(item, tuple) or is_generator(item))
     return [part for item in found for part in _parts(item) if is_generator(part)]
 

@@ -11,10 +11,10 @@ import torch
 
 from ....recording import Request
 from ....recording.reachability.containers import is_whole
-from ....recording.reachability.snapshot import Held, World
+from ....recording.reachability.snapshot import ObjectSnapshot, TrackedContainer
 from ....recording.state.auto_dynamic import AutoDynamic
 from ....recording.state.container_updates import Containers
-from ....recording.state.places import Place
+from ....recording.state.places import StatePlace
 from ..basics.arguments import is_array
 from ..basics.tensors import version
 from ..memory.watching import pieces_of
@@ -23,26 +23,26 @@ from .places import GRADIENT
 from .state import State, is_given
 
 
-def converted(request: Request) -> list[Place]:
+def converted(request: Request) -> list[StatePlace]:
     """Where objects that are named as stateful hold arrays of another framework, which earlier calls of
     graphs have put there.
     """
     if not request.stateful.objects:
         return []
     known = {place.identity for place in request.places}
-    world = World(
+    world = ObjectSnapshot(
         [(type(item).__name__, item) for item in request.stateful.objects], own=request.stateful.objects
     )
     parts = ((held, key, item) for held in world.held for key, item in held.before.items())
     places = [
-        Place(held, None if is_whole(held.item) else key, is_whole(held.item))
+        StatePlace(held, None if is_whole(held.item) else key, is_whole(held.item))
         for held, key, item in parts
         if is_array(item) and not (request.same_framework or isinstance(item, torch.Tensor))
     ]
     return list({place.identity: place for place in places if place.identity not in known}.values())
 
 
-def changed_often(request: Request) -> list[Place]:
+def changed_often(request: Request) -> list[StatePlace]:
     """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here
     on.
     """
@@ -54,12 +54,12 @@ def changed_often(request: Request) -> list[Place]:
     return list({place.identity: place for place in found if place.identity not in known}.values())
 
 
-def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> list[Place]:
+def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> list[StatePlace]:
     """Compares what the function can reach with what it held at the recording before; gives what was another
     for the second time.
     """
 
-    def mark_of(held: Held, item: Any) -> Any:
+    def mark_of(held: TrackedContainer, item: Any) -> Any:
         if (
             not isinstance(item, torch.Tensor)
             or weights.name_of(item)
@@ -73,7 +73,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> l
     return auto_dynamic.noted(state.world, mark_of)
 
 
-def outermost(known: Sequence[Place]) -> tuple[Place, ...]:
+def outermost(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
     """Without the places inside of what another place holds, which is looked at as a whole; of places that
     hold one another, the first.
     """
@@ -89,9 +89,9 @@ def outermost(known: Sequence[Place]) -> tuple[Place, ...]:
     return tuple(outer)
 
 
-def _held_by(places: Sequence[Place]) -> Containers:
+def _held_by(places: Sequence[StatePlace]) -> Containers:
     return Containers(((), {}, tuple(place.read() for place in places)), is_array)
 
 
-def _is_inside(place: Place, held: Containers) -> bool:
+def _is_inside(place: StatePlace, held: Containers) -> bool:
     return is_given(place.held, held) and not (place.whole and held.is_outer(place.held.item))

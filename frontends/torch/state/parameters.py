@@ -19,7 +19,7 @@ from ....recording.code.names import names_read
 from ....recording.code.ownership import is_internal
 from ....recording.environment_guards.guards import conjunction
 from ....recording.reachability.framework import is_self_contained
-from ....recording.reachability.namespaces import Space
+from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
@@ -33,12 +33,12 @@ from .versions import versions_of
 _NAME = torch.nn.Parameter.__name__
 
 
-def hold_to_parameters(capture: Trace, spaces: Iterable[Space]) -> None:
+def hold_to_parameters(capture: Trace, spaces: Iterable[ModuleNamespace]) -> None:
     if any(_names_it(space) for space in spaces):
         capture.note_fact("is_parameter", capture.count_call_inputs)
 
 
-def _names_it(space: Space) -> bool:
+def _names_it(space: ModuleNamespace) -> bool:
     names = {name for function in space.functions for name in names_read(function.__code__)}
     return _NAME in names or any(space.held.get(name) is torch.nn.Parameter for name in names)
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from ....ops.dtypes import is_inexact
-from ....recording.reachability.containers import MISSING, Kind
-from ....recording.reachability.snapshot import Held, World
+from ....recording.reachability.containers import MISSING, ContainerKind
+from ....recording.reachability.snapshot import ObjectSnapshot, TrackedContainer
 from ....trees import map_structure
 from ..basics.tensors import dtype_name
 from .parameters import Weights
@@ -34,23 +34,23 @@ def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
         tensor.requires_grad_(value)
 
 
-GRADIENT = Kind(_pairs, _put, dotted=True)
+GRADIENT = ContainerKind(_pairs, _put, dotted=True)
 
 
-def gradients_in(world: World, weights: Weights) -> list[Held]:
+def gradients_in(world: ObjectSnapshot, weights: Weights) -> list[TrackedContainer]:
     """The gradients of all weights, and of other tensors in the world that may need one, as something that
     holds them.
 
     >>> weight = torch.ones(2, requires_grad=True)
-    >>> [held] = gradients_in(World([("kept", {"weight": weight})]), Weights(abs))
+    >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), Weights(abs))
     >>> held.name_of("grad"), held.kind.pairs(weight)
     ("kept['weight'].grad", {'requires_grad': True})
     """
-    found: dict[int, Held] = {}
+    found: dict[int, TrackedContainer] = {}
     for held, key, item in world.parts:
         for tensor in _trainable(item) if isinstance(item, (torch.Tensor, tuple)) else ():
             name = weights.name_of(tensor) or held.name_of(key)
-            found.setdefault(id(tensor), Held(name, tensor, GRADIENT, _pairs(tensor)))
+            found.setdefault(id(tensor), TrackedContainer(name, tensor, GRADIENT, _pairs(tensor)))
     return list(found.values())
 
 

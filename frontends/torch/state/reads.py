@@ -20,10 +20,10 @@ from ....recording import Reached
 from ....recording.code.ownership import owner_of
 from ....recording.environment_guards.guards import EnvironmentGuard
 from ....recording.patches import NOTE, Probe, Probes, Session
-from ....recording.patches.patch import Place
+from ....recording.patches.patch import Replacement
 from ....recording.reachability.outside import is_plain
 from ....recording.reachability.references import original_of
-from ....recording.reachability.walk import Policy, places_of
+from ....recording.reachability.walk import WalkPolicy, places_of
 from ..basics.arguments import is_array
 from ..basics.tensors import is_captured
 from ..trace import Trace
@@ -115,11 +115,11 @@ class AttributeReads:
             (tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)
         ]
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Replacement]:
         """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it:
         arrays are to go with their last user, and wait for no collector.
         """
-        places: list[Place] = [(torch.Tensor, "__getattr__", self._missed())]
+        places: list[Replacement] = [(torch.Tensor, "__getattr__", self._missed())]
         for _, held in self._before:
             places += [
                 (torch.Tensor, name, _Attribute(name, self._read))
@@ -235,7 +235,7 @@ def _is_leaf(item: Any) -> bool:
     )
 
 
-POLICY = Policy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
+POLICY = WalkPolicy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 
 
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:

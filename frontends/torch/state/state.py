@@ -21,12 +21,12 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....recording.reachability.containers import COMPILED, MISSING
 from ....recording.reachability.free_parts import FreeParts, free_parts
-from ....recording.reachability.snapshot import Change, Held, World
+from ....recording.reachability.snapshot import Change, ObjectSnapshot, TrackedContainer
 from ....recording.state.append_only import ListShims
 from ....recording.state.container_updates import Containers
 from ....recording.state.contents import iterators_in, refuse_outside
-from ....recording.state.places import Place, Replaced, place_at
-from ....recording.state.places import State as RecordedState
+from ....recording.state.places import ExternalState as RecordedState
+from ....recording.state.places import ReplacedPlace, StatePlace, place_at
 from ....sizes import Size, Symbol
 from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ...common.read_numbers import DTYPES, holds_numbers
@@ -52,12 +52,12 @@ class State:
     def __init__(
         self,
         weights: Weights,
-        places: Sequence[Place] = (),
+        places: Sequence[StatePlace] = (),
         stateful: Sequence[Any] = (),
         numbers: bool = True,
     ) -> None:
-        self.world = World(()) if weights.are_none and not stateful else _world_of(weights, stateful)
-        self.gradients: list[Held] = []
+        self.world = ObjectSnapshot(()) if weights.are_none and not stateful else _world_of(weights, stateful)
+        self.gradients: list[TrackedContainer] = []
         if self.world.held:
             _refuse_iterators(weights, self.world)
             self.gradients = gradients_in(self.world, weights)
@@ -65,7 +65,7 @@ class State:
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
-        self.replaced: list[Replaced] = []
+        self.replaced: list[ReplacedPlace] = []
         self.list_shims: ListShims | None = None  # where lists are taken to be appended to alone
 
     @functools.cached_property
@@ -89,7 +89,7 @@ class State:
         self.values, self._trees = tuple(values), tuple(trees)
         return self.values
 
-    def _input(self, capture: Trace, place: Place) -> tuple[Tree, Any]:
+    def _input(self, capture: Trace, place: StatePlace) -> tuple[Tree, Any]:
         if self.list_shims is not None and (growing := self.list_shims.put(place)) is not None:
             return AppendOnly(list, (), ()), growing
         held = place.read()
@@ -108,7 +108,7 @@ class State:
         return typed(tree, iter(leaves)), held
 
     # ------------------------------------------------------------------------------ after
-    def finish(self, capture: Trace, containers: Containers) -> list[Place]:
+    def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
         """What has become of the places.
 
         Places that are state and were not known are given back: with them it has to be recorded again.
@@ -116,7 +116,7 @@ class State:
         if self.list_shims is not None:
             self.list_shims.take_out()
         known = {place.identity for place in self.places}
-        found: dict[tuple[int, Any], Place] = {}
+        found: dict[tuple[int, Any], StatePlace] = {}
         for change in list(self.world.changes()):
             if isinstance(change.key, str) and change.key.startswith(COMPILED):
                 continue
@@ -136,7 +136,7 @@ class State:
             self._note_replaced(capture, containers)
         return list(found.values())
 
-    def _written(self, capture: Trace) -> Iterator[Place]:
+    def _written(self, capture: Trace) -> Iterator[StatePlace]:
         """The places of arrays that were taken for constants, and that the function writes to.
 
         ``TracingError`` for one that is nowhere.
@@ -184,7 +184,7 @@ class State:
                 continue  # its parts are looked after as those of an argument
             if not _same(now, before) or id(now) in rewritten:
                 item = MISSING if now is MISSING else containers.place(now, rewritten)
-                self.replaced.append(Replaced(number, item))
+                self.replaced.append(ReplacedPlace(number, item))
 
     def _is_buffer(self, capture: Trace, change: Change) -> bool:
         """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own
@@ -226,7 +226,7 @@ class State:
         self.world.restore()
 
 
-def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
+def _world_of(weights: Weights, stateful: Sequence[Any]) -> ObjectSnapshot:
     modules = weights.modules()
     paths = [(weights.path_of(module) or "", module) for module in modules]
     named = [(type(item).__name__, item) for item in stateful]
@@ -236,10 +236,10 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
         if weights.are_none
         else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, modules)))
     )
-    return World((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
+    return ObjectSnapshot((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
 
 
-def _refuse_iterators(weights: Weights, world: World) -> None:
+def _refuse_iterators(weights: Weights, world: ObjectSnapshot) -> None:
     """Of objects, only attributes whose names the code reads are among the roots."""
     parts = {id(part): (held, key, part) for held, key, part in world.parts if not held.kind.dotted}.values()
     held = ((held.name_of(key), part) for held, key, part in parts if any(iterators_in((part,))))
@@ -247,7 +247,7 @@ def _refuse_iterators(weights: Weights, world: World) -> None:
         refuse_outside(() if is_array(part) else (part,), name)
 
 
-def is_given(held: Held, containers: Containers) -> bool:
+def is_given(held: TrackedContainer, containers: Containers) -> bool:
     """Whether a container stands in the arguments or in a place, so that what becomes of it is seen there.
     The gradient of a tensor there is not.
     """

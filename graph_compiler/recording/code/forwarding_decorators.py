@@ -37,7 +37,7 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
     """
     texts: set[str] = set()
     while (inner := getattr(function, "__wrapped__", None)) is not None:
-        if not _hands_on(function, inner):
+        if not _forwards_to(function, inner):
             if not is_of_library(function):
                 return None
             texts.update(_texts(getattr(function, "__code__", None)))
@@ -73,7 +73,7 @@ def _texts(code: Any) -> Iterator[str]:
             waiting += item.co_consts
 
 
-def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
+def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
     """Return True if ``function`` only forwards ``*args`` and ``**kwargs`` to ``inner``.
 
     It must pass all its arguments on in order.

@@ -11,7 +11,7 @@ from ...ir.node import Origin
 from .error_texts import is_message
 from .names import names_read, stored_names
 from .ownership import owner_of, package_of
-from .syntax import function_called
+from .syntax import callee_of
 
 # Of Python: what calls the user's code, or copies arrays, on behalf of who called it.
 _PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
@@ -64,7 +64,7 @@ class Locator:
     def in_message(self) -> bool:
         return is_message(self._outer_frame())
 
-    def function_called(self) -> Any:
+    def current_callee(self) -> Any:
         """Return the object that the user's code calls right now.
 
         Return None if its source does not show it, or if a framework's code is in between.
@@ -72,7 +72,7 @@ class Locator:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back
-        return None if frame is None or self._internal_frame(frame) else function_called(frame)
+        return None if frame is None or self._internal_frame(frame) else callee_of(frame)
 
     def names_read(self) -> frozenset[str]:
         frame = self._outer_frame()

@@ -50,7 +50,7 @@ def resolved(expression: ast.expr, frame: FrameType) -> Any:
     return None
 
 
-def function_called(frame: FrameType) -> Any:
+def callee_of(frame: FrameType) -> Any:
     around = nodes_around(frame.f_code, frame.f_lasti)
     return resolved(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
 

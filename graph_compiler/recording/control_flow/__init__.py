@@ -8,6 +8,6 @@ records both branches, or one iteration of a loop.
 
 from .decorator import trace as trace
 from .recorded_regions import RecordedRegions as RecordedRegions
-from .regions import Kind as Kind
+from .regions import ArrayKind as ArrayKind
 from .regions import Regions as Regions
 from .regions import open_regions as open_regions

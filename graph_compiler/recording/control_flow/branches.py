@@ -16,11 +16,11 @@ from ...ir.rewrite import Rewriter
 from ...ops.registry import ArraySpec
 from ..code.ownership import is_users, owner_of
 from ..faults import is_fault
-from ..reachability.snapshot import World
+from ..reachability.snapshot import ObjectSnapshot
 from ..state.contents import iterators_in
 from .jumps import PREFIX, RESULT
-from .regions import Kind, Regions
-from .variables import UNDEFINED, Cells, Leaf, Noted, common, noted
+from .regions import ArrayKind, Regions
+from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, common, noted
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Trials:
         self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]
     ) -> None:
         self.regions, self.place, self.what = regions, place, what
-        self.functions, self.cells = functions, Cells(*functions)
+        self.functions, self.cells = functions, ClosureCells(*functions)
         for name, item in self.cells.around():
             if any(iterators_in((item,))):
                 raise TracingError(
@@ -134,7 +134,7 @@ class Trials:
                     "all values. Make a list of its items before"
                 )
 
-    def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
+    def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
         """Call ``function`` on arrays like those that are given, and undo all its changes.
 
         Raise ``TracingError`` with the line if it cannot be recorded for all values, for example because
@@ -142,7 +142,7 @@ class Trials:
         """
         before, world = (
             self.cells.read(),
-            World([("", root) for function in self.functions for root in _roots(function)]),
+            ObjectSnapshot([("", root) for function in self.functions for root in _roots(function)]),
         )
         lists = [(each, list(each.parts)) for each in self.regions.lists.values()]
         changed: list[str] = []
@@ -229,11 +229,11 @@ class _Variable:
     kinds: kind of each leaf that is a result of the node; None for those that are the same.
     """
 
-    like: Noted
-    kinds: tuple[Kind | None, ...]
+    like: VariableContents
+    kinds: tuple[ArrayKind | None, ...]
 
 
-class Branch:
+class BranchRecorder:
     """One condition on values; ``functions`` are the blocks of its sides."""
 
     def __init__(
@@ -259,8 +259,8 @@ class Branch:
             items += found.pop(_added_to(name))
         return found
 
-    def _tried(self, side: Side) -> dict[str, Noted]:
-        found: dict[str, Noted] = {}
+    def _tried(self, side: Side) -> dict[str, VariableContents]:
+        found: dict[str, VariableContents] = {}
 
         def run() -> tuple[()]:
             found.update({name: noted(self.regions, value) for name, value in side().items()})
@@ -296,11 +296,11 @@ class Branch:
         ]
         return made if name != RESULT else list(map(self.regions.returned, made))
 
-    def _blank(self, kind: Kind) -> Any:
+    def _blank(self, kind: ArrayKind) -> Any:
         return self.regions.blank(kind, self.trials.cells.arrays(self.regions))
 
     # ------------------------------------------------------------------------------ what both sides give
-    def _variable(self, name: str, then: Noted, otherwise: Noted) -> _Variable:
+    def _variable(self, name: str, then: VariableContents, otherwise: VariableContents) -> _Variable:
         for one, other in ((then, otherwise), (otherwise, then)):
             if one.is_undefined and not other.is_undefined:
                 return self._of_one(name, other)
@@ -311,7 +311,7 @@ class Branch:
             tuple(self._kind(name, then, otherwise, *pair) for pair in zip(then.leaves, otherwise.leaves)),
         )
 
-    def _of_one(self, name: str, given: Noted) -> _Variable:
+    def _of_one(self, name: str, given: VariableContents) -> _Variable:
         """Return the result for a variable that only one side assigns.
 
         That is an error unless nothing reads the missing value.
@@ -332,7 +332,14 @@ class Branch:
             f"other, and the code after it uses it. Assign {name} before, or on both sides"
         )
 
-    def _kind(self, name: str, then: Noted, otherwise: Noted, one: Leaf, other: Leaf) -> Kind | None:
+    def _kind(
+        self,
+        name: str,
+        then: VariableContents,
+        otherwise: VariableContents,
+        one: VariableLeaf,
+        other: VariableLeaf,
+    ) -> ArrayKind | None:
         if one.is_same(other):
             return None
         found = None if one.kind is None or other.kind is None else common(one.kind, other.kind)
@@ -340,7 +347,7 @@ class Branch:
             raise self._differs(name, then, otherwise)
         return found
 
-    def _differs(self, name: str, then: Noted, otherwise: Noted) -> TracingError:
+    def _differs(self, name: str, then: VariableContents, otherwise: VariableContents) -> TracingError:
         what = "the result" if name == RESULT else name
         return TracingError(
             f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. "

@@ -24,7 +24,7 @@ from .jumps import (
     PREFIX,
     RESULT,
     Liveness,
-    Uses,
+    VariableUses,
     assign,
     assigned_outside,
     assigns,
@@ -218,7 +218,7 @@ class _Conversion(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> Any:
-        uses: Uses = node.uses  # type: ignore[attr-defined]
+        uses: VariableUses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([*node.body, *node.orelse], uses)
         around = writes([*node.body, *node.orelse]) & self.around
         given = sorted(shared & (uses.behind | self.changed | self.always) | around)
@@ -256,7 +256,7 @@ class _Conversion(ast.NodeTransformer):
             self.guarded = before
 
     def _while(self, node: ast.While) -> list[ast.stmt]:
-        uses: Uses = node.uses  # type: ignore[attr-defined]
+        uses: VariableUses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([node.test, *node.body], uses)
         asked = _AsSizes().visit(_asked_alone(node.test))
         test = self._nested(
@@ -272,7 +272,7 @@ class _Conversion(ast.NodeTransformer):
         ]
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
-        uses: Uses = node.uses  # type: ignore[attr-defined]
+        uses: VariableUses = node.uses  # type: ignore[attr-defined]
         place = ast.Tuple(
             list(map(ast.Constant, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))),
             ast.Load(),
@@ -310,7 +310,7 @@ class _Conversion(ast.NodeTransformer):
         function = self._nested("exits", [], [at(ast.Return(asked), node)], frozenset(), node)
         return [function], name(function.name)
 
-    def _shared(self, parts: Sequence[ast.AST], uses: Uses) -> frozenset[str]:
+    def _shared(self, parts: Sequence[ast.AST], uses: VariableUses) -> frozenset[str]:
         assigned = (writes(parts) - self.outer) | (self.changed if _calls(parts) else frozenset())
         return assigned & (uses.behind | uses.start | self.always | self.changed)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...forwarding import forwards
-from .regions import Kind, Regions, opened_by
+from .regions import ArrayKind, Regions, opened_by
 
 
 def _extreme(symbol: str) -> Callable[..., Any]:
@@ -31,7 +31,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
 
 
 def _number(dtype: str) -> Callable[..., Any]:
-    kind = Kind(dtype, (), True)
+    kind = ArrayKind(dtype, (), True)
 
     @forwards
     def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -12,16 +12,16 @@ from typing import Any, NoReturn, Protocol
 
 from ...errors import TracingError
 from ...sizes import hint_of
-from .grown import Grown, Stretch, length_of, stretch_of
+from .grown import GrownList, StackedItems, length_of, stacked_item
 from .jumps import PREFIX
-from .regions import Kind, Regions
-from .variables import Appended, Form, Growing, NotEqual, is_shared, noted
+from .regions import ArrayKind, Regions
+from .variables import AppendableList, ContainerForm, ContentsDiffer, GrowingView, is_shared, noted
 
 
-class Steps(Protocol):
+class IterationState(Protocol):
     """Loop that such a list belongs to, with the state of the current iteration."""
 
-    values: dict[str, tuple[Form, list[Any]]]
+    values: dict[str, tuple[ContainerForm, list[Any]]]
     current: dict[str, list[Any]]
     place: str
 
@@ -30,7 +30,7 @@ class Steps(Protocol):
         """Number of iterations before the current one."""
 
 
-class Inside(Growing):
+class ListInIteration(GrowingView):
     """The list as seen in an iteration. ``parts`` are what this iteration has appended."""
 
     def __init__(self, of: GrowingList) -> None:
@@ -41,7 +41,7 @@ class Inside(Growing):
         before = self.of.before
         own = self.regions.number_of(length_of(self.parts))
         return (
-            (before.symbolic_length() if isinstance(before, Appended) else len(before))
+            (before.symbolic_length() if isinstance(before, AppendableList) else len(before))
             + self.of.before_step
             + own
         )
@@ -57,21 +57,21 @@ class Inside(Growing):
         )
 
     def __getitem__(self, index: Any) -> Any:
-        if type(index) is not int or index != -1 or self.parts and isinstance(self.parts[-1], Stretch):
+        if type(index) is not int or index != -1 or self.parts and isinstance(self.parts[-1], StackedItems):
             self.plain()
         return self.parts[-1] if self.parts else self.of.last()
 
     def __bool__(self) -> bool:
         before = self.of.before
         is_known = self.parts or any(
-            not isinstance(part, Stretch)
-            for part in (before.parts if isinstance(before, Appended) else before)
+            not isinstance(part, StackedItems)
+            for part in (before.parts if isinstance(before, AppendableList) else before)
         )
         return bool(is_known) or self.plain()
 
 
 @dataclass(frozen=True)
-class _Part:
+class _AppendedPart:
     """What each iteration appends at one point of its body.
 
     form: form of an item.
@@ -80,8 +80,8 @@ class _Part:
     is_item: True for a single item, False for a stretch.
     """
 
-    form: Form
-    kinds: tuple[Kind, ...]
+    form: ContainerForm
+    kinds: tuple[ArrayKind, ...]
     length: Any
     is_item: bool
 
@@ -94,12 +94,12 @@ class GrowingList:
     plan: what each iteration appends, as far as trial runs have shown.
     """
 
-    def __init__(self, regions: Regions, name: str, before: Any, loop: Steps) -> None:
+    def __init__(self, regions: Regions, name: str, before: Any, loop: IterationState) -> None:
         self.regions, self.name, self.before, self.loop = regions, name, before, loop
-        self.plan: tuple[_Part, ...] = ()
+        self.plan: tuple[_AppendedPart, ...] = ()
         self.is_planned = False
         self.last_name = f"{PREFIX}last of {name}"
-        self.inside = Inside(self)
+        self.inside = ListInIteration(self)
         self._asks_last = False
 
     # ------------------------------------------------------------------------------ inside of a step
@@ -113,7 +113,7 @@ class GrowingList:
         """Return the last item before this iteration. From the first call on, it is part of the carry."""
         if self.last_name not in self.loop.values:
             if not self.before:
-                raise NotEqual(
+                raise ContentsDiffer(
                     f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none "
                     "before the loop"
                 )
@@ -123,7 +123,7 @@ class GrowingList:
 
     def carry_last(self) -> None:
         if self._asks_last:
-            self.loop.values.setdefault(self.last_name, (Form(), [self.before[-1]]))
+            self.loop.values.setdefault(self.last_name, (ContainerForm(), [self.before[-1]]))
 
     # ------------------------------------------------------------------------------ what a step appends
     def learn(self) -> bool:
@@ -138,13 +138,15 @@ class GrowingList:
         self.plan, self.is_planned = tuple(self._alike(parts)), True
         return (self.plan, True) != before or self._asks_last and self.last_name not in self.loop.values
 
-    def _part(self, item: Any) -> _Part:
-        found = item if isinstance(item, Stretch) else stretch_of(self.regions, noted(self.regions, item))
+    def _part(self, item: Any) -> _AppendedPart:
+        found = (
+            item if isinstance(item, StackedItems) else stacked_item(self.regions, noted(self.regions, item))
+        )
         if found is None:
             raise self._differs()
-        return _Part(found.form, found.kinds, found.length, found is not item)
+        return _AppendedPart(found.form, found.kinds, found.length, found is not item)
 
-    def _alike(self, parts: Sequence[_Part]) -> Iterator[_Part]:
+    def _alike(self, parts: Sequence[_AppendedPart]) -> Iterator[_AppendedPart]:
         """Yield the parts with their common kinds.
 
         A number appended besides arrays of its dtype becomes such an array.
@@ -168,18 +170,20 @@ class GrowingList:
         self.inside.parts.clear()
         return [array for part in self.plan for array in self._arrays(part, left)]
 
-    def _arrays(self, part: _Part, left: deque[Any]) -> Sequence[Any]:
+    def _arrays(self, part: _AppendedPart, left: deque[Any]) -> Sequence[Any]:
         regions = self.regions
         if part.is_item:
             leaves = noted(regions, left.popleft()).leaves
             return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
         # An inner loop that was recorded has appended a stretch.
-        if left and isinstance(left[0], Stretch):
-            found: Stretch = left.popleft()
+        if left and isinstance(left[0], StackedItems):
+            found: StackedItems = left.popleft()
             return found.arrays
         # Python runs inner loops iteration by iteration, which leaves single items.
         items = [noted(regions, left.popleft()) for _ in range(hint_of(part.length))]
-        rows = [each.arrays for item in items if (each := stretch_of(regions, item, part.kinds)) is not None]
+        rows = [
+            each.arrays for item in items if (each := stacked_item(regions, item, part.kinds)) is not None
+        ]
         return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
 
     # ------------------------------------------------------------------------------ behind the loop
@@ -190,9 +194,9 @@ class GrowingList:
         form, kinds = self.plan[0].form, self.plan[0].kinds
         parts = [[next(arrays) for _ in kinds] for _ in self.plan]
         rows = tuple(map(self._rows, zip(*parts)))
-        added = Stretch(form, rows, kinds, length * sum(part.length for part in self.plan))
-        if not isinstance(self.before, Appended):
-            return Grown(self.regions, [*self.before, added])
+        added = StackedItems(form, rows, kinds, length * sum(part.length for part in self.plan))
+        if not isinstance(self.before, AppendableList):
+            return GrownList(self.regions, [*self.before, added])
         self.before.append(added)
         return self.before
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...sizes import apply, expression_of, hint_of, is_symbolic
-from .regions import Kind, Regions
-from .variables import Appended, Form, Noted, noted, plain
+from .regions import ArrayKind, Regions
+from .variables import AppendableList, ContainerForm, VariableContents, noted, plain
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class StackedItems:
     """Consecutive items of one ``form``.
 
     arrays: for each leaf of the form, an array with one row per item.
@@ -25,9 +25,9 @@ class Stretch:
     length: number of items, an int or a size.
     """
 
-    form: Form
+    form: ContainerForm
     arrays: tuple[Any, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ArrayKind, ...]
     length: Any
 
     def item(self, regions: Regions, rows: Sequence[Any]) -> Any:
@@ -36,26 +36,26 @@ class Stretch:
     def at(self, regions: Regions, index: Any) -> Any:
         return self.item(regions, [array[index] for array in self.arrays])
 
-    def rows(self, regions: Regions, items: slice) -> Stretch:
+    def rows(self, regions: Regions, items: slice) -> StackedItems:
         arrays = tuple(regions.sliced(array, items) for array in self.arrays)
         return replace(self, arrays=arrays, length=expression_of(regions.length(arrays[0])))
 
-    def is_like(self, other: Stretch) -> bool:
+    def is_like(self, other: StackedItems) -> bool:
         types, others = ([(kind.dtype, kind.shape) for kind in one.kinds] for one in (self, other))
         return (self.form, types) == (other.form, others)
 
 
-def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
+def joined(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
     """Return all items of these parts as one stretch.
 
     Return None if their forms, shapes or dtypes differ, or if there is a leaf that is neither an array nor
     a number.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
-    if len(parts) == 1 and isinstance(parts[0], Stretch):
+    if len(parts) == 1 and isinstance(parts[0], StackedItems):
         return parts[0]
     found = [
-        part if isinstance(part, Stretch) else stretch_of(regions, noted(regions, part))
+        part if isinstance(part, StackedItems) else stacked_item(regions, noted(regions, part))
         for part in parts
         if _is_there(regions, part)
     ]
@@ -76,11 +76,13 @@ def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
 
 
 def _is_there(regions: Regions, part: Any) -> bool:
-    is_known = not isinstance(part, Stretch) or not regions.needs_a_row(part.kinds)
+    is_known = not isinstance(part, StackedItems) or not regions.needs_a_row(part.kinds)
     return is_known or regions.decide_size(apply("ge", part.length, 1))
 
 
-def stretch_of(regions: Regions, item: Noted, kinds: Sequence[Kind] | None = None) -> Stretch | None:
+def stacked_item(
+    regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
+) -> StackedItems | None:
     """Return ``item`` as a stretch of length 1, with each leaf converted to its kind in ``kinds`` (default:
     its own).
 
@@ -91,14 +93,14 @@ def stretch_of(regions: Regions, item: Noted, kinds: Sequence[Kind] | None = Non
         return None
     found = tuple(kinds or own)
     made = (regions.made(leaf.item, replace(kind, number=False)) for leaf, kind in zip(item.leaves, found))
-    return Stretch(item.form, tuple(map(regions.as_row, made)), found, 1)
+    return StackedItems(item.form, tuple(map(regions.as_row, made)), found, 1)
 
 
 def length_of(parts: Iterable[Any]) -> Any:
-    return sum((part.length if isinstance(part, Stretch) else 1 for part in parts), 0)
+    return sum((part.length if isinstance(part, StackedItems) else 1 for part in parts), 0)
 
 
-class Grown(Appended):
+class GrownList(AppendableList):
     """A list that iterations of a loop have appended to."""
 
     @property
@@ -109,7 +111,7 @@ class Grown(Appended):
         """
         return (
             self.plain()
-            if any(isinstance(part, Stretch) and part.form.may_change for part in self.parts)
+            if any(isinstance(part, StackedItems) and part.form.may_change for part in self.parts)
             else self.parts
         )
 
@@ -117,13 +119,13 @@ class Grown(Appended):
         return self.regions.number_of(length_of(self.parts))
 
     def at_least(self, count: int) -> bool:
-        alone = sum(not isinstance(part, Stretch) for part in self.parts)
+        alone = sum(not isinstance(part, StackedItems) for part in self.parts)
         return alone >= count or self.regions.decide_size(apply("ge", length_of(self.parts), count))
 
     def plain(self) -> list[Any]:
         found: list[Any] = []
         for part in self.parts:
-            if isinstance(part, Stretch):
+            if isinstance(part, StackedItems):
                 count = hint_of(part.length)
                 self.regions.decide_size(apply("eq", part.length, count))
                 found += [part.at(self.regions, index) for index in range(count)]
@@ -133,13 +135,13 @@ class Grown(Appended):
         self.parts[:] = found
         return self.parts
 
-    def whole(self, is_kept: bool = False) -> Stretch | None:
+    def whole(self, is_kept: bool = False) -> StackedItems | None:
         """Return all items as one stretch, or None if :func:`joined` does.
 
         With ``is_kept``, also return None if a write to an item of the result would not be seen in this
         list.
         """
-        is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], Stretch))
+        is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], StackedItems))
         found = joined(self.regions, self.parts)
         if (
             found is None
@@ -161,7 +163,7 @@ class Grown(Appended):
     def _item(self, index: int) -> Any:
         parts, ahead = (self.pieces, index) if index >= 0 else (self.pieces[::-1], -index - 1)
         for part in parts:
-            if isinstance(part, Stretch):
+            if isinstance(part, StackedItems):
                 if not self.regions.decide_size(apply("ge", part.length, ahead + 1)):
                     break
                 return part.at(self.regions, ahead if index >= 0 else -ahead - 1)
@@ -173,17 +175,19 @@ class Grown(Appended):
     def _slice(self, items: slice) -> Any:
         bounds = (items.start, items.stop, items.step)
         if bounds == (None, None, None):
-            return Grown(self.regions, self.pieces)
+            return GrownList(self.regions, self.pieces)
         if bounds == (None, None, -1):
             parts = [
-                part.rows(self.regions, items) if isinstance(part, Stretch) else part
+                part.rows(self.regions, items) if isinstance(part, StackedItems) else part
                 for part in reversed(self.pieces)
             ]
-            return Grown(self.regions, parts)
+            return GrownList(self.regions, parts)
         is_known = items.step in (None, 1) and all(bound is None or type(bound) is int for bound in bounds)
         whole = self.whole(is_kept=True) if is_known else None
         return (
-            self.plain()[items] if whole is None else Grown(self.regions, [whole.rows(self.regions, items)])
+            self.plain()[items]
+            if whole is None
+            else GrownList(self.regions, [whole.rows(self.regions, items)])
         )
 
     def __bool__(self) -> bool:
@@ -192,16 +196,20 @@ class Grown(Appended):
     def reverse(self) -> None:
         self.parts[:] = self[::-1].parts
 
-    def copy(self) -> Grown:
-        return Grown(self.regions, self.pieces)
+    def copy(self) -> GrownList:
+        return GrownList(self.regions, self.pieces)
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, Grown) or type(other) is list:
-            return Grown(self.regions, [*self.pieces, *(other.pieces if isinstance(other, Grown) else other)])
+        if isinstance(other, GrownList) or type(other) is list:
+            return GrownList(
+                self.regions, [*self.pieces, *(other.pieces if isinstance(other, GrownList) else other)]
+            )
         return self.plain() + other
 
     def __radd__(self, other: Any) -> Any:
-        return Grown(self.regions, [*other, *self.pieces]) if type(other) is list else other + self.plain()
+        return (
+            GrownList(self.regions, [*other, *self.pieces]) if type(other) is list else other + self.plain()
+        )
 
 
 def finished(result: Any, *given: Any) -> Any:

@@ -25,7 +25,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass
-class Loop:
+class LoopFlags:
     """Names of the flags for leaving a loop or skipping the rest of an iteration."""
 
     number: int
@@ -77,7 +77,7 @@ def guarded_by_else(loop: ast.For | ast.While) -> tuple[str, ...]:
 @dataclass
 class _Lowering:
     loops: int = 0
-    inside: list[Loop] = field(default_factory=list)
+    inside: list[LoopFlags] = field(default_factory=list)
 
     def function(self, body: Statements) -> Statements:
         returns = [node for node in walk(body) if isinstance(node, ast.Return)]
@@ -142,7 +142,7 @@ class _Lowering:
         return [statement], flags
 
     def _loop(self, loop: ast.For | ast.While) -> tuple[Statements, Flags]:
-        own = Loop(self.loops)
+        own = LoopFlags(self.loops)
         self.loops += 1
         breaks = list(_leaving(loop.body))
         self.inside.append(own)
@@ -166,7 +166,7 @@ class _Lowering:
         return [*before, *asked, loop, *behind], (flags & {RETURNED}) | more
 
 
-def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequence[str]) -> Statements:
+def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Sequence[str]) -> Statements:
     """Move a condition that assigns variables out of the test of a ``while``.
 
     It is evaluated before the loop, by the returned statements, and at the end of the body.
@@ -324,7 +324,7 @@ def assigned_outside(function: ast.AST) -> Names:
 
 
 @dataclass(frozen=True)
-class Uses:
+class VariableUses:
     """Live variables at two points: ``behind`` (after) a statement, and at the ``start`` of its blocks."""
 
     behind: Names
@@ -390,5 +390,5 @@ class Liveness:
         return behind | besides | reads(getattr(statement, "subject", None))
 
     def _noted(self, statement: ast.stmt, behind: Names, start: Names) -> Names:
-        statement.uses = Uses(behind, start)  # type: ignore[attr-defined]
+        statement.uses = VariableUses(behind, start)  # type: ignore[attr-defined]
         return start | behind if not isinstance(statement, ast.If) else start

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .conversion import is_converted
-from .grown import Grown, Stretch
-from .regions import Kind, Regions, regions
-from .variables import Appended, Form, Growing, plain
+from .grown import GrownList, StackedItems
+from .regions import ArrayKind, Regions, regions
+from .variables import AppendableList, ContainerForm, GrowingView, plain
 
 if TYPE_CHECKING:
     from .statements import Statements
@@ -32,7 +32,7 @@ def of_lists(statements: Statements, found: Regions, function: Any, called: Any)
     if (
         isinstance(inner, types.FunctionType)
         and is_converted(inner)
-        or isinstance(getattr(function, "__self__", None), Appended)
+        or isinstance(getattr(function, "__self__", None), AppendableList)
     ):
         return called
 
@@ -41,8 +41,8 @@ def of_lists(statements: Statements, found: Regions, function: Any, called: Any)
             return called(*args, **kwargs)
         if (
             args
-            and isinstance(args[0], Appended)
-            and not any(isinstance(each, Appended) for each in (*args[1:], *kwargs.values()))
+            and isinstance(args[0], AppendableList)
+            and not any(isinstance(each, AppendableList) for each in (*args[1:], *kwargs.values()))
         ):
             answer = _answer(statements, found, function, args, kwargs)
             if answer is not NotImplemented:
@@ -59,15 +59,15 @@ def of_items(function: Any) -> Any:
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if function_of(function) is builtins.len and isinstance(args[0], Growing):
+        if function_of(function) is builtins.len and isinstance(args[0], GrowingView):
             return args[0].count()
         return function(*map(_seen, args), **{name: _seen(item) for name, item in kwargs.items()})
 
-    return function if isinstance(getattr(function, "__self__", None), Appended) else run
+    return function if isinstance(getattr(function, "__self__", None), AppendableList) else run
 
 
 def _seen(item: Any) -> Any:
-    return item if isinstance(item, Growing) else plain(item)
+    return item if isinstance(item, GrowingView) else plain(item)
 
 
 def function_of(function: Any) -> Any:
@@ -88,7 +88,7 @@ def _answer(statements: Statements, found: Regions, function: Any, args: Any, kw
             if _takes(builtin, 3, others, kwargs)
             else NotImplemented
         )
-    use = _USES.get(getattr(function, "__name__", "")) if isinstance(items, Grown) else None
+    use = _USES.get(getattr(function, "__name__", "")) if isinstance(items, GrownList) else None
     if use is None or not _is_public(found, function):
         return NotImplemented
     whole = items.whole()
@@ -118,14 +118,14 @@ def _is_public(found: Regions, function: Any) -> bool:
 
 
 # A list of floats becomes such an array even if it is empty.
-_FLOAT = Form(), "float64", ()
+_FLOAT = ContainerForm(), "float64", ()
 
 
-def _strong(found: Regions, array: Any, kind: Kind) -> Any:
+def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
     return found.made(array, replace(found.kind(array), dtype=kind.dtype, number=False))
 
 
-def _rows_of(found: Regions, form: Form, arrays: Iterator[Any]) -> Any:
+def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
     """Stack the arrays of leaves to rows with the shape of an item, or return None.
 
     This is what ``array`` does for nested lists; other forms have no such rows.
@@ -148,16 +148,16 @@ def _takes(use: Callable[..., Any], first: int, others: Any, kwargs: Any) -> boo
 
 
 # ------------------------------------------------------------------------------------- Python's own
-def _length(statements: Statements, found: Regions, items: Appended) -> Any:
+def _length(statements: Statements, found: Regions, items: AppendableList) -> Any:
     return items.symbolic_length()
 
 
-def _copied(statements: Statements, found: Regions, items: Appended) -> Any:
-    return items.copy() if isinstance(items, Grown) else NotImplemented
+def _copied(statements: Statements, found: Regions, items: AppendableList) -> Any:
+    return items.copy() if isinstance(items, GrownList) else NotImplemented
 
 
-def _sum(statements: Statements, found: Regions, items: Appended, start: Any = 0) -> Any:
-    if not isinstance(items, Grown) or not items.at_least(1):
+def _sum(statements: Statements, found: Regions, items: AppendableList, start: Any = 0) -> Any:
+    if not isinstance(items, GrownList) or not items.at_least(1):
         return NotImplemented
     total = start
 
@@ -172,8 +172,10 @@ def _sum(statements: Statements, found: Regions, items: Appended, start: Any = 0
 def _extreme(symbol: str) -> Callable[..., Any]:
     better = getattr(operator, symbol)
 
-    def extreme(statements: Statements, found: Regions, items: Appended, *others: Any, **options: Any) -> Any:
-        if not isinstance(items, Grown) or others or options or not items.at_least(1):
+    def extreme(
+        statements: Statements, found: Regions, items: AppendableList, *others: Any, **options: Any
+    ) -> Any:
+        if not isinstance(items, GrownList) or others or options or not items.at_least(1):
             return NotImplemented
         best = items[0]
 
@@ -200,19 +202,19 @@ _BUILTINS: dict[Any, Callable[..., Any]] = {
 
 
 # ------------------------------------------------------------------------------------- of frameworks
-def _array(found: Regions, function: Any, rows: Any, whole: Stretch, dtype: Any = None) -> Any:
+def _array(found: Regions, function: Any, rows: Any, whole: StackedItems, dtype: Any = None) -> Any:
     return found.cast(found.own(rows), dtype)
 
 
 def _stack(
-    found: Regions, function: Any, rows: Any, whole: Stretch, axis: int = 0, *, dim: int | None = None
+    found: Regions, function: Any, rows: Any, whole: StackedItems, axis: int = 0, *, dim: int | None = None
 ) -> Any:
     axis = axis if dim is None else dim
     return found.own(rows if axis == 0 else found.module.moveaxis(rows, 0, axis))
 
 
 def _concatenate(
-    found: Regions, function: Any, rows: Any, whole: Stretch, axis: Any = 0, *, dim: int | None = None
+    found: Regions, function: Any, rows: Any, whole: StackedItems, axis: Any = 0, *, dim: int | None = None
 ) -> Any:
     axis = axis if dim is None else dim
     rank = len(whole.kinds[0].shape)
@@ -226,7 +228,7 @@ def _concatenate(
     return found.own(moved.reshape(shape))
 
 
-def _vstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
+def _vstack(found: Regions, function: Any, rows: Any, whole: StackedItems) -> Any:
     rank = len(whole.kinds[0].shape)
     return (
         _concatenate(found, function, rows, whole)
@@ -237,12 +239,14 @@ def _vstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
     )
 
 
-def _hstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
+def _hstack(found: Regions, function: Any, rows: Any, whole: StackedItems) -> Any:
     rank = len(whole.kinds[0].shape)
     return _concatenate(found, function, rows, whole, int(rank > 1)) if rank else NotImplemented
 
 
-def _of_array(found: Regions, function: Any, rows: Any, whole: Stretch, *args: Any, **kwargs: Any) -> Any:
+def _of_array(
+    found: Regions, function: Any, rows: Any, whole: StackedItems, *args: Any, **kwargs: Any
+) -> Any:
     return function(rows, *args, **kwargs) if found.takes_lists else NotImplemented
 
 

@@ -17,13 +17,22 @@ from typing import Any, Protocol
 from ...errors import GraphCompilerError
 from ...ops.bounds import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
-from ..loop_marks.watching import Steps, counted, numbered, side_by_side
+from ..loop_marks.watching import MarkedItems, counted, numbered, side_by_side
 from .branches import Raised, Trials
 from .growing import GrowingList
-from .grown import Grown, Stretch
+from .grown import GrownList, StackedItems
 from .jumps import PREFIX
-from .regions import Kind, Regions, lists
-from .variables import UNDEFINED, Form, Leaf, Noted, NotEqual, common, noted, opened
+from .regions import ArrayKind, Regions, lists
+from .variables import (
+    UNDEFINED,
+    ContainerForm,
+    ContentsDiffer,
+    VariableContents,
+    VariableLeaf,
+    common,
+    noted,
+    opened,
+)
 
 _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
@@ -54,12 +63,12 @@ class Source(Protocol):
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
         """Return the item at index ``place()``; ``rows`` are the rows of the arrays there."""
 
-    def steps(self, loops: Any) -> Steps | None:
+    def steps(self, loops: Any) -> MarkedItems | None:
         """Return the iterable in the form that ``loops`` marks; None if it has none."""
 
 
 @dataclass(frozen=True)
-class Range:
+class RangeSource:
     """``range(start, stop, step)``."""
 
     start: Any
@@ -83,12 +92,12 @@ class Range:
         ahead = place() if type(self.step) is int and self.step == 1 else place() * self.step
         return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
 
-    def steps(self, loops: Any) -> Steps | None:
+    def steps(self, loops: Any) -> MarkedItems | None:
         return counted(self.start, self.stop, self.step)
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsSource:
     """The rows of an array."""
 
     regions: Regions
@@ -103,18 +112,18 @@ class Rows:
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
         return rows[0]
 
-    def steps(self, loops: Any) -> Steps | None:
-        found: Steps | None = loops.steps_of(self.array)
+    def steps(self, loops: Any) -> MarkedItems | None:
+        found: MarkedItems | None = loops.steps_of(self.array)
         return found
 
 
 @dataclass(frozen=True)
-class Items:
+class StackedSource:
     """The items of a list that a loop has appended to."""
 
     regions: Regions
-    grown: Grown
-    whole: Stretch
+    grown: GrownList
+    whole: StackedItems
 
     def length(self) -> Any:
         return self.whole.length
@@ -125,12 +134,12 @@ class Items:
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
         return self.whole.item(self.regions, rows)
 
-    def steps(self, loops: Any) -> Steps | None:
+    def steps(self, loops: Any) -> MarkedItems | None:
         return None
 
 
 @dataclass(frozen=True)
-class Numbered:
+class EnumerateSource:
     """``enumerate(source, start)``."""
 
     source: Source
@@ -147,13 +156,13 @@ class Numbered:
             place() if type(self.start) is int and self.start == 0 else place() + self.start
         ), self.source.item(place, rows)
 
-    def steps(self, loops: Any) -> Steps | None:
+    def steps(self, loops: Any) -> MarkedItems | None:
         steps = self.source.steps(loops)
         return None if steps is None else numbered(steps, self.start)
 
 
 @dataclass(frozen=True)
-class Together:
+class ZipSource:
     """``zip(*sources)``, where all have the same length."""
 
     sources: tuple[Source, ...]
@@ -172,29 +181,29 @@ class Together:
             left = left[count:]
         return tuple(found)
 
-    def steps(self, loops: Any) -> Steps | None:
+    def steps(self, loops: Any) -> MarkedItems | None:
         parts = [steps for source in self.sources if (steps := source.steps(loops)) is not None]
         return side_by_side(tuple(parts)) if len(parts) == len(self.sources) else None
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
     """Return ``item`` as the iterable of a recorded loop, or None if Python iterates over it by itself."""
-    if isinstance(item, (Range, Rows, Items, Numbered, Together)):
+    if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
-    if isinstance(item, Grown):
+    if isinstance(item, GrownList):
         found = item.whole(is_kept=True)
-        return None if found is None else Items(regions, item, found)
+        return None if found is None else StackedSource(regions, item, found)
     if type(item) is range:
-        return Range(item.start, item.stop, item.step)
+        return RangeSource(item.start, item.stop, item.step)
     if regions.is_array(item) and regions.kind(item).shape:
-        return Rows(regions, item)
+        return RowsSource(regions, item)
     return None
 
 
 def _range(regions: Regions, *args: Any) -> Any:
     start, stop, step = {1: (0, *args, 1), 2: (*args, 1)}.get(len(args), args)
     is_known = all(type(item) is int for item in (start, stop, step))
-    return Range(start, stop, step) if not is_known and _is_step(regions, step) else None
+    return RangeSource(start, stop, step) if not is_known and _is_step(regions, step) else None
 
 
 def _is_step(regions: Regions, step: Any) -> bool:
@@ -212,7 +221,7 @@ def _is_step(regions: Regions, step: Any) -> bool:
 
 def _enumerate(regions: Regions, items: Any, start: Any = 0) -> Any:
     source = source_of(regions, items)
-    return None if source is None else Numbered(source, start)
+    return None if source is None else EnumerateSource(source, start)
 
 
 def _zip(regions: Regions, *items: Any, strict: bool = False) -> Any:
@@ -222,7 +231,7 @@ def _zip(regions: Regions, *items: Any, strict: bool = False) -> Any:
     lengths = [source.length() for source in sources if source is not None]
     if not all(_is_same(regions, length, lengths[0]) for length in lengths):
         return None
-    return Together(tuple(filter(None, sources)))
+    return ZipSource(tuple(filter(None, sources)))
 
 
 def _is_same(regions: Regions, one: Any, other: Any) -> bool:
@@ -232,19 +241,19 @@ def _is_same(regions: Regions, one: Any, other: Any) -> bool:
 
 
 def _reversed(regions: Regions, items: Any) -> Any:
-    if isinstance(items, Grown):
+    if isinstance(items, GrownList):
         return source_of(regions, items[::-1])
-    if isinstance(source := source_of(regions, items), Rows):
+    if isinstance(source := source_of(regions, items), RowsSource):
         array = source.array
-        return Rows(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
+        return RowsSource(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
     if (
-        not isinstance(items, Range)
+        not isinstance(items, RangeSource)
         or type(items.step) is not int
         or items.step not in (1, -1)
         or type(items.length()) is int
     ):
         return None
-    return Range(items.stop - items.step, items.start - items.step, -items.step)
+    return RangeSource(items.stop - items.step, items.start - items.step, -items.step)
 
 
 _MADE: dict[Any, Callable[..., Any]] = {
@@ -276,35 +285,39 @@ def making(regions: Regions, function: Any) -> Any:
 
 
 def _plain(item: Any) -> Any:
-    return in_python(item) if isinstance(item, (Range, Rows, Items, Numbered, Together)) else item
+    return (
+        in_python(item)
+        if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource))
+        else item
+    )
 
 
 def in_python(source: Any) -> Any:
     """Return a source as an iterable of Python. Its length then becomes a guard."""
-    if isinstance(source, Range):
+    if isinstance(source, RangeSource):
         return range(source.start, source.stop, source.step)
-    if isinstance(source, Numbered):
+    if isinstance(source, EnumerateSource):
         return enumerate(in_python(source.source), source.start)
-    if isinstance(source, Together):
+    if isinstance(source, ZipSource):
         return zip(*map(in_python, source.sources))
-    return source.grown.plain() if isinstance(source, Items) else source.array
+    return source.grown.plain() if isinstance(source, StackedSource) else source.array
 
 
 _MOST_TRIALS = 8
 # A variable, and the index of one of its leaves.
-Place = tuple[str, int]
+CarryKey = tuple[str, int]
 
 
 @dataclass
 class _Carried:
     """One part of the carry: a leaf of a variable, its value before the first iteration, and its kind."""
 
-    place: Place
+    place: CarryKey
     first: Any
-    kind: Kind
+    kind: ArrayKind
 
 
-class Loop:
+class LoopRecorder:
     """A loop at ``place`` in the user's file.
 
     goes_on(): returns the condition of the loop, as an array or a Python truth value.
@@ -327,13 +340,13 @@ class Loop:
         self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
         self.trials = Trials(regions, place, what, functions)
         # A recording may keep the last array that was made alive, so make another one.
-        regions.made(0, Kind("int64", ()))
+        regions.made(0, ArrayKind("int64", ()))
         self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
-        self.values: dict[str, tuple[Form, list[Any]]] = {
+        self.values: dict[str, tuple[ContainerForm, list[Any]]] = {
             name: opened(value) for name, value in self.before.items()
         }
-        self.carried: dict[Place, _Carried] = {}
+        self.carried: dict[CarryKey, _Carried] = {}
         self.growing: dict[str, GrowingList] = {}
         self.is_counted = False
 
@@ -346,7 +359,7 @@ class Loop:
         for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
             self.trials.cells.add(name)
             self.growing[name] = grown = GrowingList(self.regions, name, before, self)
-            self.before[name], self.values[name] = before, (Form(), [grown.inside])
+            self.before[name], self.values[name] = before, (ContainerForm(), [grown.inside])
 
     # ------------------------------------------------------------------------------ the nodes
     def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
@@ -401,7 +414,7 @@ class Loop:
     def counter(self, start: int) -> Callable[[], Any]:
         """Add an index to the carry that begins at ``start`` and return a function that reads it."""
         self.start = start
-        self.values[_COUNTER] = (Form(), [start])
+        self.values[_COUNTER] = (ContainerForm(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
         return self._at
 
@@ -477,16 +490,16 @@ class Loop:
                 return
             for each in self.growing.values():
                 each.carry_last()
-        raise NotEqual(
+        raise ContentsDiffer(
             f"{self.place}: the types of the variables of a loop change from step to step without end. Give "
             "them one type before"
         )
 
     def _tried(
         self, step: Callable[..., None], rows: Sequence[Any], changed: list[GrowingList]
-    ) -> dict[str, tuple[Noted, Sequence[Any]]]:
+    ) -> dict[str, tuple[VariableContents, Sequence[Any]]]:
         carried = list(self.carried.values())
-        found: dict[str, tuple[Noted, Sequence[Any]]] = {}
+        found: dict[str, tuple[VariableContents, Sequence[Any]]] = {}
 
         def run(*arrays: Any) -> tuple[()]:
             self._enter(carried, arrays)
@@ -510,7 +523,7 @@ class Loop:
             raise raised.problem from None
         return found
 
-    def _learn(self, found: dict[str, tuple[Noted, Sequence[Any]]]) -> bool:
+    def _learn(self, found: dict[str, tuple[VariableContents, Sequence[Any]]]) -> bool:
         """Update the carry with the result of a trial iteration. Return True if that changed it."""
         more = False
         for name, (after, given) in found.items():
@@ -525,24 +538,24 @@ class Loop:
                 more |= self._learn_leaf((name, index), leaf, item, after)
         return more
 
-    def _begins(self, name: str, after: Noted) -> bool:
+    def _begins(self, name: str, after: VariableContents) -> bool:
         """Return True if an iteration gives a variable its first value."""
         if name not in self.values:
             return True
         before = self.values[name][1]
         return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
 
-    def _begin(self, name: str, after: Noted) -> None:
+    def _begin(self, name: str, after: VariableContents) -> None:
         """Add a variable that is first assigned in an iteration, with zeros before it.
 
-        Raise ``NotEqual`` if those could be read.
+        Raise ``ContentsDiffer`` if those could be read.
         """
         is_unread = name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
         arrays = self.trials.cells.arrays(self.regions)
         blanks = [self.regions.blank(kind, arrays) for kind in kinds if is_unread]
         if len(blanks) < len(after.leaves) or any(blank is None for blank in blanks):
-            raise NotEqual(
+            raise ContentsDiffer(
                 f"{self.place}: {_title(name)} is assigned inside of a loop only, which may take no step, "
                 "and the code after it uses it. Give it a value of its shape and type before the loop"
             )
@@ -550,7 +563,7 @@ class Loop:
         for index, (kind, blank) in enumerate(zip(kinds, blanks)):
             self.carried[name, index] = _Carried((name, index), blank, kind)
 
-    def _learn_leaf(self, place: Place, leaf: Leaf, given: Any, after: Noted) -> bool:
+    def _learn_leaf(self, place: CarryKey, leaf: VariableLeaf, given: Any, after: VariableContents) -> bool:
         known = self.carried.get(place)
         if leaf.item is given or known is None and leaf.is_same(noted(self.regions, given).leaves[0]):
             return False
@@ -569,15 +582,15 @@ class Loop:
         )
         return known is None or known.kind != kind
 
-    def _changes(self, name: str, before: Noted, after: Noted) -> NotEqual:
-        return NotEqual(
+    def _changes(self, name: str, before: VariableContents, after: VariableContents) -> ContentsDiffer:
+        return ContentsDiffer(
             f"{self.place}: {_title(name)} is {before} before a step of a loop and {after} after it. What "
             "goes from step to step keeps its shape and type: begin with an array of the type that it gets"
         )
 
 
 _COUNTER = f"{PREFIX}counter"
-_TRUTH = Kind("bool", ())
+_TRUTH = ArrayKind("bool", ())
 
 
 def _title(name: str) -> str:

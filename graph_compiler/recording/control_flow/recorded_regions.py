@@ -18,7 +18,7 @@ from ...ir.builder import Body
 from ...ir.node import Origin, Value
 from ...sizes import hint_of
 from ..recorder import Recorder
-from .regions import Arrays, Block, Inputs, Kind, Regions, RowsWritten, regions, unrecorded_in
+from .regions import ArrayKind, Arrays, Block, Inputs, Regions, RowsWritten, regions, unrecorded_in
 from .variables import opened
 
 
@@ -79,7 +79,7 @@ class TiedArrays:
         return self.recorder.array_of(value) is not None
 
 
-class Recording(Protocol):
+class OpenRecording(Protocol):
     """The open recording."""
 
     @property
@@ -91,7 +91,7 @@ class Recording(Protocol):
 
 
 @dataclass(frozen=True)
-class Owner:
+class MemoryOwner:
     """Owner of the memory of a block's output.
 
     is_new: no other name refers to that memory.
@@ -113,7 +113,7 @@ class RecordedBlock:
 
     body: Body
     outside: list[Value]
-    owners: list[Owner]
+    owners: list[MemoryOwner]
 
 
 B = TypeVar("B", bound=RecordedBlock)
@@ -127,7 +127,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     def __init__(
         self,
-        recording: Recording,
+        recording: OpenRecording,
         tied: TiedArrays,
         symbolic: Callable[[Any], Any],
         decided: Callable[[Any], Any],
@@ -215,7 +215,7 @@ class RecordedRegions(Regions, Generic[B]):
         self._tie(found, (), [value for side in sides for value in side.outside])
         return found
 
-    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
         given = list(zip(carried, kinds))
 
         def steps(block: RecordedBlock) -> Arrays:
@@ -227,7 +227,13 @@ class RecordedRegions(Regions, Generic[B]):
         return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps, most=None)
 
     def scan(
-        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+        self,
+        body: Block,
+        carried: Arrays,
+        kinds: Sequence[ArrayKind],
+        rows: Arrays,
+        length: Any,
+        checkpoint: bool,
     ) -> Arrays:
         given, count = list(zip(carried, kinds)), len(carried)
 
@@ -242,7 +248,7 @@ class RecordedRegions(Regions, Generic[B]):
                 return [
                     *arrays,
                     *(
-                        self.no_rows(Kind(value.dtype, value.spec.hints))
+                        self.no_rows(ArrayKind(value.dtype, value.spec.hints))
                         for value in block.body.outputs[count:]
                     ),
                 ]
@@ -275,14 +281,15 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     # ------------------------------------------------------------------ rows, of lists that loops make longer
-    def element(self, row: Any, kind: Kind) -> Any:
+    def element(self, row: Any, kind: ArrayKind) -> Any:
         return self.entered([self.made(row, kind)], [(row, kind)])[0]
 
-    def owners(self, values: Sequence[Value], kinds: Sequence[Kind]) -> list[Owner]:
+    def owners(self, values: Sequence[Value], kinds: Sequence[ArrayKind]) -> list[MemoryOwner]:
         """Return the owners of outputs of the innermost open block."""
         mine = (self.recorder.base_of(value) for value in values)
         return [
-            Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)
+            MemoryOwner(owner, self._is_new(owner), not self.may_write(kind))
+            for owner, kind in zip(mine, kinds)
         ]
 
     def _is_new(self, owner: Value) -> bool:
@@ -314,7 +321,7 @@ class RecordedRegions(Regions, Generic[B]):
                     f"that other steps write to. Append a copy of it ({self.copy})"
                 )
 
-    def _tie_kept(self, arrays: Arrays, owners: Sequence[Owner], count: int) -> None:
+    def _tie_kept(self, arrays: Arrays, owners: Sequence[MemoryOwner], count: int) -> None:
         """Tie the stacked outputs whose rows may be arrays that other names refer to."""
         values = [self.value_of(array) for array in arrays]
         for place in range(count, len(values)):

@@ -21,7 +21,7 @@ Block = Callable[..., Arrays]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ArrayKind:
     """Dtype and shape of an array.
 
     number: True for a Python number in the user's code.
@@ -40,7 +40,7 @@ class Kind:
 
 
 # Arrays with their kinds. The kind None marks an array of which a block receives one row.
-Inputs = Sequence[tuple[Any, Kind | None]]
+Inputs = Sequence[tuple[Any, ArrayKind | None]]
 
 
 class RowsWritten(TracingError):
@@ -93,7 +93,7 @@ class Regions(ABC):
         return isinstance(item, self.arrays)
 
     @abstractmethod
-    def kind(self, item: Any) -> Kind:
+    def kind(self, item: Any) -> ArrayKind:
         """Return dtype and current shape of an array, or those that a Python number has as an array."""
 
     @property
@@ -124,7 +124,7 @@ class Regions(ABC):
 
     # ------------------------------------------------------------------------------ small calls
     @abstractmethod
-    def made(self, item: Any, kind: Kind) -> Any:
+    def made(self, item: Any, kind: ArrayKind) -> Any:
         """Return a number or an array as an array of this kind."""
 
     def returned(self, array: Any) -> Any:
@@ -133,7 +133,7 @@ class Regions(ABC):
     def given_back(self, result: Any) -> Any:
         return result
 
-    def blank(self, kind: Kind, arrays: Sequence[Any]) -> Any:
+    def blank(self, kind: ArrayKind, arrays: Sequence[Any]) -> Any:
         """Return zeros of this kind, with the shape of one of ``arrays``.
 
         Return None if none of them is of this kind.
@@ -161,13 +161,13 @@ class Regions(ABC):
         return array.shape[0]
 
     # ------------------------------------------------------------------ rows, of lists that loops make longer
-    def may_write(self, kind: Kind) -> bool:
+    def may_write(self, kind: ArrayKind) -> bool:
         return False
 
-    def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
+    def needs_a_row(self, kinds: Sequence[ArrayKind]) -> bool:
         return False
 
-    def element(self, row: Any, kind: Kind) -> Any:
+    def element(self, row: Any, kind: ArrayKind) -> Any:
         return self.made(row, kind)
 
     def as_row(self, array: Any) -> Any:
@@ -179,7 +179,7 @@ class Regions(ABC):
     def concatenated(self, arrays: Sequence[Any]) -> Any:
         return self.module.concatenate(arrays)
 
-    def collects(self, name: str, kind: Kind) -> bool:
+    def collects(self, name: str, kind: ArrayKind) -> bool:
         return True
 
     def cast(self, array: Any, dtype: Any) -> Any:
@@ -194,7 +194,7 @@ class Regions(ABC):
     def merged(self, array: Any) -> Any:
         return array.reshape((array.shape[0] * array.shape[1], *array.shape[2:]))
 
-    def no_rows(self, kind: Kind) -> Any:
+    def no_rows(self, kind: ArrayKind) -> Any:
         return self.module.zeros((0, *kind.shape), dtype=kind.dtype)
 
     @abstractmethod
@@ -227,12 +227,18 @@ class Regions(ABC):
         """Add the node that runs one of two functions, which return arrays of the same kinds."""
 
     @abstractmethod
-    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
         """Add the node that runs ``body(*carried)`` while ``test(*carried)`` is True."""
 
     @abstractmethod
     def scan(
-        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+        self,
+        body: Block,
+        carried: Arrays,
+        kinds: Sequence[ArrayKind],
+        rows: Arrays,
+        length: Any,
+        checkpoint: bool,
     ) -> Arrays:
         """Add the node that runs ``body(*carried, *row of each array)`` ``length`` times, which is a size.
 
@@ -240,7 +246,7 @@ class Regions(ABC):
         """
 
 
-class Lists(threading.local):
+class ListGrowth(threading.local):
     """Whether loops of this thread's recording may append to lists in the graph.
 
     may_grow: they may.
@@ -258,15 +264,15 @@ class Lists(threading.local):
         return was_used
 
 
-lists = Lists()
+lists = ListGrowth()
 
 
-class _Open(threading.local):
+class _OpenRegions(threading.local):
     regions: Regions | None = None
     behind: Regions | None = None
 
 
-_open = _Open()
+_open = _OpenRegions()
 
 
 def regions() -> Regions | None:

@@ -19,13 +19,13 @@ from ...errors import NotCompilable, TracingError
 from ...sizes import apply, hint_of, is_symbolic
 from ..code.ownership import is_users
 from ..code.syntax import Position
-from .branches import VALUE, Branch, Raised
+from .branches import VALUE, BranchRecorder, Raised
 from .conversion import converted
 from .element_uses import OF_ELEMENTS
 from .lists import NOWHERE, function_of, of_items, of_lists
-from .loops import Loop, Source, in_python, making, source_of
+from .loops import LoopRecorder, Source, in_python, making, source_of
 from .regions import Regions, RowsWritten, behind, opened_by, regions
-from .variables import Cells, NotEqual, plain
+from .variables import ClosureCells, ContentsDiffer, plain
 
 _Block = Callable[..., Any]
 
@@ -69,7 +69,7 @@ class Statements:
         if found is None:
             (then if test else otherwise)()
             return
-        cells = Cells(then, otherwise)
+        cells = ClosureCells(then, otherwise)
         before = cells.read()
         kept = {name: value for name, value in before.items() if name not in given}
 
@@ -84,7 +84,7 @@ class Statements:
 
         truth, branch = (
             found.truth(test),
-            Branch(found, _place(), "a side of this condition", (then, otherwise), guarded),
+            BranchRecorder(found, _place(), "a side of this condition", (then, otherwise), guarded),
         )
         try:
             made = branch.run(truth, side(then), side(otherwise))
@@ -99,7 +99,7 @@ class Statements:
         found = opened_by(test)
         if found is None:
             return then() if test else otherwise()
-        branch = Branch(found, _place(), "a side of this condition", (then, otherwise))
+        branch = BranchRecorder(found, _place(), "a side of this condition", (then, otherwise))
         return branch.run(found.truth(test), lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
 
     def and_(self, left: Any, right: Any) -> Any:
@@ -171,7 +171,7 @@ class Statements:
                 return
             body()
         functions = tuple(filter(None, (test, body, exits)))
-        loop = Loop(
+        loop = LoopRecorder(
             found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded
         )
         try:
@@ -288,7 +288,7 @@ class Statements:
             self._region(found, place, source, length, first, body, exits, guarded, has_rows)
 
         problem = _failed(region)
-        if isinstance(problem, NotEqual) and is_size and not first:
+        if isinstance(problem, ContentsDiffer) and is_size and not first:
             if not found.decide_size(apply("ge", length, 1)):
                 return
             # A first iteration gives the variables their dtypes.
@@ -315,7 +315,7 @@ class Statements:
         has_rows: bool,
     ) -> None:
         functions = tuple(filter(None, (body, exits)))
-        loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
+        loop = LoopRecorder(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
 
         def step(*rows: Any) -> None:
@@ -429,17 +429,17 @@ def _is_marked(found: Regions) -> bool:
 
 
 def _marked(found: Regions, source: Source, position: Position) -> Iterator[Any] | None:
-    loops, frame = found.loops(), _frame()
+    loops, frame = found.loops(), _user_frame()
     steps = None if loops is None or frame is None else source.steps(loops)
     return None if steps is None else loops.run_traced(frame, position, steps)
 
 
 def _place() -> str:
-    frame = _frame()
+    frame = _user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"
 
 
-def _frame() -> FrameType | None:
+def _user_frame() -> FrameType | None:
     """Return the innermost frame of user code, or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import TracingError
 from ...forwarding import forwards
 from ...sizes import is_symbolic
-from .regions import Kind, Regions
+from .regions import ArrayKind, Regions
 
 if TYPE_CHECKING:
     from .regions import Regions
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DEEPEST = 4
 
 
-class Appended:
+class AppendableList:
     """A list that accepts new items while a loop is recorded.
 
     parts: its items and stretches of items.
@@ -37,10 +37,10 @@ class Appended:
         self.parts.append(item)
 
     def extend(self, items: Iterable[Any], /) -> None:
-        self.parts.extend(items.pieces if isinstance(items, Appended) else items)
+        self.parts.extend(items.pieces if isinstance(items, AppendableList) else items)
 
     def __iadd__(self, items: Any) -> Any:
-        if not isinstance(items, (list, tuple, Appended)):
+        if not isinstance(items, (list, tuple, AppendableList)):
             # With an array ``+=`` computes a sum.
             return self.plain() + items
         self.extend(items)
@@ -69,7 +69,7 @@ class Appended:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Growing(Appended):
+class GrowingView(AppendableList):
     """The list as seen inside an iteration that appends to it."""
 
     def count(self) -> int:
@@ -77,9 +77,9 @@ class Growing(Appended):
 
 
 def _of_items(name: str) -> Callable[..., Any]:
-    def method(self: Appended, *args: Any) -> Any:
+    def method(self: AppendableList, *args: Any) -> Any:
         return getattr(self.plain(), name)(
-            *(arg.plain() if isinstance(arg, Appended) else arg for arg in args)
+            *(arg.plain() if isinstance(arg, AppendableList) else arg for arg in args)
         )
 
     return method
@@ -93,12 +93,12 @@ _BY_ITEMS = (
     "__reduce_ex__", "__sizeof__",
 )  # fmt: skip
 for _name in _BY_ITEMS:
-    setattr(Appended, _name, _of_items(_name))
+    setattr(AppendableList, _name, _of_items(_name))
 
 
 def plain(item: Any, depth: int = 0) -> Any:
     """Replace lists that loops have appended to by plain lists, in tuples, lists and dicts too."""
-    if isinstance(item, Appended):
+    if isinstance(item, AppendableList):
         return item.plain()
     if depth < _DEEPEST and type(item) in (tuple, list, dict):
         parts = {
@@ -128,11 +128,11 @@ class _Undefined:
 UNDEFINED = _Undefined()
 
 
-class NotEqual(TracingError):
+class ContentsDiffer(TracingError):
     """Values that blocks return, or that an iteration changes, have no common form and kind."""
 
 
-class Cells:
+class ClosureCells:
     """The closure cells of the variables that some blocks assign, by name."""
 
     def __init__(self, *functions: types.FunctionType) -> None:
@@ -173,7 +173,9 @@ class Cells:
 
     def lists(self) -> dict[str, list[Any]]:
         found = {name: _contents(cell) for name, cell in self._around.items()}
-        found = {name: item.parts if isinstance(item, Appended) else item for name, item in found.items()}
+        found = {
+            name: item.parts if isinstance(item, AppendableList) else item for name, item in found.items()
+        }
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
@@ -184,7 +186,7 @@ class Cells:
         for name in self._appended - self.cells.keys():
             item = _contents(cell := self._around[name])
             if id(cell) not in outside and (
-                isinstance(item, Appended) or type(item) is list and sys.getrefcount(item) <= _HOLDERS
+                isinstance(item, AppendableList) or type(item) is list and sys.getrefcount(item) <= _HOLDERS
             ):
                 found[name] = item
         return found
@@ -258,7 +260,7 @@ def appended_in(code: types.CodeType) -> frozenset[str]:
 
 # ------------------------------------------------------------------------------------- containers
 @dataclass(frozen=True)
-class Form:
+class ContainerForm:
     """Structure of nested tuples, lists and dicts without their leaves.
 
     A leaf has the form with ``cls`` None.
@@ -266,7 +268,7 @@ class Form:
 
     cls: type | None = None
     keys: tuple[Any, ...] = ()
-    parts: tuple[Form, ...] = ()
+    parts: tuple[ContainerForm, ...] = ()
 
     @property
     def may_change(self) -> bool:
@@ -282,31 +284,31 @@ class Form:
         return self.cls(*items) if hasattr(self.cls, "_fields") else self.cls(items)
 
 
-def opened(item: Any) -> tuple[Form, list[Any]]:
+def opened(item: Any) -> tuple[ContainerForm, list[Any]]:
     """Return the form of ``item`` and its leaves."""
     is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
     if type(item) not in (tuple, list, dict) and not is_named:
-        return Form(), [item]
+        return ContainerForm(), [item]
     keys, items = (tuple(item), list(item.values())) if type(item) is dict else ((), list(item))
     parts = [opened(one) for one in items]
-    return Form(type(item), keys, tuple(form for form, _ in parts)), [
+    return ContainerForm(type(item), keys, tuple(form for form, _ in parts)), [
         leaf for _, leaves in parts for leaf in leaves
     ]
 
 
 # ------------------------------------------------------------------------------------- leaves
 @dataclass(frozen=True, eq=False)
-class Leaf:
+class VariableLeaf:
     """A leaf of a variable after a block has run; ``kind`` is None if it is neither an array nor a number."""
 
     item: Any
-    kind: Kind | None
+    kind: ArrayKind | None
 
     @property
     def is_constant(self) -> bool:
         return type(self.item) in NUMBERS or self.kind is None
 
-    def is_same(self, other: Leaf) -> bool:
+    def is_same(self, other: VariableLeaf) -> bool:
         """Return True if it is the same object, or an equal number or string of the same type."""
         if self.item is other.item:
             return True
@@ -327,11 +329,11 @@ class Leaf:
 
 
 @dataclass(frozen=True, eq=False)
-class Noted:
+class VariableContents:
     """Form and leaves of a variable after a block has run."""
 
-    form: Form
-    leaves: tuple[Leaf, ...]
+    form: ContainerForm
+    leaves: tuple[VariableLeaf, ...]
 
     @property
     def is_undefined(self) -> bool:
@@ -343,18 +345,18 @@ class Noted:
         return f"a {self.form.cls.__name__} of {', '.join(map(str, self.leaves)) or 'nothing'}"
 
 
-def noted(regions: Regions, value: Any) -> Noted:
+def noted(regions: Regions, value: Any) -> VariableContents:
     form, leaves = opened(value)
-    return Noted(form, tuple(Leaf(item, _kind(regions, item)) for item in leaves))
+    return VariableContents(form, tuple(VariableLeaf(item, _kind(regions, item)) for item in leaves))
 
 
-def _kind(regions: Regions, item: Any) -> Kind | None:
+def _kind(regions: Regions, item: Any) -> ArrayKind | None:
     return (
         regions.kind(item) if type(item) in NUMBERS or is_symbolic(item) or regions.is_array(item) else None
     )
 
 
-def common(one: Kind, other: Kind) -> Kind | None:
+def common(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
     """Return the common kind of two leaves: a number takes the kind of an array of rank 0 that can hold it.
     Return None if there is none.
     """

@@ -5,7 +5,7 @@ variables and arrays, and :mod:`.watching` marks the iterations and replaces ``r
 ``zip``.
 """
 
+from .watching import LoopCallbacks as LoopCallbacks
 from .watching import Loops as Loops
-from .watching import Means as Means
 from .watching import counting_arguments as counting_arguments
 from .watching import loop_shims as loop_shims

@@ -54,7 +54,7 @@ _MOST_PARTS = 64
 _DEEPEST = 8
 
 
-class Effect(Signal):
+class SideEffect(Signal):
     """An iteration may have an effect that a graph cannot have."""
 
 
@@ -86,7 +86,7 @@ class Purity:
                 # It may be left and begun again without a test of its condition.
                 return False
             _Statements(self, space, 0, not is_traced).look(statements)
-        except Effect:
+        except SideEffect:
             return False
         return True
 
@@ -119,11 +119,11 @@ class _Statements:
         self.called: set[ast.AST] = set()
 
     def look(self, statements: Iterable[ast.AST]) -> None:
-        """Raise ``Effect`` if a statement may have an effect."""
+        """Raise ``SideEffect`` if a statement may have an effect."""
         nodes = [node for statement in statements for node in ast.walk(statement)]
         for node in nodes:
             if isinstance(node, _REFUSED):
-                raise Effect
+                raise SideEffect
             if isinstance(node, ast.Call):
                 self._call(node)
             self.called.update(self._bases(node))
@@ -142,7 +142,7 @@ class _Statements:
             self._name(node)
         elif isinstance(node, ast.Attribute):
             if not isinstance(node.ctx, ast.Load):
-                raise Effect
+                raise SideEffect
             self._read(node)
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             self._written(node.value)
@@ -151,7 +151,7 @@ class _Statements:
         if isinstance(node.ctx, ast.Load):
             self._read(node)
         elif node.id not in self.space.own:
-            raise Effect
+            raise SideEffect
 
     def _read(self, node: ast.Name | ast.Attribute) -> None:
         held = self.value(node)
@@ -159,10 +159,10 @@ class _Statements:
             return
         # It may be passed to a function that calls it.
         if isinstance(held, _FUNCTIONS) and not self._is_pure(held, node):
-            raise Effect
+            raise SideEffect
         # A variable may refer to it without being noticed.
         if not self.purity.is_plain(held) or (self.depth and isinstance(held, (list, dict))):
-            raise Effect
+            raise SideEffect
 
     def _written(self, base: ast.expr) -> None:
         while isinstance(base, ast.Subscript):
@@ -172,7 +172,7 @@ class _Statements:
         if not self.purity.is_value(held) and not (
             is_own and (held is UNKNOWN or type(held) in (list, dict))
         ):
-            raise Effect
+            raise SideEffect
 
     # ------------------------------------------------------------------------------ what expressions are
     def value(self, node: ast.expr) -> Any:
@@ -203,7 +203,7 @@ class _Statements:
             "framework",
             "python",
         ):
-            raise Effect
+            raise SideEffect
         if isinstance(found, staticmethod):
             return found.__func__
         return (
@@ -218,7 +218,7 @@ class _Statements:
         if function is UNKNOWN:
             self._unknown(node.func)
         elif not self._is_pure(function, node.func):
-            raise Effect
+            raise SideEffect
 
     def _unknown(self, function: ast.expr) -> None:
         if isinstance(function, ast.Call) and owner_of_function(self.value(function.func)) in (
@@ -227,7 +227,7 @@ class _Statements:
         ):
             return
         if not isinstance(function, ast.Attribute):
-            raise Effect
+            raise SideEffect
         base = function.value
         if (
             isinstance(base, ast.Subscript)
@@ -238,7 +238,7 @@ class _Statements:
             return
         is_own = isinstance(base, ast.Name) and base.id in self.space.own and self.depth == 0
         if function.attr in _CHANGING and not (is_own or self.purity.is_value(self.value(base))):
-            raise Effect
+            raise SideEffect
 
     def _is_pure(self, function: Any, node: ast.expr) -> bool:
         name = getattr(function, "__name__", node.id if isinstance(node, ast.Name) else "")

@@ -23,13 +23,13 @@ from ..code.ownership import is_users
 from ..code.syntax import Position, definition_of
 from ..control_flow.conversion import is_converted
 from ..patches.builtin_names import ClassShim
-from ..patches.patch import Place
+from ..patches.patch import Replacement
 from .purity import Purity
 from .syntax import Found, for_at, for_over, is_given_to, is_source, while_asking
 
 
 @dataclass(frozen=True)
-class Steps:
+class MarkedItems:
     """The items that a loop over ``range(start, stop, step)`` would have.
 
     item(number): the loop variable's value for a number of the range.
@@ -50,16 +50,16 @@ class Steps:
         return self.item(self.start + place * self.step)
 
 
-def counted(start: Any, stop: Any, step: Any) -> Steps:
-    return Steps(start, stop, step, lambda number: number, lambda: range(start, stop, step))
+def counted(start: Any, stop: Any, step: Any) -> MarkedItems:
+    return MarkedItems(start, stop, step, lambda number: number, lambda: range(start, stop, step))
 
 
-def rows(array: Any, length: Any) -> Steps:
-    return Steps(0, length, 1, lambda number: array[number], lambda: array)
+def rows(array: Any, length: Any) -> MarkedItems:
+    return MarkedItems(0, length, 1, lambda number: array[number], lambda: array)
 
 
-def numbered(steps: Steps, first: Any) -> Steps:
-    return Steps(
+def numbered(steps: MarkedItems, first: Any) -> MarkedItems:
+    return MarkedItems(
         0,
         steps.length,
         1,
@@ -68,13 +68,15 @@ def numbered(steps: Steps, first: Any) -> Steps:
     )
 
 
-def turned(steps: Steps) -> Steps:
+def turned(steps: MarkedItems) -> MarkedItems:
     length = steps.length
-    return Steps(0, length, 1, lambda place: steps.at(length - 1 - place), lambda: reversed(steps.plain()))
+    return MarkedItems(
+        0, length, 1, lambda place: steps.at(length - 1 - place), lambda: reversed(steps.plain())
+    )
 
 
-def side_by_side(parts: tuple[Steps, ...]) -> Steps:
-    return Steps(
+def side_by_side(parts: tuple[MarkedItems, ...]) -> MarkedItems:
+    return MarkedItems(
         0,
         parts[0].length,
         1,
@@ -192,7 +194,7 @@ _TELLING, _MANY = 6, 32
 """How many steps are recorded before others are run without that, and how few others are not worth it."""
 
 
-class Means(NamedTuple):
+class LoopCallbacks(NamedTuple):
     """Callbacks that a frontend provides for marking loops.
 
     library: name of the module whose functions express the loop (``"jax.numpy"``).
@@ -218,7 +220,7 @@ class Means(NamedTuple):
 class Loops:
     """Marks the iterations of loops with a symbolic trip count, in the recording of ``recorder``."""
 
-    def __init__(self, recorder: Any, means: Means) -> None:
+    def __init__(self, recorder: Any, means: LoopCallbacks) -> None:
         self.recorder, self.means = recorder, means
         self.found: list[RecordedLoop] = recorder.graph.loops
         self.steps: dict[Value, RecordedLoop] = {}
@@ -232,12 +234,12 @@ class Loops:
         recorder.loops = self
 
     # ------------------------------------------------------------------------------ for
-    def steps_of(self, item: Any) -> Steps | None:
+    def steps_of(self, item: Any) -> MarkedItems | None:
         """Return the items of a loop over ``item``, or None.
 
         Only ranges and arrays with a symbolic number of rows have them.
         """
-        if isinstance(item, Steps):
+        if isinstance(item, MarkedItems):
             return item
         known = self.means.value_of(item)
         if known is None or not known[0].ndim:
@@ -254,7 +256,7 @@ class Loops:
             self.recorder.decide_size(condition, self.means.here())
         return True
 
-    def run(self, frame: FrameType, steps: Steps) -> Any:
+    def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return what the ``for`` that ``frame`` begins iterates over, or None if it cannot be marked.
 
         Arguments of another shim are returned as they are.
@@ -270,7 +272,7 @@ class Loops:
             )
         return self._marked(found, frame, steps)
 
-    def run_traced(self, frame: FrameType, position: Position, steps: Steps) -> Iterator[Any] | None:
+    def run_traced(self, frame: FrameType, position: Position, steps: MarkedItems) -> Iterator[Any] | None:
         found = for_at(frame.f_code.co_filename, position) if self._may_be_marked(steps) else None
         return None if found is None else self._marked(found, frame, steps, is_traced=True)
 
@@ -278,7 +280,7 @@ class Loops:
     def are_running(self) -> bool:
         return bool(self._running) and not self.recorder.in_block
 
-    def _may_be_marked(self, steps: Steps) -> bool:
+    def _may_be_marked(self, steps: MarkedItems) -> bool:
         bounds = tuple(map(self.means.expression_of, (steps.start, steps.stop)))
         if (
             not any(isinstance(bound, Size) for bound in bounds)
@@ -293,7 +295,7 @@ class Loops:
         )
 
     def _marked(
-        self, found: Found, frame: FrameType, steps: Steps, is_traced: bool = False
+        self, found: Found, frame: FrameType, steps: MarkedItems, is_traced: bool = False
     ) -> Iterator[Any] | None:
         if not self._purity.of(found, frame, is_traced):
             return None
@@ -529,7 +531,7 @@ def _name_of(found: Found) -> str:
 Current = Callable[[], "Loops | None"]
 
 
-def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Place]:
+def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Replacement]:
     """Return the patches of ``range``, ``enumerate``, ``zip`` and ``reversed`` in the functions' modules."""
     spaces = {
         (id(one.__globals__), name): one.__globals__
@@ -557,36 +559,36 @@ def _shim(name: str, current: Current) -> Callable[..., Any]:
         ):
             return found
         return forward(
-            original, *(item.plain() if isinstance(item, Steps) else item for item in args), **kwargs
+            original, *(item.plain() if isinstance(item, MarkedItems) else item for item in args), **kwargs
         )
 
     return called
 
 
-def _range(loops: Loops, *args: Any, **kwargs: Any) -> Steps | None:
+def _range(loops: Loops, *args: Any, **kwargs: Any) -> MarkedItems | None:
     if kwargs or not 1 <= len(args) <= 3:
         return None
     return counted(*((0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]))
 
 
-def _enumerate(loops: Loops, items: Any, start: Any = 0) -> Steps | None:
+def _enumerate(loops: Loops, items: Any, start: Any = 0) -> MarkedItems | None:
     steps = loops.steps_of(items)
     return None if steps is None else numbered(steps, start)
 
 
-def _reversed(loops: Loops, items: Any) -> Steps | None:
+def _reversed(loops: Loops, items: Any) -> MarkedItems | None:
     steps = loops.steps_of(items)
     return None if steps is None else turned(steps)
 
 
-def _zip(loops: Loops, *items: Any, **kwargs: Any) -> Steps | None:
+def _zip(loops: Loops, *items: Any, **kwargs: Any) -> MarkedItems | None:
     parts = [steps for item in items if (steps := loops.steps_of(item)) is not None]
     is_known = parts and len(parts) == len(items) and loops.are_equal([part.length for part in parts])
     return side_by_side(tuple(parts)) if is_known else None
 
 
 _ORIGINAL: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}
-_MAKE: dict[str, Callable[..., Steps | None]] = {
+_MAKE: dict[str, Callable[..., MarkedItems | None]] = {
     "range": _range,
     "enumerate": _enumerate,
     "zip": _zip,

@@ -23,7 +23,7 @@ from ...forwarding import forwards
 from ...sizes import apply
 from ..code.names import names_read
 from .host_math import Symbols, called
-from .patch import Place
+from .patch import Replacement
 
 _NAMES = frozenset(vars(builtins))
 _FUNCTION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -60,7 +60,7 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
     )
 
 
-def handed_on(file: str, name: str) -> frozenset[int]:
+def passed_as_value(file: str, name: str) -> frozenset[int]:
     """Return the first lines of the functions in which ``name`` is passed on as a value."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)
@@ -321,7 +321,7 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
         )
 
 
-def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
+def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
     """Return the patches for ``int``, ``float``, ``complex`` and ``len``.
 
     Modules that only call a name, or use it in ``isinstance``, hold its shim. Other modules hold the shim
@@ -373,7 +373,7 @@ def types_asked(
     places: Iterable[tuple[dict[str, Any], str]],
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,
-) -> list[Place]:
+) -> list[Replacement]:
     """Return the patches that replace ``type``, under any name, by a shim.
 
     For an item for which ``stands`` is True, it returns ``class_of(item)``.

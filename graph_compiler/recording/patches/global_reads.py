@@ -16,7 +16,7 @@ from ..code.names import names_read
 from ..environment_guards.guards import EnvironmentGuard
 from ..reachability.absent import names_of_whole
 from ..reachability.references import OWN_GLOBALS, names_in, reaches_own_globals, values_in
-from .patch import Place
+from .patch import Replacement
 
 _ANY = compile("name", "<globals>", "eval")
 
@@ -46,7 +46,7 @@ class GlobalReads:
         self._functions: dict[Any, types.FunctionType] = {}
         self._whole: dict[int, dict[str, Any]] = {}
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Replacement]:
         return [(space, name, _SHIMS[name](self, space)) for space, name in self._found.values()]
 
     def hears(self) -> bool:
@@ -88,14 +88,14 @@ def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     for space in spaces.values():
         facts += [
             EnvironmentGuard(
-                "{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}"
+                "{}({}, {}) == {}", (_identities, space, name, _identities(space, name)), f"the global {name}"
             )
             for name in values_in(space)
         ]
     return facts
 
 
-def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
+def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
     """Return the id of the global ``name`` and, if it is a list, set or dict, of its elements.
 
     A missing global counts as None. The namespace itself is not expanded.

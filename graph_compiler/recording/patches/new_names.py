@@ -20,14 +20,14 @@ from .patch import Probe, Probes
 
 _here = threading.local()
 _numbers = itertools.count(1)
-# The slots of a UUID, which `Name` hides.
+# The slots of a UUID, which `NewUUID` hides.
 _INT: Any = vars(uuid.UUID)["int"]
 _SAFE: Any = vars(uuid.UUID)["is_safe"]
 # Digits that the names of a further recording begin with: what is computed from the text of a name differs.
 _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 
 
-class _Watch:
+class _IdentifierWatch:
     """Identifiers that one recording makes.
 
     pattern: the digits that they begin with; None for random ones.
@@ -39,9 +39,9 @@ class _Watch:
 
 
 @contextmanager
-def watching_names(pattern: int | None = None) -> Iterator[_Watch]:
+def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
     """Note identifiers made inside the block, and make them begin with ``pattern`` unless it is None."""
-    before, _here.watch = getattr(_here, "watch", None), _Watch(pattern)
+    before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:
         yield _here.watch
     finally:
@@ -52,7 +52,7 @@ def patterns() -> tuple[int, ...]:
     return _PATTERNS
 
 
-class Name(uuid.UUID):
+class NewUUID(uuid.UUID):
     """A UUID whose string may be used, and whose number may not."""
 
     __slots__ = ()
@@ -78,15 +78,15 @@ class Name(uuid.UUID):
         return hash(_plain(self))
 
     def __eq__(self, other: object) -> bool:
-        return _plain(self) == (_plain(other) if isinstance(other, Name) else other)
+        return _plain(self) == (_plain(other) if isinstance(other, NewUUID) else other)
 
 
 def _plain(name: uuid.UUID) -> uuid.UUID:
     return uuid.UUID(int=_INT.__get__(name))
 
 
-def _name(number: Any) -> Name:
-    made = uuid.UUID.__new__(Name)
+def _name(number: Any) -> NewUUID:
+    made = uuid.UUID.__new__(NewUUID)
     _INT.__set__(made, number)
     _SAFE.__set__(made, uuid.SafeUUID.unknown)
     return made
@@ -101,7 +101,7 @@ def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:
         frame = user_of(sys._getframe(1)) if probes.here() else None
-        watch: _Watch | None = getattr(_here, "watch", None)
+        watch: _IdentifierWatch | None = getattr(_here, "watch", None)
         if frame is None or watch is None:
             return original(*args, **kwargs)
         watch.origin = (

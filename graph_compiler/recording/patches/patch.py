@@ -16,14 +16,14 @@ from ..code.ownership import user_of
 from ..environment_guards.guards import EnvironmentGuard
 
 # Owner (a dict or an object with attributes), a name, and the item to set for a while.
-Place = tuple[Any, str, Any]
+Replacement = tuple[Any, str, Any]
 # Owners, and their items by name.
-Held = list[tuple[Any, dict[str, Any]]]
+ItemsByOwner = list[tuple[Any, dict[str, Any]]]
 NOTHING = object()
 
 
 @contextmanager
-def replaced(places: Iterable[Place]) -> Iterator[None]:
+def replaced(places: Iterable[Replacement]) -> Iterator[None]:
     """Set names to the items in ``places`` inside the block.
 
     After it, restore what they held, or delete them.
@@ -57,7 +57,7 @@ def _held_by(owner: Any, name: str) -> Any:
     )
 
 
-def by_owner(places: Iterable[Place]) -> Held:
+def by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
     """Group places by owner."""
     found: dict[int, tuple[Any, dict[str, Any]]] = {}
     for owner, name, item in places:
@@ -65,7 +65,7 @@ def by_owner(places: Iterable[Place]) -> Held:
     return list(found.values())
 
 
-def put_all(held: Held) -> None:
+def put_all(held: ItemsByOwner) -> None:
     """Set the names of each owner to these items; delete a name whose item is :data:`NOTHING`."""
     for owner, items in held:
         if isinstance(owner, (dict, ModuleType)) and id(NOTHING) not in map(id, items.values()):
@@ -85,7 +85,7 @@ def _put(owner: Any, name: str, item: Any) -> None:
         delattr(owner, name)
 
 
-def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, Any]]) -> list[Place]:
+def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, Any]]) -> list[Replacement]:
     """Return patches that replace the first item of each pair by the second, under any name.
 
     >>> [name for _, name, _ in under_any_name([{"length": len, "abs": abs}], [(len, 1)])]
@@ -214,8 +214,8 @@ class Probes:
     def __init__(self, *rows: Probe) -> None:
         self._rows, self._spaces = rows, [space_of(row.owner) for row in rows]
         self._originals: list[Any] = []
-        self._shims: Held = []
-        self._before: Held = []
+        self._shims: ItemsByOwner = []
+        self._before: ItemsByOwner = []
         self._by_original: dict[int, Any] = {}
         self._here = threading.local()
         self._lock = threading.Lock()
@@ -265,10 +265,10 @@ class Probes:
         )
         self._shims, self._before = self._held(shims), self._held(found)
 
-    def _held(self, items: Iterable[Any]) -> Held:
+    def _held(self, items: Iterable[Any]) -> ItemsByOwner:
         return by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
-    def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Place]:
+    def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Replacement]:
         """Yield patches for names in ``spaces`` that hold an original. Call it while a session is open."""
         known = self._by_original
         for space in spaces:
@@ -280,7 +280,10 @@ class Probes:
 
 @contextmanager
 def probing(
-    probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()
+    probes: Probes,
+    session: Session,
+    spaces: Iterable[dict[str, Any]] = (),
+    places: Iterable[Replacement] = (),
 ) -> Iterator[Session]:
     """Report the calls of this thread to ``session`` inside the block.
 

@@ -45,7 +45,7 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
             )
 
 
-class Sought:
+class MissingNames:
     """Names that code may look up on an object without success and go on.
 
     Objects share the sets, because a large package has thousands of both.
@@ -87,7 +87,7 @@ class Sought:
 
 
 def absent_attributes(
-    sought: Sought, owner: Any, own: Any, what: str, free: FreeParts
+    sought: MissingNames, owner: Any, own: Any, what: str, free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
     """Yield guards on attributes that code may look up on ``owner`` in vain.
 
@@ -128,7 +128,7 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
     )
 
 
-def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
+def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
     """Yield guards on names that ``cls`` does not define.
 
     Such an attribute would hide an inherited one, or be found by code that looks it up.

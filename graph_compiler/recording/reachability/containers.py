@@ -27,7 +27,7 @@ from ...trees import Fixed
 from ..code.ownership import is_users, owner_of, package_of
 from ..state.append_only_list import AppendOnlyList
 from ..state.contents import contents_of
-from .references import Names, module_of
+from .references import NamespacePart, module_of
 
 
 def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
@@ -80,7 +80,7 @@ def reads_itself(cls: type) -> bool:
     return any(_HOLDING.get((base.__module__, base.__name__), False) for base in cls.__mro__)
 
 
-class Answers(NamedTuple):
+class GuardedAnswers(NamedTuple):
     """Objects of the standard library that are guarded by what they return, instead of by their attributes.
 
     cls: their class.
@@ -100,7 +100,7 @@ def _level(logger: logging.Logger) -> tuple[Any, ...]:
 
 
 _ROWS = (
-    Answers(
+    GuardedAnswers(
         logging.Logger,
         frozenset({"isEnabledFor", "getEffectiveLevel", "level", "disabled"}),
         _level,
@@ -113,7 +113,7 @@ def is_asked(item: Any) -> bool:
     return any(isinstance(item, row.cls) for row in _ROWS)
 
 
-def answers_of(item: Any, names: Collection[str]) -> list[Answers]:
+def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
     """Return the rows whose guards code with these ``names`` needs for ``item``.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
@@ -154,7 +154,7 @@ MISSING = _Missing()
 
 
 @dataclass(frozen=True)
-class Kind:
+class ContainerKind:
     """How a kind of container is read and changed.
 
     pairs: returns its parts by key.
@@ -294,7 +294,7 @@ def _put_in_object(item: Any, key: Any, value: Any) -> None:
 
 
 def _refill_object(item: Any, before: dict[Any, Any]) -> None:
-    Kind(_pairs_of_object, _put_in_object).refill(item, before)
+    ContainerKind(_pairs_of_object, _put_in_object).refill(item, before)
     attributes = getattr(item, "__dict__", {})
     compiled = {name: part for name, part in attributes.items() if name not in before}
     # Code that iterates over attributes sees their order.
@@ -341,7 +341,9 @@ def _refill_mapping(held: Any, before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True, is_surely=_has_attributes_of)
+OBJECT = ContainerKind(
+    _pairs_of_object, _put_in_object, _refill_object, dotted=True, is_surely=_has_attributes_of
+)
 
 
 def _pairs_of_contents(item: Any) -> dict[Any, Any]:
@@ -354,21 +356,23 @@ def _put_contents(item: Any, value: Any) -> None:
         contents.put(item, value.value)
 
 
-_CONTENTS = Kind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
-CLASS = Kind(_pairs_of_class, _put_in_class)
-_LIST = Kind(_numbered, _put_item, _refill_list)
-DICT = Kind(_pairs_of_dict, _put_in_dict, _refill_dict)
-_KINDS: tuple[tuple[Any, Kind], ...] = (
+_CONTENTS = ContainerKind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
+CLASS = ContainerKind(_pairs_of_class, _put_in_class)
+_LIST = ContainerKind(_numbered, _put_item, _refill_list)
+DICT = ContainerKind(_pairs_of_dict, _put_in_dict, _refill_dict)
+_KINDS: tuple[tuple[Any, ContainerKind], ...] = (
     (dict, DICT),
     ((list, deque), _LIST),
-    (contextvars.ContextVar, Kind(_pairs_of_variable, _put_in_variable)),
-    (type(os.environ), Kind(dict, _put_item)),
-    (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
+    (contextvars.ContextVar, ContainerKind(_pairs_of_variable, _put_in_variable)),
+    (type(os.environ), ContainerKind(dict, _put_item)),
+    (set, ContainerKind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
     (
-        Names,
-        Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value)),
+        NamespacePart,
+        ContainerKind(
+            lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value)
+        ),
     ),
-    (types.CellType, Kind(_pairs_of_cell, _put_in_cell)),
+    (types.CellType, ContainerKind(_pairs_of_cell, _put_in_cell)),
 )
 
 
@@ -378,21 +382,21 @@ class Field(str):
     __slots__ = ()
 
 
-_FIELDS = Kind(
+_FIELDS = ContainerKind(
     lambda item: {Field(name): part for name, part in vars(item).items()},
     object.__setattr__,
     lambda item, before: _refill_mapping(vars(item), {str(name): part for name, part in before.items()}),
     dotted=True,
 )
-_GIVEN: tuple[tuple[Any, Kind], ...] = (
-    (tuple, Kind(_numbered, lambda held, key, value: None)),
+_GIVEN: tuple[tuple[Any, ContainerKind], ...] = (
+    (tuple, ContainerKind(_numbered, lambda held, key, value: None)),
     ((list, deque), _LIST),
-    (Mapping, Kind(lambda held: dict(held.items()), _put_item, _refill_mapping)),
+    (Mapping, ContainerKind(lambda held: dict(held.items()), _put_item, _refill_mapping)),
 )
-_APPENDED = Kind(lambda held: _numbered(held.added), lambda held, key, value: None)
+_APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, value: None)
 
 
-def given_kind(item: Any, always: bool = False) -> Kind | None:
+def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
     """Return how a container among arguments is read and changed.
 
     Return None for anything else: classes, modules and, unless ``always``, callables.
@@ -412,7 +416,7 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
     return _FIELDS if isinstance(getattr(item, "__dict__", None), dict) else None
 
 
-def kind_of(item: Any, always: bool = False) -> Kind | None:
+def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return how a container is read and changed.
 
     Return None for anything else: arrays, values, functions and, unless ``always``, objects that hold

@@ -185,7 +185,7 @@ def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
     yield from _of_class(type(owner))
     for item in (*_held(owner), *wrapped_by(obj)):
         yield from _of_instance(item)
-    yield from _named(obj, arrays)
+    yield from _packages_referenced(obj, arrays)
 
 
 def _held(owner: Any) -> list[Any]:
@@ -217,7 +217,7 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
     )
 
 
-def _named(obj: Any, arrays: bool) -> Iterator[str]:
+def _packages_referenced(obj: Any, arrays: bool) -> Iterator[str]:
     """Yield the packages that the code of ``obj``, or of functions it calls, refers to.
 
     Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``, skip

@@ -127,14 +127,14 @@ def _of_decimal() -> str:
 _STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context of decimal", _of_decimal)}
 
 
-class _Reader(NamedTuple):
+class _CodeReads(NamedTuple):
     """Names that one function reads, and string constants of all functions."""
 
     names: frozenset[str]
     texts: frozenset[str]
 
 
-def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
+def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
     These are modules of the standard library, frameworks and installed packages.
@@ -145,14 +145,14 @@ def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[Environme
     context is guarded if the code refers to ``decimal``.
 
     >>> import types, warnings
-    >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})])]
+    >>> [fact.what for fact in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
     ['warnings.filters']
     """
     known: set[tuple[int, str]] = set()
     functions = list(functions)
     texts = frozenset[str]().union(*(texts_of(function.__code__) for function in functions))
     for function in functions:
-        reader = _Reader(names_read(function.__code__), texts)
+        reader = _CodeReads(names_read(function.__code__), texts)
         held = list(_held(function, reader.names))
         for module in held:
             if isinstance(module, types.ModuleType) and not is_users(module):
@@ -179,7 +179,7 @@ def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[Envi
 
 
 def _parts(
-    holder: Any, own: dict[str, Any], where: str, reader: _Reader, known: set[tuple[int, str]], depth: int
+    holder: Any, own: dict[str, Any], where: str, reader: _CodeReads, known: set[tuple[int, str]], depth: int
 ) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes of ``holder`` that the code names."""
     for name in sorted(reader.names & own.keys()):
@@ -189,7 +189,7 @@ def _parts(
 
 
 def _part(
-    own: dict[str, Any], name: str, what: str, reader: _Reader, known: set[tuple[int, str]], depth: int
+    own: dict[str, Any], name: str, what: str, reader: _CodeReads, known: set[tuple[int, str]], depth: int
 ) -> Iterator[EnvironmentGuard]:
     item = own[name]
     if type(item) in ATOMS:

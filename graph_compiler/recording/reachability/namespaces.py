@@ -22,7 +22,7 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 
 
 @dataclass
-class Space:
+class ModuleNamespace:
     """The globals of a module.
 
     held: the namespace.
@@ -39,7 +39,7 @@ class Space:
     is_own: bool = False
 
     @classmethod
-    def of(cls, function: Any) -> Space:
+    def of(cls, function: Any) -> ModuleNamespace:
         made = cls(function.__globals__, is_own=True)
         made.add(function)
         return made
@@ -67,7 +67,7 @@ class Space:
         return self.is_own or name in self.names
 
 
-def spaces_of(entries: Iterable[Entry]) -> list[Space]:
+def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
     """Return the namespaces of the entries and of all functions that these name, transitively.
 
     Functions of the user, and of libraries on top of a framework, count.
@@ -79,7 +79,7 @@ def spaces_of(entries: Iterable[Entry]) -> list[Space]:
     """
     pending = list(entries)
     own = {id(inner[-1].__globals__) for item, _ in pending if (inner := [*layers(item)])}
-    found: dict[int, Space] = {}
+    found: dict[int, ModuleNamespace] = {}
     seen: set[tuple[Any, type]] = set()
     while pending:
         item, owner = pending.pop()
@@ -87,7 +87,7 @@ def spaces_of(entries: Iterable[Entry]) -> list[Space]:
             if (function, owner) not in seen and not _is_closed(function):
                 seen.add((function, owner))
                 key = id(function.__globals__)
-                found.setdefault(key, Space(function.__globals__, is_own=key in own)).add(function)
+                found.setdefault(key, ModuleNamespace(function.__globals__, is_own=key in own)).add(function)
                 pending += _called(function, owner)
     return list(found.values())
 

@@ -18,10 +18,17 @@ from ...trees import containers
 from ..code.names import names_read
 from ..environment_guards.guards import EnvironmentGuard, is_same, same_fact, same_items
 from ..environment_guards.versions import dict_of_class
-from .absent import Sought, absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
+from .absent import (
+    MissingNames,
+    absent_attributes,
+    absent_globals,
+    hidden_by_class,
+    keys_fact,
+    names_of_whole,
+)
 from .containers import answers_of, registered_with
 from .free_parts import NO_FREE_PARTS, FreeParts
-from .libraries import library_facts
+from .libraries import library_guards
 from .references import cell_is_filled, names_of_builtins
 from .walk import MOST_ITEMS, Reached
 
@@ -97,7 +104,7 @@ def facts_outside(
         *_variables(reach, free),
         *_library_objects(reach),
         *_environment(reach, free),
-        *library_facts(reach.functions),
+        *library_guards(reach.functions),
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
@@ -152,7 +159,7 @@ def code_fact(function: types.FunctionType) -> EnvironmentGuard:
 
 
 def _functions(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    sought = Sought(reach)
+    sought = MissingNames(reach)
     for function in reach.functions:
         yield code_fact(function)
         for name in ("__defaults__", "__kwdefaults__"):
@@ -227,7 +234,7 @@ def _owners(
     # A guard must not keep the target of a weak reference alive.
     fleeting = {id(reference()) for reference in reach.references}
     sought, of_class = (
-        Sought(reach),
+        MissingNames(reach),
         {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))},
     )
     for owner in reach.owners:

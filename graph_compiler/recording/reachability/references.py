@@ -188,12 +188,12 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in held if not (callable(item) or isinstance(item, types.ModuleType))}
 
 
-class Names:
+class NamespacePart:
     """Some of the names in a namespace.
 
     They are the globals that a function refers to, or what it takes from a module.
 
-    >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
+    >>> NamespacePart({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}
     """
 
@@ -204,10 +204,10 @@ class Names:
         return {name: self.space[name] for name in self.names if name in self.space}
 
 
-class Namespace(Names):
+class WholeNamespace(NamespacePart):
     """All values in a namespace, for code that may read any of them by string.
 
-    >>> Namespace({"a": 1, "sin": len}).pairs()
+    >>> WholeNamespace({"a": 1, "sin": len}).pairs()
     {'a': 1}
     """
 
@@ -234,7 +234,7 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
 
     >>> scale = 2
     >>> roots = roots_of(lambda x: x * len(__name__))
-    >>> [(name, root.pairs()) for name, root in roots if isinstance(root, Names)]
+    >>> [(name, root.pairs()) for name, root in roots if isinstance(root, NamespacePart)]
     [('', {'__name__': 'graph_compiler.recording.reachability.references'})]
     """
     names = _names(function.__code__)
@@ -246,15 +246,18 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
     if not _ENVIRONMENT.isdisjoint(names):
         yield "os.environ", os.environ
     if reaches_own_globals(names):
-        yield "", Namespace(function.__globals__)
+        yield "", WholeNamespace(function.__globals__)
     elif others := [
         name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)
     ]:
-        yield "", Names(function.__globals__, others)
+        yield "", NamespacePart(function.__globals__, others)
     whole = reads_modules_whole(function)
     for module in modules:
         if is_users(module):
-            yield module.__name__, Namespace(vars(module)) if whole else Names(vars(module), names)
+            yield (
+                module.__name__,
+                WholeNamespace(vars(module)) if whole else NamespacePart(vars(module), names),
+            )
     yield from zip(function.__code__.co_freevars, function.__closure__ or ())
     yield from defaults_of(function)
     yield function.__name__, vars(function)

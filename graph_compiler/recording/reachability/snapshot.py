@@ -13,8 +13,17 @@ from typing import Any
 
 from ...trees import Fixed, same_static
 from ..code.ownership import is_users
-from .containers import CLASS, DICT, MISSING, OBJECT, Kind, has_attributes, kind_of
-from .references import OF_IMPORTS, WRAPPERS, Names, functions_of, layers, original_of, roots_of, wrapped_by
+from .containers import CLASS, DICT, MISSING, OBJECT, ContainerKind, has_attributes, kind_of
+from .references import (
+    OF_IMPORTS,
+    WRAPPERS,
+    NamespacePart,
+    functions_of,
+    layers,
+    original_of,
+    roots_of,
+    wrapped_by,
+)
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
@@ -24,7 +33,7 @@ _LEADING = (tuple, functools._lru_cache_wrapper, *_CODE, *WRAPPERS)
 ORDER = object()
 
 
-class Held:
+class TrackedContainer:
     """A container in a snapshot, which is never changed.
 
     name: how a reader would write it.
@@ -35,12 +44,12 @@ class Held:
 
     __slots__ = ("before", "item", "kind", "name")
 
-    def __init__(self, name: str, item: Any, kind: Kind, before: dict[Any, Any]) -> None:
+    def __init__(self, name: str, item: Any, kind: ContainerKind, before: dict[Any, Any]) -> None:
         self.name, self.item, self.kind, self.before = name, item, kind, before
 
     @property
     def owner(self) -> Any:
-        return self.item.space if isinstance(self.item, Names) else self.item
+        return self.item.space if isinstance(self.item, NamespacePart) else self.item
 
     def is_untouched(self) -> bool:
         """Return True if it holds the same objects under the same keys in the same order."""
@@ -59,7 +68,7 @@ class Held:
         """Return how a reader would write the part at ``key``."""
         if isinstance(self.item, types.CellType):
             return self.name
-        if isinstance(self.item, Names) or self.kind.dotted:
+        if isinstance(self.item, NamespacePart) or self.kind.dotted:
             return f"{self.name}.{key}" if self.name else str(key)
         return f"{self.name}[{key!r}]"
 
@@ -68,7 +77,7 @@ class Held:
 class Change:
     """``held`` had ``before`` at ``key`` and now has ``now``; either may be :data:`MISSING`."""
 
-    held: Held
+    held: TrackedContainer
     key: Any
     before: Any
     now: Any
@@ -85,7 +94,7 @@ _NO_PARTS = PLAIN_CONTAINERS | {bool, str, type(None)}
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
-class World:
+class ObjectSnapshot:
     """Snapshot of the containers that can be reached from ``roots`` and from the callables ``called``.
 
     Containers are lists, dicts, sets, closure cells, globals and objects.
@@ -98,7 +107,7 @@ class World:
     elsewhere: ids of objects that are also reachable through tuples, wrappers or functions.
 
     >>> history = {"seen": [1]}
-    >>> world = World([("history", history)])
+    >>> world = ObjectSnapshot([("history", history)])
     >>> history["seen"].append(2)
     >>> [(change.where, change.now) for change in world.changes()]
     [("history['seen'][1]", 2)]
@@ -113,9 +122,9 @@ class World:
         own: Iterable[Any] = (),
         called: Iterable[Any] = (),
     ) -> None:
-        self.held: list[Held] = []
-        # Empty dicts with their place. A torch module has many, so no ``Held`` is made for them.
-        self._empty: list[tuple[Held, Any, dict[Any, Any]]] = []
+        self.held: list[TrackedContainer] = []
+        # Empty dicts with their place. A torch module has many, so no ``TrackedContainer`` is made for them.
+        self._empty: list[tuple[TrackedContainer, Any, dict[Any, Any]]] = []
         self.caches: list[Any] = []
         self.elsewhere: set[int] = set()
         self._known: set[int] = set()
@@ -172,7 +181,7 @@ class World:
                 for member in vars(item).copy().values()
                 if isinstance(member, _CODE)
             )
-        held = Held(name, item, kind, kind.pairs(item))
+        held = TrackedContainer(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
             cls, number = type(child), id(child)
@@ -200,7 +209,7 @@ class World:
             )
         return self._arrays[cls]
 
-    def _kind(self, item: Any) -> Kind | None:
+    def _kind(self, item: Any) -> ContainerKind | None:
         """Return what :func:`kind_of` returns, cached for objects of one class."""
         cls, always = type(item), id(item) in self._own
         if (cls, always) in self._objects and item.__class__ is cls:
@@ -242,7 +251,7 @@ class World:
         return {*(id(held.owner) for held in self.held), *(id(item) for _, _, item in self._empty)}
 
     @functools.cached_property
-    def parts(self) -> list[tuple[Held, Any, Any]]:
+    def parts(self) -> list[tuple[TrackedContainer, Any, Any]]:
         """Parts of all containers, with container and key, except plain containers, strings and flags."""
         return [
             (held, key, item)
@@ -267,14 +276,14 @@ class World:
         for held in self._touched():
             held.kind.refill(held.item, held.before)
 
-    def _touched(self) -> Iterator[Held]:
+    def _touched(self) -> Iterator[TrackedContainer]:
         for held in self.held:
             if not held.is_untouched():
                 yield held
         # A dict that was empty is a container only if something was added.
         for around, key, item in self._empty:
             if item:
-                yield Held(around.name_of(key), item, DICT, {})
+                yield TrackedContainer(around.name_of(key), item, DICT, {})
 
 
 def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:

@@ -54,7 +54,7 @@ def is_constant(item: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Policy:
+class WalkPolicy:
     """How a frontend's walk treats the objects it reaches.
 
     is_leaf(item): True for objects not to enter, such as arrays.
@@ -84,7 +84,7 @@ class Reached:
     tried: names read by code that handles exceptions, so that it may go on if one is missing.
     """
 
-    def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
+    def __init__(self, roots: Iterable[Any], policy: WalkPolicy = WalkPolicy()) -> None:
         self._index = NameIndex(policy.called)
         self.functions: list[types.FunctionType] = []
         self.cells: list[tuple[str, types.CellType]] = []
@@ -349,14 +349,14 @@ def _is_operator(owner: Any, item: Any) -> bool:
 
 
 # Name in the code, object, and a function that replaces the object.
-Place = tuple[str, Any, Callable[[Any], None]]
+ReplaceablePart = tuple[str, Any, Callable[[Any], None]]
 
 
-def places_of(reach: Reached) -> list[Place]:
+def places_of(reach: Reached) -> list[ReplaceablePart]:
     return list(_places(reach))
 
 
-def _places(reach: Reached) -> Iterator[Place]:
+def _places(reach: Reached) -> Iterator[ReplaceablePart]:
     for function in (item for item in reach.found() if isinstance(item, types.FunctionType)):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             yield from _in(cell, (0,), name)
@@ -372,7 +372,7 @@ def _places(reach: Reached) -> Iterator[Place]:
         yield from _of_partial(partial)
 
 
-def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterator[Place]:
+def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterator[ReplaceablePart]:
     """Yield the parts of a container, all or those with these keys."""
     kind = kind_of(held)
     parts = kind.pairs(held) if kind is not None else {}
@@ -380,7 +380,7 @@ def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterato
         yield name or str(key), parts[key], functools.partial(kind.put, held, key)  # type: ignore[union-attr]
 
 
-def _of_partial(partial: functools.partial[Any]) -> Iterator[Place]:
+def _of_partial(partial: functools.partial[Any]) -> Iterator[ReplaceablePart]:
     names = ("func", *map(str, range(len(partial.args))), *partial.keywords)
     for place, (name, item) in enumerate(zip(names, _parts(partial))):
         yield name, item, functools.partial(_put, partial, place)
@@ -399,7 +399,7 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 
 @contextmanager
-def replaced(places: Iterable[Place], replacements: Mapping[int, Any]) -> Iterator[None]:
+def replaced(places: Iterable[ReplaceablePart], replacements: Mapping[int, Any]) -> Iterator[None]:
     """Replace objects at ``places`` inside the block; ``replacements`` maps ids to new objects."""
     with ExitStack() as undo:
         for _, item, put in places:

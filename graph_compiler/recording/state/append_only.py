@@ -12,9 +12,9 @@ from typing import Any
 
 from ...trees import containers
 from ..code.names import names_read
-from ..reachability.snapshot import World
+from ..reachability.snapshot import ObjectSnapshot
 from .append_only_list import AppendOnlyList, ListRead
-from .places import Place
+from .places import StatePlace
 
 # A list that had this many lengths may be append-only.
 _ENOUGH = 2
@@ -30,7 +30,7 @@ class Lengths:
         self._seen: defaultdict[tuple[int, Any], set[int]] = defaultdict(set)
         self._read: set[tuple[int, Any]] = set()
 
-    def grown(self, places: Sequence[Place]) -> frozenset[tuple[int, Any]]:
+    def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
         """Note the lengths of lists, and return the identities of places that have had several.
 
         Places whose list was read are left out.
@@ -56,7 +56,7 @@ class ListShims:
 
     def __init__(
         self,
-        world: World,
+        world: ObjectSnapshot,
         given: Any,
         functions: Iterable[types.FunctionType],
         grown: frozenset[tuple[int, Any]],
@@ -72,7 +72,7 @@ class ListShims:
             self._others |= set(map(id, containers((function.__defaults__, function.__kwdefaults__))))
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
 
-    def put(self, place: Place) -> AppendOnlyList | None:
+    def put(self, place: StatePlace) -> AppendOnlyList | None:
         """Replace the list at ``place`` by a shim and return the shim.
 
         Return None if the list is not expected to be append-only, or if the function may reach it in

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...trees import Path, Tree, has_arrays_alone, static_paths
 from ..reachability.containers import is_whole
-from ..reachability.references import Names
-from ..reachability.snapshot import Held, World
+from ..reachability.references import NamespacePart
+from ..reachability.snapshot import ObjectSnapshot, TrackedContainer
 from .append_only import Lengths
-from .places import Place
+from .places import StatePlace
 
 # Number of changes after which an input is made.
 _ENOUGH = 2
@@ -31,7 +31,7 @@ class AutoDynamic:
     >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
     >>> for rate in (0.5, 0.25, 0.125):
     ...     settings["rate"] = rate
-    ...     world = World([("settings", settings)])
+    ...     world = ObjectSnapshot([("settings", settings)])
     ...     print([place.name for place in auto_dynamic.noted(world, lambda held, item: None)])
     []
     []
@@ -71,7 +71,9 @@ class AutoDynamic:
             self._given[path].add((type(number), repr(number)))
         return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
 
-    def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
+    def noted(
+        self, world: ObjectSnapshot, mark_of: Callable[[TrackedContainer, Any], Any]
+    ) -> list[StatePlace]:
         """Note the arrays and numbers in ``world``, and return the places of those that changed often enough.
 
         ``mark_of`` returns an object that compares unequal for another array or other elements. It returns
@@ -90,19 +92,22 @@ class AutoDynamic:
         often = [
             (held, key) for identity, (_, held, key) in marks.items() if self._changes[identity] >= _ENOUGH
         ]
-        return [Place(held, whole=True) if is_whole(held.item) else Place(held, key) for held, key in often]
+        return [
+            StatePlace(held, whole=True) if is_whole(held.item) else StatePlace(held, key)
+            for held, key in often
+        ]
 
 
 def _is_alone(path: Path) -> bool:
     return len(path) == 2 or isinstance(path[-1], str)
 
 
-def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:
+def _mark(held: TrackedContainer, item: Any, mark_of: Callable[[TrackedContainer, Any], Any]) -> Any:
     if type(item) in (int, float):
         return None if is_whole(held.item) else (type(item), repr(item))
     return mark_of(held, item)
 
 
-def _identity(held: Held, key: Any) -> tuple[int, Any]:
-    # Each snapshot makes new ``Names``, but the namespace behind them stays.
-    return id(held.item.space if isinstance(held.item, Names) else held.item), key
+def _identity(held: TrackedContainer, key: Any) -> tuple[int, Any]:
+    # Each snapshot makes new ``NamespacePart``, but the namespace behind them stays.
+    return id(held.item.space if isinstance(held.item, NamespacePart) else held.item), key

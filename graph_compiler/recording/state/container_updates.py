@@ -12,33 +12,33 @@ from typing import Any
 
 from ...errors import InvalidFile
 from ...trees import Branch, Path, Tree
-from ..reachability.containers import Field, Kind, given_kind
+from ..reachability.containers import ContainerKind, Field, given_kind
 from .append_only_list import AppendOnlyList
 
 
 @dataclasses.dataclass(frozen=True)
-class Kept:
+class FromArguments:
     """Object that was at ``path`` of the arguments before the call."""
 
     path: Path
 
 
 @dataclasses.dataclass(frozen=True)
-class New:
+class NewObject:
     """Object that the graph returns for updates, at this index."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
-class Same:
+class OutsideObject:
     """Object outside the arguments, the same one after every call."""
 
     item: Any
 
 
 @dataclasses.dataclass(frozen=True)
-class Update:
+class ContainerUpdate:
     """New contents of the container at ``path`` of ``(args, kwargs)``.
 
     items: all its items after the call, by key; if ``beside`` is True, only those that were appended.
@@ -46,7 +46,7 @@ class Update:
     """
 
     path: Path
-    items: tuple[tuple[Any, Kept | New | Same], ...]
+    items: tuple[tuple[Any, FromArguments | NewObject | OutsideObject], ...]
     beside: bool = False
 
 
@@ -69,7 +69,7 @@ class Containers:
         opened: Iterable[Any] = (),
     ) -> None:
         self._is_array, self._is_known, self._opened = is_array, is_known, set(map(id, opened))
-        self._before: list[tuple[Path, Any, Kind, dict[Any, Any]]] = []
+        self._before: list[tuple[Path, Any, ContainerKind, dict[Any, Any]]] = []
         self._paths: dict[int, Path] = {}
         # Objects stay alive, so that no other object gets the id of one.
         self._alive: list[Any] = []
@@ -99,46 +99,48 @@ class Containers:
     def is_outer(self, item: Any) -> bool:
         return len(self._paths[id(item)]) == 2
 
-    def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
+    def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
         """Return an update for each container that changed.
 
         Arrays whose ids are in ``rewritten`` were written to and are treated as new objects, because they
         cannot be written to where the graph runs.
         """
-        found: list[Update] = []
+        found: list[ContainerUpdate] = []
         for path, item, kind, before in self._before:
             now = kind.pairs(item)
             if not (before or now):
                 continue
             if not _same(before, now) or not rewritten.isdisjoint(map(id, now.values())):
                 items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
-                found.append(Update(path, items, type(item) is AppendOnlyList))
+                found.append(ContainerUpdate(path, items, type(item) is AppendOnlyList))
         return found
 
-    def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
+    def place(
+        self, child: Any, rewritten: frozenset[int] = frozenset()
+    ) -> FromArguments | NewObject | OutsideObject:
         """Classify an object that a container holds after the call.
 
-        It is ``Kept`` if it was in the arguments before, ``Same`` if it is a known outside object, and
-        otherwise ``New``: then it is appended to ``self.new``, unless it is there already. Objects whose
-        id is in ``rewritten`` are never ``Kept``.
+        It is ``FromArguments`` if it was in the arguments before, ``OutsideObject`` if it is a known outside object, and
+        otherwise ``NewObject``: then it is appended to ``self.new``, unless it is there already. Objects whose
+        id is in ``rewritten`` are never ``FromArguments``.
         """
         if id(child) in self._paths and id(child) not in rewritten:
-            return Kept(self._paths[id(child)])
+            return FromArguments(self._paths[id(child)])
         if self._is_known(child):
-            return Same(child)
+            return OutsideObject(child)
         known = next((index for index, item in enumerate(self.new) if item is child), None)
         if known is None:
             self.new.append(child)
             if id(child) in self._paths:
                 self.written[len(self.new) - 1] = self._paths[id(child)]
-        return New(len(self.new) - 1 if known is None else known)
+        return NewObject(len(self.new) - 1 if known is None else known)
 
 
 def apply_updates(
-    updates: Iterable[Update],
+    updates: Iterable[ContainerUpdate],
     new: Sequence[Any],
     arguments: Any,
-    chosen: Callable[[Path, Kept | New | Same], Any] | None = None,
+    chosen: Callable[[Path, FromArguments | NewObject | OutsideObject], Any] | None = None,
 ) -> None:
     """Change the caller's containers as the original function would have done.
 
@@ -164,9 +166,15 @@ def apply_updates(
 
 
 def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
-    if isinstance(item, Kept):
+    if isinstance(item, FromArguments):
         return at(arguments, item.path)
-    return new[item.index] if isinstance(item, New) else item.item if isinstance(item, Same) else item
+    return (
+        new[item.index]
+        if isinstance(item, NewObject)
+        else item.item
+        if isinstance(item, OutsideObject)
+        else item
+    )
 
 
 def at(arguments: Any, path: Path) -> Any:
@@ -195,7 +203,7 @@ def put(arguments: Any, path: Path, value: Any) -> bool:
     return True
 
 
-def _kind(container: Any) -> Kind:
+def _kind(container: Any) -> ContainerKind:
     kind = given_kind(container, True)
     assert kind is not None
     return kind
@@ -216,7 +224,7 @@ def _same_item(before: Any, now: Any) -> bool:
 Item = Callable[[Any], Any]
 
 
-def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
+def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> Any:
     """Return the updates as JSON; ``item`` writes keys and objects."""
     if updates is None:
         return None
@@ -230,7 +238,7 @@ def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
     ]
 
 
-def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] | None:
+def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdate, ...] | None:
     """Read what :func:`updates_to_json` wrote.
 
     ``tree`` is the structure of the graph's output, whose second part holds the new objects.
@@ -248,7 +256,7 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] |
         raise InvalidFile("a graph that changes its arguments gives no new objects")
     count = len(tree.children[1].children)
     return tuple(
-        Update(
+        ContainerUpdate(
             _path_from_json(path, item),
             tuple((_key_from_json(key, item), _part_from_json(part, item, count)) for key, part in items),
             beside is True,
@@ -283,18 +291,18 @@ def _path_from_json(data: Any, item: Item) -> Path:
     return path
 
 
-def _part_to_json(part: Kept | New | Same, item: Item) -> list[Any]:
-    if isinstance(part, Kept):
+def _part_to_json(part: FromArguments | NewObject | OutsideObject, item: Item) -> list[Any]:
+    if isinstance(part, FromArguments):
         return ["kept", _path_to_json(part.path, item)]
-    return ["new", part.index] if isinstance(part, New) else ["same", item(part.item)]
+    return ["new", part.index] if isinstance(part, NewObject) else ["same", item(part.item)]
 
 
-def _part_from_json(data: Any, item: Item, count: int) -> Kept | New | Same:
+def _part_from_json(data: Any, item: Item, count: int) -> FromArguments | NewObject | OutsideObject:
     kind, about = data
     if kind == "kept":
-        return Kept(_path_from_json(about, item))
+        return FromArguments(_path_from_json(about, item))
     if kind == "same":
-        return Same(item(about))
+        return OutsideObject(item(about))
     if kind != "new" or type(about) is not int or not 0 <= about < count:
         raise InvalidFile(f"{about!r:.80} is no new object")
-    return New(about)
+    return NewObject(about)

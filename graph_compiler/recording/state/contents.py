@@ -45,7 +45,7 @@ def _put_in_numpy(item: Any, taken: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class Taken:
+class NumpyGeneratorState:
     """State of a NumPy random generator, compared by ``key``."""
 
     key: Any
@@ -64,18 +64,18 @@ def _key(state: Any) -> Any:
     )
 
 
-def _take_from_generator(item: np.random.Generator) -> Taken:
+def _take_from_generator(item: np.random.Generator) -> NumpyGeneratorState:
     state = item.bit_generator.state
-    return Taken(_key(state), state)
+    return NumpyGeneratorState(_key(state), state)
 
 
-def _put_in_generator(item: Any, taken: Taken) -> None:
+def _put_in_generator(item: Any, taken: NumpyGeneratorState) -> None:
     item.bit_generator.state = taken.state
 
 
-def _take_from_random_state(item: np.random.RandomState) -> Taken:
+def _take_from_random_state(item: np.random.RandomState) -> NumpyGeneratorState:
     state = item.get_state()
-    return Taken(_key(state), state)
+    return NumpyGeneratorState(_key(state), state)
 
 
 _ROWS: tuple[tuple[type, Contents], ...] = (

@@ -14,8 +14,8 @@ from ...errors import CallMismatch
 from ...sizes import is_symbolic
 from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves, map_structure
 from ..reachability.containers import MISSING, is_whole
-from ..reachability.snapshot import ORDER, Held
-from .container_updates import Containers, Kept, New, Same, item_of
+from ..reachability.snapshot import ORDER, TrackedContainer
+from .container_updates import Containers, FromArguments, NewObject, OutsideObject, item_of
 from .contents import contents_of
 
 
@@ -75,14 +75,14 @@ def _at(arguments: tuple[Any, ...], path: Path) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class StatePlace:
     """One part of a container (an attribute, a dict entry, a closure variable), or a whole container.
 
     key: the part; None if ``whole``.
     whole: True for all of a list, deque, set or buffer.
     """
 
-    held: Held
+    held: TrackedContainer
     key: Any = None
     whole: bool = False
 
@@ -120,16 +120,16 @@ class Place:
         return copy.copy(held) if self.whole and held is self.held.item else held
 
 
-def place_at(held: Held, key: Any) -> Place:
+def place_at(held: TrackedContainer, key: Any) -> StatePlace:
     """Return the place of ``key`` in a container, or of the whole container if its keys are not stable.
 
     Symbolic sizes in the key become numbers, because a later recording has other symbols.
     """
     if key is ORDER or is_whole(held.item):
-        return Place(held, whole=True)
+        return StatePlace(held, whole=True)
     # The recording has already guarded the size, because a dict lookup hashes it.
     has_sizes = isinstance(key, tuple) or is_symbolic(key)
-    return Place(
+    return StatePlace(
         held, map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if has_sizes else key
     )
 
@@ -143,17 +143,17 @@ def _parts(value: Any) -> dict[Any, Any]:
     return dict(zip(value, value)) if isinstance(value, (set, frozenset)) else dict(enumerate(value))
 
 
-def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
+def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> list[StatePlace]:
     """Merge newly ``found`` places into the ``known`` ones.
 
     If both have entries of the same dict, one place for the whole dict replaces them, because each
     recording may find another key in it.
 
     >>> from ..reachability.containers import kind_of
-    >>> from ..reachability.snapshot import Held
+    >>> from ..reachability.snapshot import TrackedContainer
     >>> hooks = {}
-    >>> held = Held("hooks", hooks, kind_of(hooks), {})
-    >>> [place.name for place in together([Place(held, 3)], [Place(held, 5)])]
+    >>> held = TrackedContainer("hooks", hooks, kind_of(hooks), {})
+    >>> [place.name for place in merge_places([StatePlace(held, 3)], [StatePlace(held, 5)])]
     ['hooks']
     """
     found = list(found)
@@ -161,14 +161,14 @@ def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
         id(place.held.item) for place in known if not place.whole and isinstance(place.held.item, dict)
     }
     whole = {
-        id(place.held.item): Place(place.held, whole=True)
+        id(place.held.item): StatePlace(place.held, whole=True)
         for place in found
         if id(place.held.item) in held_before
     }
     return [*(place for place in (*known, *found) if id(place.held.item) not in whole), *whole.values()]
 
 
-def outermost(places: Iterable[Place], is_array: Callable[[Any], bool]) -> tuple[Place, ...]:
+def outermost(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
     """Return the distinct places, without those inside an object that another place holds."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:
@@ -187,18 +187,18 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Replaced:
+class ReplacedPlace:
     """The place of this number holds ``item`` after the call.
 
     ``item`` is MISSING if the place holds nothing.
     """
 
     number: int
-    item: Kept | New | Same | Any
+    item: FromArguments | NewObject | OutsideObject | Any
 
 
 @dataclass(frozen=True)
-class State:
+class ExternalState:
     """The state outside its arguments that a recorded graph reads before a call and changes after it.
 
     places: what it reads; draws come last.
@@ -208,9 +208,9 @@ class State:
         elements are copied into the array at that path.
     """
 
-    places: tuple[Place | Draw, ...] = ()
+    places: tuple[StatePlace | Draw, ...] = ()
     tree: Tree = Leaf()
-    replaced: tuple[Replaced, ...] = ()
+    replaced: tuple[ReplacedPlace, ...] = ()
     written: tuple[tuple[int, Path], ...] = ()
 
     def read(self, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
@@ -219,14 +219,14 @@ class State:
         return tuple(given[place.name] if place.name in given else place.read() for place in self.places)
 
     def held(self) -> tuple[Any, ...]:
-        return tuple(place.read() for place in self.places if isinstance(place, Place))
+        return tuple(place.read() for place in self.places if isinstance(place, StatePlace))
 
     @property
     def draws(self) -> bool:
         return any(isinstance(place, Draw) for place in self.places)
 
-    def kept(self) -> list[Place]:
-        return [place for place in self.places if isinstance(place, Place)]
+    def kept(self) -> list[StatePlace]:
+        return [place for place in self.places if isinstance(place, StatePlace)]
 
     def name_of(self, number: int) -> str:
         """Return the name of the place of the array with this number among the arrays of all places."""
@@ -240,10 +240,10 @@ class State:
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 
-def replaced_places(state: State) -> list[tuple[Place, Any]]:
+def replaced_places(state: ExternalState) -> list[tuple[StatePlace, Any]]:
     kept = state.kept()
     return [(kept[one.number], one.item) for one in state.replaced]
 
 
-def planned_places(state: State, new: Sequence[Any], arguments: Any) -> list[tuple[Place, Any]]:
+def planned_places(state: ExternalState, new: Sequence[Any], arguments: Any) -> list[tuple[StatePlace, Any]]:
     return [(place, item_of(arguments, item, new)) for place, item in replaced_places(state)]

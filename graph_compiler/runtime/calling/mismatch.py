@@ -9,7 +9,7 @@ from typing import Any
 from ...assumptions import in_order
 from ...ir.node import Value, count_all
 from ...ops.dtypes import dtype_name
-from ...recording.state.places import Place
+from ...recording.state.places import StatePlace
 from ...sizes import Symbol
 from ...trees import Branch, Tree, leaves_at
 from ..compilation import describe_compilation
@@ -60,11 +60,11 @@ def why_outdated(variant: Variant) -> str:
     return next(_state_differences(variant, _current_state(variant)), "")
 
 
-def _current_state(variant: Variant) -> list[tuple[Place, Tree, Any]]:
+def _current_state(variant: Variant) -> list[tuple[StatePlace, Tree, Any]]:
     return [(place, old, place.read()) for place, old in _state_places(variant)]
 
 
-def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
+def _state_differences(variant: Variant, held: list[tuple[StatePlace, Tree, Any]]) -> Iterator[str]:
     convert = variant.target.convert if variant.write_back is None else variant.write_back.convert
     for place, old, item in held:
         yield from structure_differences(
@@ -72,7 +72,7 @@ def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) ->
         )
 
 
-def _state_places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
+def _state_places(variant: Variant) -> Iterator[tuple[StatePlace, Tree]]:
     if variant.state is not None and isinstance(variant.state.tree, Branch):
         yield from zip(variant.state.kept(), variant.state.tree.children)
 

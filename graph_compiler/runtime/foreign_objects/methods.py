@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ...recording.state.container_updates import Update, at
+from ...recording.state.container_updates import ContainerUpdate, at
 from ...trees import STANDS_FOR, Branch, Leaf, Tree, is_container, iterate_structure, plain_class
 from .conversion import CallConverter, is_inside
 
@@ -45,7 +45,7 @@ class ProxyClasses:
             with suppress(TypeError):
                 object.__setattr__(item, "__class__", cls)
 
-    def taking(self, updates: Iterable[Update]) -> Callable[[Any], None] | None:
+    def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
         """Return a function that sets the proxy class of the objects that a call updates; None if none."""
         changed = [
             update.path

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...recording.state.container_updates import New, Same
-from ...recording.state.places import Place
+from ...recording.state.container_updates import NewObject, OutsideObject
+from ...recording.state.places import StatePlace
 from ...trees import Branch, Static, same_static
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
             return
 
 
-def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
+def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], StatePlace]:
     """Return the places that hold a Python value assumed by a variant, and that no such variant replaces."""
-    found: dict[tuple[int, Any], Place] = {}
+    found: dict[tuple[int, Any], StatePlace] = {}
     replaced = set()
     for variant in variants:
         changed = (
@@ -85,18 +85,18 @@ def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]
     return {identity: place for identity, place in found.items() if identity not in replaced}
 
 
-def _places(variant: Variant) -> list[Place]:
+def _places(variant: Variant) -> list[StatePlace]:
     return variant.state.kept() if variant.state else []
 
 
-def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
+def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
     trees = variant.state.tree.children if variant.state and isinstance(variant.state.tree, Branch) else ()
     yield from (
         (place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static)
     )
 
 
-def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
+def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
     """Yield the places in which a call replaces a Python value by another, with the new value."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
@@ -107,9 +107,9 @@ def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
         place, item = _places(variant)[one.number], one.item
         made = (
             new[item.index]
-            if isinstance(item, New)
+            if isinstance(item, NewObject)
             else Static(item.item)
-            if isinstance(item, Same)
+            if isinstance(item, OutsideObject)
             else None
         )
         if place.identity in before and isinstance(made, Static):

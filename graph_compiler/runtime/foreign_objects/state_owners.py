@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ...ir.graph import Graph
-from ...recording.state.places import Place, State
+from ...recording.state.places import ExternalState, StatePlace
 
 # Kind and key of the arrays that the flat function itself writes to.
 Written = Iterable[tuple[str, Any]]
@@ -47,6 +47,6 @@ def _of_arrays(
         yield constants
 
 
-def _of_state(state: State) -> Iterator[Any]:
+def _of_state(state: ExternalState) -> Iterator[Any]:
     for place in state.places:
-        yield place.held.owner if isinstance(place, Place) else random
+        yield place.held.owner if isinstance(place, StatePlace) else random

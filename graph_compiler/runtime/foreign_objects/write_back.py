@@ -10,8 +10,8 @@ from ...errors import CallMismatch
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...ops.dtypes import dtype_name
-from ...recording.state.container_updates import New, Update, apply_updates, at, item_of
-from ...recording.state.places import State, replaced_places
+from ...recording.state.container_updates import ContainerUpdate, NewObject, apply_updates, at, item_of
+from ...recording.state.places import ExternalState, replaced_places
 from ...trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
 from ..weights.conversion_cache import ConversionCache
 
@@ -44,8 +44,8 @@ class WriteBack:
     ) -> None:
         self._array_access, self._target, self._copied = array_access, target, copied
         assert graph.state.places is not None
-        self._state: State = graph.state.places
-        self._updates: Sequence[Update] = graph.state.updates or ()
+        self._state: ExternalState = graph.state.places
+        self._updates: Sequence[ContainerUpdate] = graph.state.updates or ()
         self._forms = list(_forms(graph)) if graph.state.updates is not None else []
         self._written = dict(self._state.written)
         self._children = self._state.tree.children if isinstance(self._state.tree, Branch) else ()
@@ -78,7 +78,7 @@ class WriteBack:
         own: dict[int, Any] = {}
 
         def placed(item: Any) -> Any:
-            if isinstance(item, New):
+            if isinstance(item, NewObject):
                 return left[item.index]
             held = item_of(arguments, item, ())
             return own.setdefault(id(held), self._to_user_array(held))
