@@ -1,7 +1,7 @@
 """Protocol of the assumptions that a graph makes about a call, beyond the structure, dtypes and ranks of its
 arguments.
 
-Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is defined in this package because its condition is
+Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is in this package because its condition is
 part of the program; the kinds about arguments are in the package ``assumptions``. Matching, ``explain``,
 saved files and lifting iterate over them without knowing the kinds.
 """
