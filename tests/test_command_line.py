@@ -459,7 +459,7 @@ def test_least_versions_are_those_of_the_setup(checkout: Path) -> None:
 
 
 def test_results_are_named_by_their_path() -> None:
-    leaves = dict(outputs.named({"a": (np.ones(2), [1, "x"]), "b": np.complex64(1 + 2j)}))
+    leaves = dict(outputs.named_leaves({"a": (np.ones(2), [1, "x"]), "b": np.complex64(1 + 2j)}))
     assert outputs.as_json(leaves) == {
         "a.0": [1.0, 1.0],
         "a.1.0": 1,

@@ -18,7 +18,7 @@ from .variables import TensorValue
 _NAMES = {"full": CONVERT, "logical_and": f"{RAW}LogicalAnd", "logical_not": f"{RAW}LogicalNot"}
 
 
-def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+def record_operation(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
     name, made = _NAMES[op], Value("held", TRUTH)
     given, named = ((params["fill_value"],), {"dtype": params["dtype"]}) if op == "full" else (inputs, {})
     return Node(name, given, named, origin, (made,), CallRecord(row_key(name), result=made))
@@ -37,7 +37,7 @@ def asserts_alone(graphs: Sequence[Any]) -> bool:
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
-def asserted(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Record ``Assert`` as a guard on a size or an array element.
 
     Unless the operation is hypothetical, it is also run on the arrays of the call, so a false condition
@@ -46,7 +46,7 @@ def asserted(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     condition, *data = operands
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
-    origin = _told(reader.origin(operation), data)
+    origin = _with_message(reader.origin(operation), data)
     if isinstance(condition.item, Value):
         reader.recorder.decide_value(condition.item, True, origin, in_place=True)
     elif hasattr(nested(condition.item), "hint"):
@@ -54,14 +54,14 @@ def asserted(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     return []
 
 
-def _told(origin: Origin, data: Sequence[TensorValue]) -> Origin:
-    texts = [str(one.seen.numpy().decode(errors="replace")) for one in data if _is_text(one)]
+def _with_message(origin: Origin, data: Sequence[TensorValue]) -> Origin:
+    texts = [str(one.seen.numpy().decode(errors="replace")) for one in data if _is_string(one)]
     message = " ".join(" ".join(texts).split())
     return dataclasses.replace(origin, call=f"tf.Assert ({message})" if message else "tf.Assert")
 
 
-def _is_text(held: TensorValue) -> bool:
+def _is_string(held: TensorValue) -> bool:
     return isinstance(held.seen, tf.Tensor) and held.made.dtype == tf.string and held.made.shape.rank == 0
 
 
-READ: dict[str, Handler] = {"Assert": asserted}
+READ: dict[str, Handler] = {"Assert": lift_assert}

@@ -157,8 +157,8 @@ def _broadcast_axes(
     pairs = list(enumerate(zip(first, second)))
     seen = reader.seen(operation, operands)
     axes = [
-        [axis for axis, (one, other) in pairs if _is_spread(reader, operation, one, other)],
-        [axis for axis, (one, other) in pairs if _is_spread(reader, operation, other, one)],
+        [axis for axis, (one, other) in pairs if _is_broadcast(reader, operation, one, other)],
+        [axis for axis, (one, other) in pairs if _is_broadcast(reader, operation, other, one)],
     ]
     return [
         TensorValue(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype))
@@ -166,7 +166,7 @@ def _broadcast_axes(
     ]
 
 
-def _is_spread(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
+def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
     """Return True if an axis of this size (None: absent) was broadcast to ``other``.
 
     If that depends on symbolic sizes, the answer is added as a guard.
@@ -182,7 +182,7 @@ def _is_spread(reader: GraphReader, operation: Any, size: Any, other: Any) -> bo
     return size is None or hint_of(size) == 1
 
 
-def _ensured(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _ensure_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Return the operand of ``EnsureShape``, with the sizes that it states as guards."""
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
@@ -196,11 +196,13 @@ def _ensured(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     return [operands[0]]
 
 
-def _nothing(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _no_results(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     return []
 
 
-def _refused(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _refuse_callback(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     raise UnsupportedOperation(
         f"{operation.type}: a call back into Python cannot be recorded; write it with operations of "
         "TensorFlow, or call it before\n"
@@ -208,7 +210,7 @@ def _refused(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     )
 
 
-def _told(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _empty_string(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     return [TensorValue(None, tf.constant(""))]
 
 
@@ -218,13 +220,13 @@ READ: dict[str, Handler] = {
     "ShapeN": _shape,
     "Size": _size,
     "Rank": _rank,
-    "EnsureShape": _ensured,
+    "EnsureShape": _ensure_shape,
     "BroadcastGradientArgs": _broadcast_axes,
     "ReadVariableOp": _read_variable,
     "ResourceGather": _gather_variable,
     "VariableShape": _variable_shape,
     **dict.fromkeys(ASSIGNS, _assign_variable),
-    **dict.fromkeys(("NoOp", "PrintV2"), _nothing),
-    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), _refused),
-    **dict.fromkeys(("StringFormat",), _told),
+    **dict.fromkeys(("NoOp", "PrintV2"), _no_results),
+    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), _refuse_callback),
+    **dict.fromkeys(("StringFormat",), _empty_string),
 }

@@ -25,11 +25,11 @@ from .assertions import asserts_alone
 from .blocks import BlockNode, TracedBlock
 from .collectives import collective
 from .evaluation import BRANCHES, branches_of, place_of_branch
-from .intermediates import intermediate_of, taken_by
+from .intermediates import intermediate_of, select_branch
 from .known_numbers import nested
 from .lifting.driver import static_places
-from .lists import Arrays, PartialList, filled
-from .loops import is_changed, static_row_shape
+from .lists import Arrays, PartialList, list_to_array
+from .loops import is_written, static_row_shape
 from .names import row_key
 from .reader import GraphReader, Handler
 from .sizes import symbolic
@@ -46,9 +46,9 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     index, *given = operands
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray) and not _differs_between_iterations(reader, index):
-        number = place_of_branch(operation, _decided(reader, operation, index))
-        found = reader.results(graphs[number], [taken_by(held, number) for held in given])
-        return [_handed_out(reader, graphs, given, place, held) for place, held in enumerate(found)]
+        number = place_of_branch(operation, _index_value(reader, operation, index))
+        found = reader.results(graphs[number], [select_branch(held, number) for held in given])
+        return [_with_intermediate(reader, graphs, given, place, held) for place, held in enumerate(found)]
     if asserts_alone(graphs):
         return reader.results(graphs[0], given)
     given = [
@@ -58,7 +58,9 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
     bodies = [
         TracedBlock(
-            reader, [], _read(reader, graph, [taken_by(held, number) for held in given], number == place)
+            reader,
+            [],
+            _block_of(reader, graph, [select_branch(held, number) for held in given], number == place),
         )
         for number, graph in enumerate(graphs)
     ]
@@ -78,7 +80,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         [results[number].spec for number in chosen] != [taken[number].spec for number in chosen]
         for results in outputs
     ):
-        return _chosen_now(reader, operation, index, given)
+        return _taken_results(reader, operation, index, given)
     closed = [
         Body(name, (), *body.closed([results[place] for place in chosen]))
         for name, body, results in zip(names, bodies, outputs)
@@ -86,13 +88,13 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     made = iter(
         node.made(
             "branch",
-            [reader.value(_inside(reader, operation, index, len(graphs)))],
+            [reader.value(_clamped_index(reader, operation, index, len(graphs)))],
             closed,
             [taken[place] for place in chosen],
         )
     )
     found = [
-        next(made) if place in chosen else _handed_out(reader, graphs, given, place, held)
+        next(made) if place in chosen else _with_intermediate(reader, graphs, given, place, held)
         for place, held in enumerate(taken)
     ]
     return node.with_assigned(found, assigned, bodies)
@@ -101,10 +103,12 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool:
     sizes = [item for item in index.item.ravel() if isinstance(item, Size)]
     sources = {symbol.source for size in sizes for symbol in size.symbols()}
-    return any(reader.recorder.is_inside(source) and _is_counted(reader, source) for source in sources)
+    return any(
+        reader.recorder.is_inside(source) and _has_data_dependent_size(reader, source) for source in sources
+    )
 
 
-def _is_counted(reader: GraphReader, value: Value) -> bool:
+def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
     """Return True if the number of elements of ``value``, defined in an open block, depends on array
     elements.
 
@@ -128,7 +132,7 @@ def _has_computed_operand(node: Node, key: str) -> bool:
     return any(isinstance(item, Value) for item in iterate_structure(tuple(given)))
 
 
-def _inside(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
+def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
     """Return the index of a branch clamped as in ``Case``, which runs the last branch for an index out of
     range.
     """
@@ -143,7 +147,7 @@ def _inside(reader: GraphReader, operation: Any, index: TensorValue, count: int)
     )
 
 
-def _chosen_now(
+def _taken_results(
     reader: GraphReader, operation: Any, index: TensorValue, given: Sequence[TensorValue]
 ) -> list[TensorValue]:
     """Return the results of the branch taken in this call and guard on the index.
@@ -158,21 +162,22 @@ def _chosen_now(
             f"branch\n    {origin}"
         )
     reader.recorder.decide_value(reader.value(index), index.seen.numpy().tolist(), origin)
-    found = reader.results(branches_of(operation)[place], [taken_by(held, place) for held in given])
+    found = reader.results(branches_of(operation)[place], [select_branch(held, place) for held in given])
     return [
-        _handed_out(reader, branches_of(operation), given, number, held) for number, held in enumerate(found)
+        _with_intermediate(reader, branches_of(operation), given, number, held)
+        for number, held in enumerate(found)
     ]
 
 
 def _as_array(reader: GraphReader, operation: Any, held: TensorValue, tensors: Sequence[Any]) -> TensorValue:
     """Return a list that one of the branches writes to as an array; anything else unchanged."""
-    if not isinstance(held.item, PartialList) or not any(map(is_changed, tensors)):
+    if not isinstance(held.item, PartialList) or not any(map(is_written, tensors)):
         return held
     shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)
-    return filled(Arrays(reader, operation), held, shape)
+    return list_to_array(Arrays(reader, operation), held, shape)
 
 
-def _read(
+def _block_of(
     reader: GraphReader, graph: Any, given: Sequence[TensorValue], is_taken: bool
 ) -> Callable[[], list[TensorValue]]:
     def read() -> list[TensorValue]:
@@ -182,12 +187,12 @@ def _read(
     return read
 
 
-def _decided(reader: GraphReader, operation: Any, index: TensorValue) -> Any:
+def _index_value(reader: GraphReader, operation: Any, index: TensorValue) -> Any:
     item = nested(index.item)
     return reader.recorder.decide_size(item, reader.origin(operation)) if hasattr(item, "hint") else item
 
 
-def _handed_out(
+def _with_intermediate(
     reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int, held: TensorValue
 ) -> TensorValue:
     kept = intermediate_of(reader, graphs, given, place) if place < len(graphs[0].outputs) else None

@@ -25,41 +25,41 @@ def collective(name: str, x: Any, axis_name: str) -> Any:
     """Return a tensor with the mark of the collective ``name`` and the value that it has while recording."""
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
-        return _marked(_of_any_size(kept), name, axis_name)
-    return _exchanged(x, name, axis_name)
+        return _mark(_with_unknown_size(kept), name, axis_name)
+    return _exchange(x, name, axis_name)
 
 
-def _exchanged(x: Any, name: str, axis_name: str) -> Any:
+def _exchange(x: Any, name: str, axis_name: str) -> Any:
     @tf.custom_gradient
     def exchanged(x: Any) -> Any:
         found = (
-            _of_any_size(tf.stack([x] * RECORDED_DEVICES), x.shape)
+            _with_unknown_size(tf.stack([x] * RECORDED_DEVICES), x.shape)
             if name == "all_gather"
             else tf.identity(x)
         )
-        return found, lambda cotangent: _transposed(cotangent, name, axis_name)
+        return found, lambda cotangent: _transpose(cotangent, name, axis_name)
 
-    return _marked(exchanged(x), name, axis_name)
+    return _mark(exchanged(x), name, axis_name)
 
 
 @forwards
-def _transposed(cotangent: Any, name: str, axis_name: str) -> Any:
+def _transpose(cotangent: Any, name: str, axis_name: str) -> Any:
     if name == "all_gather":
-        return tf.gather(_exchanged(cotangent, "psum", axis_name), collective("axis_index", None, axis_name))
+        return tf.gather(_exchange(cotangent, "psum", axis_name), collective("axis_index", None, axis_name))
     if name in ("psum", "pmean"):
-        return _exchanged(cotangent, name, axis_name)
+        return _exchange(cotangent, name, axis_name)
     raise TypeError(
         "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what "
         "they are given"
     )
 
 
-def _of_any_size(array: Any, rest: Any = ()) -> Any:
+def _with_unknown_size(array: Any, rest: Any = ()) -> Any:
     shape = [None, *rest] if array.shape.rank else []
     return tf.raw_ops.PlaceholderWithDefault(input=array, shape=shape)
 
 
-def _marked(tensor: Any, name: str, axis_name: str) -> Any:
+def _mark(tensor: Any, name: str, axis_name: str) -> Any:
     tensor.op._set_attr(_MARK, tf.compat.v1.AttrValue(s=f"{name} {axis_name}".encode()))
     return tensor
 

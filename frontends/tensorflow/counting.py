@@ -68,21 +68,21 @@ class _Counting:
 
         Return None if it is not known.
         """
-        operation = behind(tensor).op
+        operation = source_of(tensor).op
         if operation.type == "Const":
             return bool(tensor_util.MakeNdarray(operation.get_attr("value")))
         if operation.type in ("LogicalAnd", "LogicalOr"):
-            return _both(operation.type, *map(self.steps, operation.inputs))
+            return _combine(operation.type, *map(self.steps, operation.inputs))
         if operation.type not in _COMPARED:
             return None
-        return self._compared(operation.type, *operation.inputs)
+        return self._compared_trip_count(operation.type, *operation.inputs)
 
-    def _compared(self, kind: str, left: Any, right: Any) -> Any:
+    def _compared_trip_count(self, kind: str, left: Any, right: Any) -> Any:
         numbers = [self.number(self.condition, one) for one in (left, right)]
         if None not in numbers:
             found = apply(_COMPARED[kind], *numbers)
             return None if isinstance(found, Size) else bool(found)
-        place = input_behind(self.condition, left)
+        place = input_index(self.condition, left)
         first, step, end = self.first(place), self.step(place), numbers[1]
         if None in (first, step, end) or (step > 0) != kind.startswith("Less"):
             return None
@@ -91,12 +91,12 @@ class _Counting:
 
     def number(self, graph: Any, tensor: Any) -> Any:
         """Return the integer that a tensor equals in every iteration, or None."""
-        operation = behind(tensor).op
+        operation = source_of(tensor).op
         if operation.type == "Const":
             found = tensor_util.MakeNdarray(operation.get_attr("value"))
             return found.item() if found.ndim == 0 and found.dtype.kind in "iu" else None
-        place = input_behind(graph, tensor)
-        return self.first(place) if place is not None and is_steady(self.body, place) else None
+        place = input_index(graph, tensor)
+        return self.first(place) if place is not None and is_invariant(self.body, place) else None
 
     def first(self, place: int | None) -> Any:
         """Return the known integer that an element of the state starts with, or None."""
@@ -111,18 +111,18 @@ class _Counting:
         """Return the nonzero integer that the body adds to an element of the state in each iteration, or
         None.
         """
-        operation = None if place is None else behind(self.body.outputs[place]).op
+        operation = None if place is None else source_of(self.body.outputs[place]).op
         if (
             operation is None
             or operation.type not in ("AddV2", "Add", "Sub")
-            or input_behind(self.body, operation.inputs[0]) != place
+            or input_index(self.body, operation.inputs[0]) != place
         ):
             return None
         added = self.number(self.body, operation.inputs[1])
         return (-added if operation.type == "Sub" else added) if type(added) is int and added != 0 else None
 
 
-def _both(kind: str, left: Any, right: Any) -> Any:
+def _combine(kind: str, left: Any, right: Any) -> Any:
     """Combine the trip counts of the two operands of a ``LogicalAnd`` or ``LogicalOr``.
 
     A bool stands for a part that always or never holds. Return None if the combination is not known.
@@ -136,25 +136,25 @@ def _both(kind: str, left: Any, right: Any) -> Any:
     return None if kind == "LogicalOr" or left is None or right is None else apply("min", left, right)
 
 
-def is_steady(body: Any, place: int) -> bool:
-    return input_behind(body, body.outputs[place]) == place
+def is_invariant(body: Any, place: int) -> bool:
+    return input_index(body, body.outputs[place]) == place
 
 
-def behind(tensor: Any) -> Any:
+def source_of(tensor: Any) -> Any:
     while tensor.op.type in _SAME:
         tensor = tensor.op.inputs[0]
     return tensor
 
 
-def input_behind(graph: Any, tensor: Any) -> int | None:
-    found = behind(tensor)
+def input_index(graph: Any, tensor: Any) -> int | None:
+    found = source_of(tensor)
     return next((place for place, one in enumerate(graph.inputs) if one is found), None)
 
 
-def uses_of(tensor: Any) -> Iterator[Any]:
+def consumers_of(tensor: Any) -> Iterator[Any]:
     """Yield the consumers of a tensor, following ``Identity`` operations."""
     for operation in tensor.consumers():
         if operation.type == "Identity":
-            yield from uses_of(operation.outputs[0])
+            yield from consumers_of(operation.outputs[0])
         else:
             yield operation

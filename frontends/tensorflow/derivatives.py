@@ -19,7 +19,7 @@ from ...ir.node import Value
 from ...ops.control import has_derivative
 from ...recording.faults import is_fault
 from .blocks import BlockNode, TracedBlock
-from .evaluation import seen_by_tapes
+from .evaluation import record_on_tapes
 from .names import REFUSE_GRADIENT
 from .reader import ORDERS, GraphReader, Handler
 from .variables import TensorValue
@@ -36,16 +36,16 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
         return operands
     arrays = [reader.value(operand) for operand in operands]
     if reader.orders == 0:
-        return _refused(
+        return _refuse_gradient(
             reader, operation, operands, arrays, f"the derivative of order {ORDERS + 1} is asked for"
         )
     try:
-        rule, cotangents, gradients = _traced(operation, name)
+        rule, cotangents, gradients = _trace_rule(operation, name)
     # The rule is the user's code, or that of a loaded function which did not keep it.
     except Exception as problem:
         if is_fault(problem):
             raise
-        return _refused(reader, operation, operands, arrays, f"it cannot be traced: {problem}")
+        return _refuse_gradient(reader, operation, operands, arrays, f"it cannot be traced: {problem}")
     count = next((place for place, gradient in enumerate(gradients) if gradient is not None), len(gradients))
     sources = [
         place
@@ -61,13 +61,13 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     )
 
 
-def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
+def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
     """Trace a gradient rule; return its graph, its cotangents, and the gradient of each operand or None."""
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
         # The rule may open gradient tapes itself.
-        with rule.as_default(), seen_by_tapes():
+        with rule.as_default(), record_on_tapes():
             cotangents = [
                 tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in operation.outputs
             ]
@@ -77,7 +77,7 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
     return rule, cotangents, gradients
 
 
-def _refused(
+def _refuse_gradient(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value], why: str
 ) -> list[TensorValue]:
     """Return the operands, wrapped so that taking a gradient through them raises an error with the reason

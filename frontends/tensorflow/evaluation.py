@@ -22,7 +22,7 @@ from ...ir.node import Node, Value
 from ...sizes import hint_of
 from ...trees import map_structure
 from .names import definition, row_key
-from .operations import declared, for_execution, in_order
+from .operations import declaration_of, execution_attributes, in_order
 from .partial_operations import READS, WRITES, result_of
 
 MISSING = (tf.errors.UnimplementedError, tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
@@ -165,7 +165,7 @@ class Evaluator:
         if kind in PASSES_ON or kind in ("IdentityN", "PreventGradient"):
             return operands[: len(operation.outputs)]
         if is_call(operation):
-            return self.graph(called(operation), operands)
+            return self.graph(called_graph(operation), operands)
         if kind in BRANCHES:
             return self.graph(branches_of(operation)[place_of_branch(operation, operands[0])], operands[1:])
         if kind in LOOPS:
@@ -176,7 +176,7 @@ class Evaluator:
         if kind in _ADVANCES:
             number = handle_number(operands[0])
             before = self.variables[number]
-            self.variables[number] = advanced(before, operands[2])
+            self.variables[number] = advance_state(before, operands[2])
             return [before][: len(operation.outputs)]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
@@ -186,7 +186,7 @@ class Evaluator:
             return []
         if kind in READS:
             return [result_of(operation, self.variables[handle_number(operands[0])], operands[1:])]
-        return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
+        return [constant_of(operation)] if kind == "Const" else run_operation(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:
         """Assign a variable, or add to it or subtract from it, depending on the type ``kind`` of the
@@ -204,7 +204,7 @@ class Evaluator:
         return state
 
 
-def advanced(state: Any, delta: Any) -> Any:
+def advance_state(state: Any, delta: Any) -> Any:
     return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
 
 
@@ -220,7 +220,7 @@ class _VariableOverlay(dict[int, Any]):
 
 
 @forwards
-def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """Run an operation in TensorFlow's eager runtime and return its results.
 
     Fall back to XLA if TensorFlow has no kernel on this processor, and raise the first error if that fails
@@ -231,7 +231,7 @@ def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
             operation.type,
             len(operation.outputs),
             list(operands),
-            for_execution(operation),
+            execution_attributes(operation),
             context.context(),
         )
     except MISSING as problem:
@@ -250,7 +250,7 @@ def constant_of(operation: Any) -> Any:
 
 
 @contextmanager
-def computing() -> Iterator[None]:
+def run_eagerly() -> Iterator[None]:
     """Run operations of this context eagerly, outside of the graph that is traced and invisible to gradient
     tapes.
     """
@@ -261,8 +261,8 @@ def computing() -> Iterator[None]:
 
 
 @contextmanager
-def seen_by_tapes() -> Iterator[None]:
-    """Let gradient tapes record in this context even inside of :func:`computing`."""
+def record_on_tapes() -> Iterator[None]:
+    """Let gradient tapes record in this context even inside of :func:`run_eagerly`."""
     stopped = pywrap_tfe.TFE_Py_TapeSetIsStopped()
     if stopped:
         pywrap_tfe.TFE_Py_TapeSetRestartOnThread()
@@ -287,7 +287,7 @@ def bodies_of(operation: Any) -> list[Any]:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
         return branches_of(operation)
-    return [called(operation)] if is_call(operation) else []
+    return [called_graph(operation)] if is_call(operation) else []
 
 
 def is_repeatable(operation: Any) -> bool:
@@ -295,7 +295,7 @@ def is_repeatable(operation: Any) -> bool:
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
-    return operation.type in _ONLY_READ or not declared(operation).is_stateful
+    return operation.type in _ONLY_READ or not declaration_of(operation).is_stateful
 
 
 def branches_of(operation: Any) -> list[Any]:
@@ -330,7 +330,7 @@ def is_call(operation: Any) -> bool:
     return operation.type in CALLS or definition(operation.type) is None
 
 
-def called(operation: Any) -> Any:
+def called_graph(operation: Any) -> Any:
     return (
         function_of(operation, "f") if operation.type in CALLS else graph_of(operation.graph, operation.type)
     )

@@ -13,7 +13,7 @@ import tensorflow as tf
 from ...errors import UnsupportedOperation
 from .bookkeeping import variable_of
 from .dtypes import dtype_name
-from .evaluation import advanced, handle_number
+from .evaluation import advance_state, handle_number
 from .known_numbers import known
 from .lists import Arrays
 from .reader import GraphReader, Handler
@@ -31,7 +31,7 @@ _STATELESS = {
 
 def _read_and_skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, algorithm, delta = operands
-    return [_advanced(reader, operation, handle, algorithm, delta)]
+    return [_advance(reader, operation, handle, algorithm, delta)]
 
 
 def _skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
@@ -39,7 +39,7 @@ def _skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     return []
 
 
-def _advanced(
+def _advance(
     reader: GraphReader, operation: Any, handle: TensorValue, algorithm: TensorValue, delta: TensorValue
 ) -> TensorValue:
     if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != _PHILOX:
@@ -58,21 +58,21 @@ def _advanced(
     whole = arrays.call(
         "Pad", [row, ((0, 2),)], {"T": "int64", "Tpaddings": "int32"}, tf.pad(row.seen, [[0, 2]])
     )
-    after = arrays.call("AddV2", [before, whole], {"T": "int64"}, advanced(before.seen, delta.seen))
+    after = arrays.call("AddV2", [before, whole], {"T": "int64"}, advance_state(before.seen, delta.seen))
     number = handle_number(handle.seen)
     reader.variables[number], reader.assigned[number] = after, str(reader.weights.name_of(handle.seen, ()))
     return before
 
 
-def _drawn(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift a stateful random operation to its stateless version with the counter and key of the state."""
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
     count = TensorValue(
         known(np.prod(shape.item) if shape.item.size else 1), tf.reduce_prod(tf.cast(shape.seen, tf.int64))
     )
-    state = _advanced(reader, operation, handle, algorithm, count)
-    counter, key = (_words(arrays, state, first, size) for first, size in ((0, 2), (2, 1)))
+    state = _advance(reader, operation, handle, algorithm, count)
+    counter, key = (_state_words(arrays, state, first, size) for first, size in ((0, 2), (2, 1)))
     name, dtype = _STATELESS[operation.type], operation.get_attr("dtype")
     given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
     given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
@@ -84,7 +84,7 @@ def _drawn(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     ]
 
 
-def _words(arrays: Arrays, state: TensorValue, first: int, size: int) -> TensorValue:
+def _state_words(arrays: Arrays, state: TensorValue, first: int, size: int) -> TensorValue:
     part = arrays.call(
         "Slice",
         [state, (first,), (size,)],
@@ -95,4 +95,4 @@ def _words(arrays: Arrays, state: TensorValue, first: int, size: int) -> TensorV
 
 
 _OWN: dict[str, Callable[..., list[TensorValue]]] = {"RngReadAndSkip": _read_and_skip, "RngSkip": _skip}
-READ: dict[str, Handler] = {**_OWN, **dict.fromkeys(_STATELESS, _drawn)}
+READ: dict[str, Handler] = {**_OWN, **dict.fromkeys(_STATELESS, _draw)}

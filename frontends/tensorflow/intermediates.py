@@ -52,7 +52,7 @@ def intermediate_of(
     return Intermediate(graphs, given, dict(reader.variables), tensors)
 
 
-def taken_by(held: TensorValue, branch: int) -> TensorValue:
+def select_branch(held: TensorValue, branch: int) -> TensorValue:
     """Return ``held`` with the branch filled in if it is an intermediate whose branch is not known yet."""
     item = held.item
     return (
@@ -69,7 +69,7 @@ def _maker(tensor: Any) -> Any:
     return operation
 
 
-def _value(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _recompute(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Compute the arrays of an ``OptionalGetValue`` again.
 
     Raise ``UnsupportedOperation`` for second derivatives and for branches that cannot be run twice.
@@ -77,7 +77,7 @@ def _value(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     kept = operands[0].item
     if not isinstance(kept, Intermediate) or kept.branch is None:
         if _OF_GRADIENT not in operation.name:
-            return reader.computed(operation, operands)
+            return reader.compute(operation, operands)
         raise UnsupportedOperation(
             "a derivative of a derivative goes through a branch (tf.cond, or an if of a tf.function); "
             "choose between the two results with "
@@ -101,4 +101,4 @@ def _value(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         reader.variables.update(before)
 
 
-READ: dict[str, Handler] = {"OptionalGetValue": _value}
+READ: dict[str, Handler] = {"OptionalGetValue": _recompute}

@@ -140,7 +140,7 @@ class OutsideState:
             return self.world.restore()
         for change in list(self._changes()):
             held = change.held
-            if _is_made(change):
+            if _is_first_setup(change):
                 continue
             if is_whole(held.item):
                 held.kind.refill(held.item, held.before)
@@ -162,7 +162,7 @@ def _is_traced(item: Any) -> bool:
     return isinstance(item, ops.SymbolicTensor) or is_symbolic(item)
 
 
-def _is_made(change: Change) -> bool:
+def _is_first_setup(change: Change) -> bool:
     """Return True if a change is part of what a first call sets up.
 
     That is a variable, a layer or the like, or an attribute that was unset, None or a bool before.

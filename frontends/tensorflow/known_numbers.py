@@ -96,7 +96,7 @@ def elements_of(
     found = {
         place: operands[place]
         for place in places
-        if isinstance(operands[place], TensorValue) and _is_told(recorder, operands[place])
+        if isinstance(operands[place], TensorValue) and _is_recorded(recorder, operands[place])
     }
     varying = frozenset(place for place, held in found.items() if recorder.varies(held.item))
     return (
@@ -106,11 +106,11 @@ def elements_of(
     )
 
 
-def _is_told(recorder: Recorder, held: TensorValue) -> bool:
+def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
     return isinstance(held.item, Value) and np.size(held.seen) <= _MOST and not recorder.is_random(held.item)
 
 
-def tied(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
+def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
     """Return the operand at ``place`` as nested tuples of numbers, and guard on them if they may vary."""
     held = elements.held[place]
     if place in elements.varying:
@@ -181,8 +181,10 @@ def computed(
     rule = _RULES.get(key)
     if rule is None or not operands:
         return None
-    places = _DECIDED.get(key, ())
-    operands = [_decided(array, decide) if place in places else array for place, array in enumerate(operands)]
+    places = _TESTED_OPERANDS.get(key, ())
+    operands = [
+        _decide_all(array, decide) if place in places else array for place, array in enumerate(operands)
+    ]
     try:
         found = rule({**attributes, DECIDE: decide}, *operands)
     except UnknownResult:
@@ -212,7 +214,7 @@ def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     )
 
 
-def _decided(array: KnownArray, decide: Callable[[Size], Any]) -> KnownArray:
+def _decide_all(array: KnownArray, decide: Callable[[Size], Any]) -> KnownArray:
     found = [decide(item) if isinstance(item, Size) else item for item in array.ravel()]
     return np.array(found, dtype=object).reshape(array.shape)
 
@@ -244,7 +246,7 @@ def _elementwise(compute: Callable[..., Any]) -> Callable[..., Any]:
     return lambda attributes, *operands: np.frompyfunc(compute, len(operands), 1)(*operands)
 
 
-def _of_two(function: str) -> Callable[..., Any]:
+def _binary(function: str) -> Callable[..., Any]:
     return _elementwise(lambda x, y: apply(function, x, y))
 
 
@@ -316,7 +318,7 @@ def _holds(attributes: dict[str, Any], condition: Any) -> bool:
     return bool(attributes[DECIDE](condition) if isinstance(condition, Size) else condition)
 
 
-def _truncated(attributes: dict[str, Any], x: KnownArray, y: KnownArray, function: str) -> Any:
+def _truncating(attributes: dict[str, Any], x: KnownArray, y: KnownArray, function: str) -> Any:
     if not all(_holds(attributes, apply("ge", item, 0)) for item in (*x.ravel(), *y.ravel())):
         raise UnknownResult
     return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
@@ -343,7 +345,7 @@ def _is_plain(*arrays: KnownArray) -> bool:
     return not any(isinstance(item, Size) for array in arrays for item in array.ravel())
 
 
-def _joined(function: str, x: Any, y: Any) -> Any:
+def _logical(function: str, x: Any, y: Any) -> Any:
     """Return ``x and y`` or ``x or y`` for bools and conditions on sizes."""
     for one, other in ((x, y), (y, x)):
         if not isinstance(one, Size):
@@ -355,7 +357,7 @@ def _axes(axis: KnownArray) -> tuple[int, ...]:
     return tuple(np.ravel(axis).astype(int).tolist())
 
 
-def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda attributes, x, axis: function(x, axis=_axes(axis), keepdims=attributes["keep_dims"])
 
 
@@ -371,7 +373,7 @@ def _extreme(name: str) -> Callable[..., Any]:
     return rule
 
 
-def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
+def _cumulative(function: Callable[..., Any], start: int) -> Callable[..., Any]:
     def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
         place = int(axis) % max(x.ndim, 1)
         given = np.flip(x, place) if attributes["reverse"] else x
@@ -384,7 +386,7 @@ def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
     return rule
 
 
-def _stitched(attributes: dict[str, Any], *operands: KnownArray) -> Any:
+def _stitch(attributes: dict[str, Any], *operands: KnownArray) -> Any:
     half = len(operands) // 2
     places, parts = operands[:half], operands[half:]
     count = max((int(place.max()) + 1 for place in places if place.size), default=0)
@@ -394,14 +396,14 @@ def _stitched(attributes: dict[str, Any], *operands: KnownArray) -> Any:
     return found
 
 
-def _padded(x: KnownArray, paddings: KnownArray, item: KnownArray) -> KnownArray:
+def _pad(x: KnownArray, paddings: KnownArray, item: KnownArray) -> KnownArray:
     before = paddings.astype(int)[:, 0]
     found = np.full(x.shape + paddings.astype(int).sum(1), item[()], object)
     found[tuple(slice(start, start + size) for start, size in zip(before, x.shape))] = x
     return found
 
 
-def _scattered(
+def _scatter_update(
     attributes: dict[str, Any], x: KnownArray, places: KnownArray, updates: KnownArray
 ) -> KnownArray:
     found = x.copy()
@@ -429,27 +431,27 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Neg": _elementwise(lambda x: -x),
     "FloorDiv": _elementwise(lambda x, y: x // y),
     "FloorMod": _elementwise(lambda x, y: x % y),
-    **{name: _of_two(function) for name, function in _COMPARED.items()},
+    **{name: _binary(function) for name, function in _COMPARED.items()},
     "Sign": _elementwise(lambda x: (x > 0) - (x < 0)),
-    "TruncateDiv": functools.partial(_truncated, function="floordiv"),
-    "TruncateMod": functools.partial(_truncated, function="mod"),
-    "Mod": functools.partial(_truncated, function="mod"),
+    "TruncateDiv": functools.partial(_truncating, function="floordiv"),
+    "TruncateMod": functools.partial(_truncating, function="mod"),
+    "Mod": functools.partial(_truncating, function="mod"),
     "Split": lambda attributes, axis, x: np.split(x, attributes["num_split"], int(axis)),
     "SplitV": lambda attributes, x, sizes, axis: _parts(x, sizes, int(axis)),
     "Where": lambda attributes, x: np.argwhere(x.astype(bool)),
-    "Maximum": _of_two("max"),
-    "Minimum": _of_two("min"),
+    "Maximum": _binary("max"),
+    "Minimum": _binary("min"),
     "Cast": _cast,
     "Prod": _product,
-    "Sum": _reduced(np.sum),
-    "All": _reduced(np.all),
-    "Any": _reduced(np.any),
+    "Sum": _reduction(np.sum),
+    "All": _reduction(np.all),
+    "Any": _reduction(np.any),
     "Max": _extreme("max"),
     "Min": _extreme("min"),
-    "Cumsum": _running(np.cumsum, 0),
-    "Cumprod": _running(np.cumprod, 1),
-    "LogicalAnd": _elementwise(lambda x, y: _joined("and", x, y)),
-    "LogicalOr": _elementwise(lambda x, y: _joined("or", x, y)),
+    "Cumsum": _cumulative(np.cumsum, 0),
+    "Cumprod": _cumulative(np.cumprod, 1),
+    "LogicalAnd": _elementwise(lambda x, y: _logical("and", x, y)),
+    "LogicalOr": _elementwise(lambda x, y: _logical("or", x, y)),
     "LogicalNot": _elementwise(negate),
     "Abs": _elementwise(abs),
     **dict.fromkeys(
@@ -458,13 +460,13 @@ _RULES: dict[str, Callable[..., Any]] = {
     "BroadcastArgs": _broadcast_shape,
     "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
     "Tile": lambda attributes, x, multiples: np.tile(x, tuple(map(int, multiples))),
-    "Pad": lambda attributes, x, paddings: _padded(x, paddings, known(0)),
-    "PadV2": lambda attributes, x, paddings, item: _padded(x, paddings, item),
-    "TensorScatterUpdate": _scattered,
+    "Pad": lambda attributes, x, paddings: _pad(x, paddings, known(0)),
+    "PadV2": lambda attributes, x, paddings, item: _pad(x, paddings, item),
+    "TensorScatterUpdate": _scatter_update,
     "Transpose": lambda attributes, x, perm: np.transpose(x, tuple(map(int, perm))),
     "InvertPermutation": lambda attributes, x: np.argsort(x.astype(int)),
     "ListDiff": _difference,
-    "DynamicStitch": _stitched,
+    "DynamicStitch": _stitch,
     "ZerosLike": lambda attributes, x: np.zeros(x.shape, object),
     "OnesLike": lambda attributes, x: np.ones(x.shape, object),
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
@@ -493,7 +495,7 @@ _NEED_NUMBERS = {
 
 
 # Operands whose elements NumPy tests or compares, so symbolic ones are replaced by numbers, under guards.
-_DECIDED = {
+_TESTED_OPERANDS = {
     "SelectV2": (0,),
     "Select": (0,),
     "All": (0,),

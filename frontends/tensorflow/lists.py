@@ -58,7 +58,7 @@ class Arrays:
             "Pack", [arrays], {"N": len(rows), "T": dtype, "axis": 0}, tf.stack([row.seen for row in rows])
         )
 
-    def joined(self, parts: Sequence[TensorValue]) -> TensorValue:
+    def concat(self, parts: Sequence[TensorValue]) -> TensorValue:
         if len(parts) == 1:
             return parts[0]
         attributes = {"N": len(parts), "T": dtype_name(parts[0].made.dtype), "Tidx": "int32"}
@@ -75,19 +75,21 @@ class Arrays:
         }
         return self.call("GatherV2", [array, index, 0], {"batch_dims": 0, **dtypes}, seen)
 
-    def written(self, array: TensorValue, places: TensorValue, rows: TensorValue, seen: Any) -> TensorValue:
+    def write_rows(
+        self, array: TensorValue, places: TensorValue, rows: TensorValue, seen: Any
+    ) -> TensorValue:
         """Return ``array`` with the rows at ``places`` (one index or several) replaced."""
         dtype = dtype_name(rows.made.dtype)
         attributes = {"T": dtype, "Tindices": dtype_name(places.made.dtype), "bad_indices_policy": ""}
         is_one = places.made.shape.rank == 0
         places, rows = (
-            (self.deeper(places, 2), self.deeper(self.array(rows), 1))
+            (self.expand(places, 2), self.expand(self.array(rows), 1))
             if is_one
-            else (self.deeper(places, -1), self.array(rows))
+            else (self.expand(places, -1), self.array(rows))
         )
         return self.call("TensorScatterUpdate", [array, places, rows], attributes, seen)
 
-    def deeper(self, held: TensorValue, axes: int) -> TensorValue:
+    def expand(self, held: TensorValue, axes: int) -> TensorValue:
         """Insert ``axes`` leading axes of size 1, or one trailing axis if ``axes`` is -1."""
         for _ in range(abs(axes)):
             axis = -1 if axes < 0 else 0
@@ -100,7 +102,7 @@ class Arrays:
                 )
         return held
 
-    def reversed(self, array: TensorValue) -> TensorValue:
+    def reverse(self, array: TensorValue) -> TensorValue:
         if array.made.dtype == tf.variant:
             origin = self.reader.origin(self.operation)
             raise UnsupportedOperation(
@@ -110,13 +112,13 @@ class Arrays:
         attributes = {"T": dtype_name(array.made.dtype), "Tidx": "int32"}
         return self.call("ReverseV2", [array, (0,)], attributes, tf.reverse(array.seen, [0]))
 
-    def part(self, array: TensorValue, first: Any, length: Any) -> TensorValue:
+    def slice_rows(self, array: TensorValue, first: Any, length: Any) -> TensorValue:
         rank = array.made.shape.rank
         begin, size = (first, *[0] * (rank - 1)), (length, *[-1] * (rank - 1))
         seen = tf.slice(array.seen, [hint_of(item) for item in begin], [hint_of(item) for item in size])
         return self.call("Slice", [array, begin, size], {"T": dtype_name(seen.dtype), "Index": "int32"}, seen)
 
-    def reshaped(self, array: TensorValue, shape: Sequence[Any]) -> TensorValue:
+    def reshape(self, array: TensorValue, shape: Sequence[Any]) -> TensorValue:
         seen = tf.reshape(array.seen, [hint_of(size) for size in shape])
         return self.call(
             "Reshape", [array, tuple(shape)], {"T": dtype_name(seen.dtype), "Tshape": "int32"}, seen
@@ -182,7 +184,7 @@ class RepeatedRow:
 
 
 # ------------------------------------------------------------------------------------- as arrays
-def filled(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
+def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
     """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
 
     ``shape`` is the shape of a row if the list does not know it. Raise ``UnsupportedOperation`` if it is
@@ -207,7 +209,7 @@ def filled(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None
         )
     array = arrays.zeros((item.length, *found), item.dtype)
     for place, row in item.rows.items():
-        array = arrays.written(array, TensorValue(known(place), tf.constant(place)), row, array.seen)
+        array = arrays.write_rows(array, TensorValue(known(place), tf.constant(place)), row, array.seen)
     return TensorValue(array.item, held.seen)
 
 
@@ -225,7 +227,7 @@ def _origin(arrays: Arrays) -> Any:
 
 
 def _array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
-    return elements_of(filled(arrays, held, shape))
+    return elements_of(list_to_array(arrays, held, shape))
 
 
 def _shape_in(held: TensorValue) -> tuple[Any, ...] | None:
@@ -267,7 +269,7 @@ def from_array(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
     return [TensorValue(reader.value(operands[0]), reader.seen(operation, operands)[0])]
 
 
-def reserved(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def reserve(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     shape, length = operands
     dtype = dtype_name(operation.get_attr("element_dtype"))
     item = PartialList(_length_in(reader, operation, length), dtype, _shape_in(shape))
@@ -280,7 +282,7 @@ def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     return [TensorValue(PartialList(0, name, _shape_in(operands[0])), reader.seen(operation, operands)[0])]
 
 
-def scattered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListScatterV2`` and ``TensorListScatterIntoExistingList``: write rows of an array at
     indices.
     """
@@ -289,22 +291,24 @@ def scattered(reader: GraphReader, operation: Any, operands: Sequence[TensorValu
         rows, places, _, length = operands
         size = _length_in(reader, operation, length)
         before = TensorValue(
-            PartialList(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)),
+            PartialList(
+                _scatter_length(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)
+            ),
             seen,
         )
     else:
         before, rows, places = operands
     rows = arrays.array(rows)
-    array = filled(arrays, before, all_sizes(rows.item)[1:])
+    array = list_to_array(arrays, before, all_sizes(rows.item)[1:])
     return [
         TensorValue(
-            arrays.written(array, places, rows, stack_of(seen, rows.made.shape[1:], rows.made.dtype)).item,
+            arrays.write_rows(array, places, rows, stack_of(seen, rows.made.shape[1:], rows.made.dtype)).item,
             seen,
         )
     ]
 
 
-def _grown(size: Any, places: TensorValue) -> Any:
+def _scatter_length(size: Any, places: TensorValue) -> Any:
     if not isinstance(places.item, np.ndarray):
         raise UnsupportedOperation("the length of a TensorArray depends on elements of arrays")
     return max((hint_of(place) for place in places.item.ravel()), default=-1) + 1
@@ -320,14 +324,14 @@ def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
         )
     arrays, first, rows = Arrays(reader, operation), 0, dict[int, TensorValue]()
     for place, length in enumerate(lengths.item.tolist()):
-        rows[place] = arrays.part(arrays.array(array), first, length)
+        rows[place] = arrays.slice_rows(arrays.array(array), first, length)
         first += length
     item = PartialList(len(rows), dtype_name(array.made.dtype), None, rows)
     return [TensorValue(item, reader.seen(operation, operands)[0])]
 
 
 # ------------------------------------------------------------------------------------- read
-def item_of(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def get_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, _ = operands
     if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held.item.row]
@@ -337,12 +341,12 @@ def item_of(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
     return [arrays.row(_array(arrays, held), index, reader.seen(operation, operands)[0])]
 
 
-def gathered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     arrays = Arrays(reader, operation)
     return [arrays.row(_array(arrays, operands[0]), operands[1], reader.seen(operation, operands)[0])]
 
 
-def popped(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListPopBack``: return the list without its last row, and that row."""
     held = operands[0]
     if isinstance(held.item, (InputRow, RepeatedRow)):
@@ -360,15 +364,15 @@ def popped(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     array = _array(arrays, held)
     last = all_sizes(array.item)[0] - 1
     row = arrays.row(array, TensorValue(known(last), tf.constant(hint_of(last))), seen[1])
-    return [TensorValue(arrays.part(array, 0, last).item, seen[0]), row]
+    return [TensorValue(arrays.slice_rows(array, 0, last).item, seen[0]), row]
 
 
-def stacked(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def stack_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
-    return [TensorValue(filled(arrays, operands[0], _shape_in(operands[1])).item, seen)]
+    return [TensorValue(list_to_array(arrays, operands[0], _shape_in(operands[1])).item, seen)]
 
 
-def concatenated(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def concat_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListConcatV2``: return the concatenated rows and their lengths."""
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
     if (
@@ -378,11 +382,11 @@ def concatenated(reader: GraphReader, operation: Any, operands: Sequence[TensorV
     ):
         rows = [arrays.array(held.item.rows[place]) for place in range(held.item.length)]
         lengths = known(tuple(all_sizes(row.item)[0] for row in rows))
-        return [arrays.joined(rows), TensorValue(lengths, seen[1])]
+        return [arrays.concat(rows), TensorValue(lengths, seen[1])]
     array = _array(arrays, held)
     count, length, *rest = all_sizes(array.item)
     each = known((length,) * count) if isinstance(count, int) else None
-    return [arrays.reshaped(array, (count * length, *rest)), TensorValue(each, seen[1])]
+    return [arrays.reshape(array, (count * length, *rest)), TensorValue(each, seen[1])]
 
 
 def length_of(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
@@ -406,7 +410,7 @@ def element_shape(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 
 
 # ------------------------------------------------------------------------------------- changed
-def with_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def set_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, row = operands
     (seen,), place = reader.seen(operation, operands), number_in(index)
     if isinstance(held.item, OutputList):
@@ -422,22 +426,22 @@ def with_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValu
         Arrays(reader, operation),
         all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape),
     )
-    array = filled(arrays, held, sizes)
+    array = list_to_array(arrays, held, sizes)
     for size, wanted in zip(sizes, all_sizes(array.item)[1:]):
         if isinstance(condition := apply("eq", size, wanted), Size):
             reader.recorder.decide_size(condition, reader.origin(operation))
     return [
         TensorValue(
-            arrays.written(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen
+            arrays.write_rows(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen
         )
     ]
 
 
-def pushed(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def push_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, row = operands
     (seen,) = reader.seen(operation, operands)
     if isinstance(held.item, OutputList):
-        return [TensorValue(WrittenRow(_of_outside(reader, operation, row)), seen)]
+        return [TensorValue(WrittenRow(_outer_numbers(reader, operation, row)), seen)]
     # Nothing reads this list.
     if held.item is None:
         return [TensorValue(None, seen)]
@@ -448,11 +452,11 @@ def pushed(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         ]
     arrays = Arrays(reader, operation)
     return [
-        TensorValue(arrays.joined([_array(arrays, held), arrays.deeper(arrays.array(row), 1)]).item, seen)
+        TensorValue(arrays.concat([_array(arrays, held), arrays.expand(arrays.array(row), 1)]).item, seen)
     ]
 
 
-def _of_outside(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
+def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
     """Return known numbers with the sizes of arrays of the loop body replaced by their current values, as
     guards.
 
@@ -471,7 +475,7 @@ def _of_outside(reader: GraphReader, operation: Any, row: TensorValue) -> Tensor
     return TensorValue(known([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
 
 
-def resized(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, length = operands
     if not isinstance(held.item, PartialList):
         raise UnsupportedOperation(
@@ -485,20 +489,20 @@ def resized(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
     ]
 
 
-def _of_lists(name: str) -> Handler:
+def _list_or_array(name: str) -> Handler:
     """Return a handler of ``AddN`` or ``ZerosLike`` that also takes lists, as gradients use them."""
 
     def handler(
         reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
     ) -> Sequence[TensorValue]:
         if operation.inputs[0].dtype != tf.variant:
-            return reader.computed(operation, operands)
+            return reader.compute(operation, operands)
         (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
         if not any(isinstance(operand.item, (Value, PartialList)) for operand in operands):
             return [TensorValue(None, seen)]
         if name == "ZerosLike":
             return [TensorValue(_zeros_like(arrays, operands[0]), seen)]
-        lists = [filled(arrays, operand, _common_shape(operands)) for operand in operands]
+        lists = [list_to_array(arrays, operand, _common_shape(operands)) for operand in operands]
         whole = [elements_of(one) for one in lists]
         attributes = {"N": len(lists), "T": whole[0].item.dtype}
         return [
@@ -525,21 +529,21 @@ def _common_shape(operands: Sequence[TensorValue]) -> Any:
 
 READ: dict[str, Handler] = {
     "TensorListFromTensor": from_array,
-    "TensorListReserve": reserved,
+    "TensorListReserve": reserve,
     "EmptyTensorList": empty,
-    "TensorListScatterV2": scattered,
-    "TensorListScatterIntoExistingList": scattered,
+    "TensorListScatterV2": scatter,
+    "TensorListScatterIntoExistingList": scatter,
     "TensorListSplit": split,
-    "TensorListGetItem": item_of,
-    "TensorListGather": gathered,
-    "TensorListPopBack": popped,
-    "TensorListStack": stacked,
-    "TensorListConcatV2": concatenated,
+    "TensorListGetItem": get_item,
+    "TensorListGather": gather,
+    "TensorListPopBack": pop_back,
+    "TensorListStack": stack_list,
+    "TensorListConcatV2": concat_list,
     "TensorListLength": length_of,
     "TensorListElementShape": element_shape,
-    "TensorListSetItem": with_item,
-    "TensorListPushBack": pushed,
-    "TensorListResize": resized,
-    "AddN": _of_lists("AddN"),
-    "ZerosLike": _of_lists("ZerosLike"),
+    "TensorListSetItem": set_item,
+    "TensorListPushBack": push_back,
+    "TensorListResize": resize,
+    "AddN": _list_or_array("AddN"),
+    "ZerosLike": _list_or_array("ZerosLike"),
 }

@@ -21,7 +21,7 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import apply, hint_of
 from .blocks import BlockNode, TracedBlock
-from .counting import Count, behind, count_of, input_behind, is_steady, uses_of
+from .counting import Count, consumers_of, count_of, input_index, is_invariant, source_of
 from .evaluation import BRANCHES, CALLS, LOOPS, branches_of, constant_of, function_of
 from .known_numbers import known
 from .lists import (
@@ -33,7 +33,7 @@ from .lists import (
     WrittenRow,
     all_sizes,
     elements_of,
-    filled,
+    list_to_array,
     stack_of,
 )
 from .reader import GraphReader, Handler
@@ -81,7 +81,7 @@ def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) ->
     places = range(len(operands))
     if count is None:
         return LoopRoles(
-            [place for place in places if operands[place].item is not None and not is_steady(body, place)],
+            [place for place in places if operands[place].item is not None and not is_invariant(body, place)],
             [],
             [],
             {},
@@ -108,30 +108,34 @@ def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) ->
     }
     handled = [
         *(writes[place] for place in (*stacked, *last)),
-        *(use for place in rows for use in uses_of(body.inputs[place])),
+        *(use for place in rows for use in consumers_of(body.inputs[place])),
     ]
     idle = [place for place in count.counters if _only_counts(body, place, handled)]
     others = {*rows, *popped, *stacked, *last, *idle}
     carried = [
         place
         for place in places
-        if operands[place].item is not None and not is_steady(body, place) and place not in others
+        if operands[place].item is not None and not is_invariant(body, place) and place not in others
     ]
     return LoopRoles(carried, rows, popped, stacked, last)
 
 
 # ------------------------------------------------------------------------------------- lists
 def _is_read_in_order(body: Any, place: int, count: Count) -> bool:
-    uses = list(uses_of(body.inputs[place])) if is_steady(body, place) and not _leaves(body, place) else []
+    uses = (
+        list(consumers_of(body.inputs[place]))
+        if is_invariant(body, place) and not _is_returned_elsewhere(body, place)
+        else []
+    )
     return bool(uses) and all(
-        use.type == "TensorListGetItem" and count.is_number_of_step(input_behind(body, use.inputs[1]))
+        use.type == "TensorListGetItem" and count.is_number_of_step(input_index(body, use.inputs[1]))
         for use in uses
     )
 
 
 def _pop(body: Any, place: int) -> Any:
-    end = behind(body.outputs[place]).op
-    is_alone = list(uses_of(body.inputs[place])) == [end] and not _leaves(body, place)
+    end = source_of(body.outputs[place]).op
+    is_alone = list(consumers_of(body.inputs[place])) == [end] and not _is_returned_elsewhere(body, place)
     return end if end.type == "TensorListPopBack" and is_alone else None
 
 
@@ -139,10 +143,10 @@ def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
     """Return the operation that writes one row per iteration into a list, or None if the list is used
     otherwise.
     """
-    if not isinstance(operands[place].item, PartialList) or is_steady(body, place):
+    if not isinstance(operands[place].item, PartialList) or is_invariant(body, place):
         return None
-    end = behind(body.outputs[place]).op
-    is_alone = list(uses_of(body.inputs[place])) == [end] and not _leaves(body, place)
+    end = source_of(body.outputs[place]).op
+    is_alone = list(consumers_of(body.inputs[place])) == [end] and not _is_returned_elsewhere(body, place)
     return end if end.type in ("TensorListSetItem", "TensorListPushBack") and is_alone else None
 
 
@@ -154,7 +158,7 @@ def _filling(body: Any, write: Any, count: Count, operands: Sequence[TensorValue
 
 
 def _constant_place(write: Any) -> Any:
-    found = behind(write.inputs[1]) if write.type == "TensorListSetItem" else None
+    found = source_of(write.inputs[1]) if write.type == "TensorListSetItem" else None
     return found if found is not None and found.op.type == "Const" else None
 
 
@@ -168,8 +172,8 @@ class _AffineNumbers:
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
         """Return (first, step), or None if the number is computed otherwise."""
-        operation = behind(tensor).op
-        place = input_behind(self.body, tensor)
+        operation = source_of(tensor).op
+        place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:
             return self.count.counters[place]
         number = self.count.number_in(self.body, tensor)
@@ -185,48 +189,52 @@ class _AffineNumbers:
 
 # ------------------------------------------------------------------------------------- counters
 def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
-    added = behind(body.outputs[place]).op
-    return _only_tells_rows(body.inputs[place], added, handled) and not _leaves(body, place)
+    added = source_of(body.outputs[place]).op
+    return _only_indexes_rows(body.inputs[place], added, handled) and not _is_returned_elsewhere(body, place)
 
 
-def _only_tells_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
+def _only_indexes_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
     """Return True if a number is used only for counting and as a row index of the operations ``handled``.
 
     Sums with the number may be used in the same way.
     """
 
     def is_idle(use: Any) -> bool:
-        if use.type in _SUMS and (use is added or list(uses_of(use.outputs[0]))):
-            return _only_tells_rows(use.outputs[0], added, handled)
-        place, row = (behind(use.inputs[1]), behind(use.inputs[-1])) if len(use.inputs) > 1 else (None, None)
-        return any(use is one for one in handled) and place is behind(number) and row is not behind(number)
+        if use.type in _SUMS and (use is added or list(consumers_of(use.outputs[0]))):
+            return _only_indexes_rows(use.outputs[0], added, handled)
+        place, row = (
+            (source_of(use.inputs[1]), source_of(use.inputs[-1])) if len(use.inputs) > 1 else (None, None)
+        )
+        return (
+            any(use is one for one in handled) and place is source_of(number) and row is not source_of(number)
+        )
 
-    return all(map(is_idle, uses_of(number)))
+    return all(map(is_idle, consumers_of(number)))
 
 
-def _leaves(body: Any, place: int) -> bool:
+def _is_returned_elsewhere(body: Any, place: int) -> bool:
     return any(
-        other != place and input_behind(body, tensor) == place for other, tensor in enumerate(body.outputs)
+        other != place and input_index(body, tensor) == place for other, tensor in enumerate(body.outputs)
     )
 
 
 # ------------------------------------------------------------------------------------- rows
-def is_changed(tensor: Any) -> bool:
+def is_written(tensor: Any) -> bool:
     """Return True if an operation writes to a list of tensors, also inside of a branch, loop or call."""
     inner = (
         (outer, one)
-        for use in uses_of(tensor)
+        for use in consumers_of(tensor)
         for graph, inputs in _graphs_of(use)
         for outer, one in zip(inputs, graph.inputs)
     )
-    return any(use.type in _CHANGES for use in uses_of(tensor)) or any(
-        outer is tensor and is_changed(one) for outer, one in inner
+    return any(use.type in _CHANGES for use in consumers_of(tensor)) or any(
+        outer is tensor and is_written(one) for outer, one in inner
     )
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
     """Return the shape of the rows written into a list if the traced graph states it completely, or None."""
-    for use in uses_of(tensor):
+    for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
             shape = use.inputs[-1].shape
             return tuple(shape.as_list()) if shape.is_fully_defined() else None
@@ -262,7 +270,7 @@ def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
     for place in roles.carried:
         if isinstance(operands[place].item, PartialList):
             shape = static_row_shape(body.inputs[place])
-            given[place] = filled(
+            given[place] = list_to_array(
                 arrays,
                 operands[place],
                 _shape_of_a_row(reader, operation, operands, place) if shape is None else shape,
@@ -276,7 +284,7 @@ def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
 def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValue) -> bool:
     end = operation.outputs[place]
     is_empty = isinstance(held.item, PartialList) and held.item.length == 0 and not held.item.rows
-    return is_empty and not list(uses_of(end)) and id(end) not in reader.wanted
+    return is_empty and not list(consumers_of(end)) and id(end) not in reader.wanted
 
 
 def _shape_of_a_row(
@@ -315,7 +323,7 @@ class _WhileLoop:
         whole = [elements_of(self.operands[place]) for place in (*self.roles.rows, *popped)]
         count = len(self.roles.rows)
         self.sequences = dict(
-            zip((*self.roles.rows, *popped), [*whole[:count], *map(self.arrays.reversed, whole[count:])])
+            zip((*self.roles.rows, *popped), [*whole[:count], *map(self.arrays.reverse, whole[count:])])
         )
 
     def read(self) -> list[int]:
@@ -389,7 +397,10 @@ class _WhileLoop:
         for number, held in zip(self.variables, made[len(self.roles.carried) :]):
             self.reader.variables[number], self.reader.assigned[number] = held, self.step.names[number]
         found = {**dict(zip(self.roles.carried, made)), **self._lists(made, ends)}
-        return [found.get(place) or self._kept(place, ends[place]) for place in range(len(self.operands))]
+        return [
+            found.get(place) or self._invariant_result(place, ends[place])
+            for place in range(len(self.operands))
+        ]
 
     def _while(self, given: Sequence[TensorValue], like: Sequence[TensorValue]) -> list[TensorValue]:
         inputs = [one.item for one in self.state]
@@ -404,7 +415,9 @@ class _WhileLoop:
     ) -> list[TensorValue]:
         assert self.count is not None
         written = {place: self._row(place) for place in self._stacked()}
-        whole = [TensorValue(None, self._whole(place, ends[place], row)) for place, row in written.items()]
+        whole = [
+            TensorValue(None, self._stacked_rows(place, ends[place], row)) for place, row in written.items()
+        ]
         inputs = [one.item for one in (*self.state, *self.row)]
         sequences = [sequence.item for sequence in self.sequences.values()]
         params = {"carried": len(self.start), "sequences": len(sequences), "length": self.count.length}
@@ -426,12 +439,12 @@ class _WhileLoop:
             0, self.operands[place].item.dtype, self.operands[place].item.shape
         ) and not isinstance(self._row(place).item, Value)
 
-    def _whole(self, place: int, end: Any, row: TensorValue) -> Any:
+    def _stacked_rows(self, place: int, end: Any, row: TensorValue) -> Any:
         """Return the stacked rows that all iterations wrote, in the order of the iterations."""
         count, filling = self._steps(), self.roles.stacked.get(place)
         if count == 0 or filling is None:
             return tf.repeat(row.seen[None], count, 0)
-        first = hint_of(_lowest(filling, count))
+        first = hint_of(_lowest_row(filling, count))
         rows = stack_of(end, row.made.shape, row.made.dtype)[first : first + count]
         return rows if filling.step == 1 else tf.reverse(rows, [0])
 
@@ -450,29 +463,33 @@ class _WhileLoop:
             if place not in outputs
         }
         for place, array in outputs.items():
-            item = self._last(place, array, made) if place in self.roles.last else self._joined(place, array)
+            item = (
+                self._overwritten_list(place, array, made)
+                if place in self.roles.last
+                else self._filled_array(place, array)
+            )
             found[place] = TensorValue(item, ends[place])
         return found
 
-    def _joined(self, place: int, rows: TensorValue) -> Any:
+    def _filled_array(self, place: int, rows: TensorValue) -> Any:
         """Return the array of a list: the rows written by the loop, and those before and after them."""
         assert self.count is not None
         filling, before, count = self.roles.stacked[place], self.operands[place], self.count.length
         if filling.step == -1:
-            rows = self.arrays.reversed(rows)
-        low = _lowest(filling, count)
+            rows = self.arrays.reverse(rows)
+        low = _lowest_row(filling, count)
         rest = before.item.length - low - count if not self._grows(place) else 0
         sizes = all_sizes(rows.item)[1:]
         parts = [
-            self._kept_rows(before, 0, low, sizes),
+            self._unwritten_rows(before, 0, low, sizes),
             rows,
-            self._kept_rows(before, low + count, rest, sizes),
+            self._unwritten_rows(before, low + count, rest, sizes),
         ]
-        return self.arrays.joined([part for part in parts if part is not None]).item
+        return self.arrays.concat([part for part in parts if part is not None]).item
 
     def _grows(self, place: int) -> bool:
         before = self.operands[place].item
-        end = before.length - _lowest(self.roles.stacked[place], self.count.length) - self.count.length  # type: ignore[union-attr]
+        end = before.length - _lowest_row(self.roles.stacked[place], self.count.length) - self.count.length  # type: ignore[union-attr]
         return bool(hint_of(end) <= 0) and self._holds(apply("le", end, 0))
 
     def _holds(self, condition: Any) -> bool:
@@ -482,7 +499,7 @@ class _WhileLoop:
             else condition
         )
 
-    def _kept_rows(
+    def _unwritten_rows(
         self, before: TensorValue, first: Any, count: Any, sizes: Sequence[Any]
     ) -> TensorValue | None:
         """Return ``count`` rows of the list from row ``first`` that the loop does not write, or None if
@@ -499,9 +516,9 @@ class _WhileLoop:
             return self.arrays.stack([rows[place] for place in range(first, first + count)])
         if not rows:
             return self.arrays.zeros((count, *sizes), before.item.dtype)
-        return self.arrays.part(elements_of(filled(self.arrays, before, sizes)), first, count)
+        return self.arrays.slice_rows(elements_of(list_to_array(self.arrays, before, sizes)), first, count)
 
-    def _last(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
+    def _overwritten_list(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
         """Return the list with the row that the last iteration wrote.
 
         The row is the result of a carried array if both are the same value, otherwise the last of the
@@ -522,7 +539,7 @@ class _WhileLoop:
             apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found}
         )
 
-    def _kept(self, place: int, end: Any) -> TensorValue:
+    def _invariant_result(self, place: int, end: Any) -> TensorValue:
         """Return the result for an element of the state that is invariant, a counter, or a popped list."""
         if self.count is not None and place in self.count.counters:
             return TensorValue(known(self.count.end(place)), end)
@@ -551,7 +568,7 @@ class _WhileLoop:
                 )
 
 
-def _lowest(filling: RowOrder, count: Any) -> Any:
+def _lowest_row(filling: RowOrder, count: Any) -> Any:
     return filling.first if filling.step == 1 else filling.first - (count - 1)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Union
 import numpy as np
 import tensorflow as tf
 
-from .evaluation import constant_of, executed
+from .evaluation import constant_of, run_operation
 from .outside import LazyArray
 from .variables import TensorValue
 
@@ -39,7 +39,7 @@ def made_later(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | N
     return LazyArray(
         shape,
         operation.outputs[0].dtype,
-        lambda arrays: executed(operation, arrays)[0],
+        lambda arrays: run_operation(operation, arrays)[0],
         [each.made for each in operands],
     )
 
@@ -62,38 +62,38 @@ def _shape_of(rule: Rule, operation: Any, operands: Sequence[TensorValue]) -> Sh
 
 
 # ------------------------------------------------------------------------------------- rules
-def _none(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _unknown_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     return None
 
 
-def _of_first(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _first_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     return shapes[0]
 
 
-def _together(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _broadcast_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         return None
 
 
-def _with_bias(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _bias_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     return shapes[0] if shapes[0][-1:] == shapes[1] and operation.get_attr("data_format") == b"NHWC" else None
 
 
-def _product(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _matmul_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     rows, inner = shapes[0][:: -1 if operation.get_attr("transpose_a") else 1]
     others, columns = shapes[1][:: -1 if operation.get_attr("transpose_b") else 1]
     return (rows, columns) if inner == others else None
 
 
-def _padded(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
-    paddings = _numbers(operands[1])
+def _pad_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+    paddings = _known_ints(operands[1])
     return None if paddings is None else tuple(size + sum(pair) for size, pair in zip(shapes[0], paddings))
 
 
-def _reduced(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
-    axes = _numbers(operands[1])
+def _reduction_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+    axes = _known_ints(operands[1])
     if axes is None:
         return None
     gone = {axis % len(shapes[0]) for axis in np.ravel(axes)}
@@ -101,17 +101,19 @@ def _reduced(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape
     return tuple(part for axis, size in enumerate(shapes[0]) for part in (kept if axis in gone else (size,)))
 
 
-def _convolved(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _convolution_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     channels = _SHAPE(operation.outputs[0]).as_list()[-1]
-    return _windowed(operation, shapes[0], [1, *shapes[1][:-2], 1], operation.get_attr("dilations"), channels)
+    return _window_shape(
+        operation, shapes[0], [1, *shapes[1][:-2], 1], operation.get_attr("dilations"), channels
+    )
 
 
-def _pooled(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
+def _pooling_shape(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     window = operation.get_attr("ksize")
-    return _windowed(operation, shapes[0], window, [1] * len(window), shapes[0][-1])
+    return _window_shape(operation, shapes[0], window, [1] * len(window), shapes[0][-1])
 
 
-def _windowed(
+def _window_shape(
     operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any
 ) -> Shape | None:
     """Return the output shape of a convolution or pooling with the channels last, or None."""
@@ -124,7 +126,7 @@ def _windowed(
     return (*found[:-1], channels) if min(found[1:-1]) > 0 else None
 
 
-def _numbers(held: TensorValue) -> Any:
+def _known_ints(held: TensorValue) -> Any:
     """Return the elements of an array as nested lists if all are known ints, otherwise None."""
     item = held.item
     return (
@@ -135,21 +137,21 @@ def _numbers(held: TensorValue) -> Any:
 
 
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(("Conv2D", "Conv3D", "DepthwiseConv2dNative"), _convolved),
-    **dict.fromkeys(("MaxPool", "MaxPool3D", "AvgPool", "AvgPool3D"), _pooled),
-    **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Prod"), _reduced),
-    **dict.fromkeys(("Pad", "PadV2"), _padded),
+    **dict.fromkeys(("Conv2D", "Conv3D", "DepthwiseConv2dNative"), _convolution_shape),
+    **dict.fromkeys(("MaxPool", "MaxPool3D", "AvgPool", "AvgPool3D"), _pooling_shape),
+    **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Prod"), _reduction_shape),
+    **dict.fromkeys(("Pad", "PadV2"), _pad_shape),
     **dict.fromkeys(
-        ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference"), _together
+        ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference"), _broadcast_shape
     ),
     **dict.fromkeys(
         ("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign"),
-        _of_first,
+        _first_shape,
     ),
     **dict.fromkeys(
-        ("Neg", "Abs", "Exp", "Log", "Square", "Sqrt", "Rsqrt", "Softmax", "LogSoftmax"), _of_first
+        ("Neg", "Abs", "Exp", "Log", "Square", "Sqrt", "Rsqrt", "Softmax", "LogSoftmax"), _first_shape
     ),
-    **dict.fromkeys(("Reshape", "Squeeze", "ExpandDims", "Transpose"), _none),
-    "BiasAdd": _with_bias,
-    "MatMul": _product,
+    **dict.fromkeys(("Reshape", "Squeeze", "ExpandDims", "Transpose"), _unknown_shape),
+    "BiasAdd": _bias_shape,
+    "MatMul": _matmul_shape,
 }

@@ -25,7 +25,7 @@ class Mode:
     training: bool | None = None
 
     @contextmanager
-    def being(self, training: bool) -> Iterator[None]:
+    def using(self, training: bool) -> Iterator[None]:
         """Set the mode in this context."""
         before, self.training = self.training, training
         try:
@@ -33,7 +33,7 @@ class Mode:
         finally:
             self.training = before
 
-    def fact(self, layers: Iterable[Any]) -> EnvironmentGuard:
+    def guard(self, layers: Iterable[Any]) -> EnvironmentGuard:
         """Return a guard on the current mode.
 
         In prediction mode, layers of Keras itself compute the same for None and False, so both satisfy the

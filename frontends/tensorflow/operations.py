@@ -14,7 +14,7 @@ from .folders import is_users
 from .names import RAW, definition
 
 
-def declared(operation: Any) -> Any:
+def declaration_of(operation: Any) -> Any:
     return definition(operation.type) or operation.op_def
 
 
@@ -22,7 +22,7 @@ def attributes_of(operation: Any) -> dict[str, Any]:
     """Return the attributes of an operation as plain data, without functions and tensors."""
     plain_ones = (
         attribute
-        for attribute in declared(operation).attr
+        for attribute in declaration_of(operation).attr
         if attribute.type not in ("func", "list(func)", "tensor")
     )
     return {attribute.name: plain(operation.get_attr(attribute.name)) for attribute in plain_ones}
@@ -43,19 +43,21 @@ def plain(item: Any) -> Any:
     return tuple(map(plain, item)) if isinstance(item, (list, tuple)) else item
 
 
-def for_execution(operation: Any) -> tuple[Any, ...]:
-    pairs = ((attribute.name, operation.get_attr(attribute.name)) for attribute in declared(operation).attr)
-    return tuple(item for name, value in pairs for item in (name, _executed(value)))
+def execution_attributes(operation: Any) -> tuple[Any, ...]:
+    pairs = (
+        (attribute.name, operation.get_attr(attribute.name)) for attribute in declaration_of(operation).attr
+    )
+    return tuple(item for name, value in pairs for item in (name, _execution_value(value)))
 
 
-def _executed(value: Any) -> Any:
+def _execution_value(value: Any) -> Any:
     if isinstance(value, tf.DType):
         return value.as_datatype_enum
     if isinstance(value, tensor_shape_pb2.TensorShapeProto):
         return None if value.unknown_rank else [dim.size for dim in value.dim]
     if isinstance(value, attr_value_pb2.NameAttrList):
         return value.name.encode()
-    return list(map(_executed, value)) if isinstance(value, (list, tuple)) else value
+    return list(map(_execution_value, value)) if isinstance(value, (list, tuple)) else value
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
@@ -109,9 +111,9 @@ def layer_path(scope: str, layers: Container[str]) -> str:
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
     'model/conv1/batchnorm'
     """
-    return "/".join(_known(part, layers) for part in scope.split("/"))
+    return "/".join(_without_number(part, layers) for part in scope.split("/"))
 
 
-def _known(part: str, layers: Container[str]) -> str:
+def _without_number(part: str, layers: Container[str]) -> str:
     base, _, number = part.rpartition("_")
     return base if part not in layers and number.isdigit() and base in layers else part

@@ -19,7 +19,7 @@ from ...recording import Reached, facts_outside
 from ...recording.environment_guards.guards import EnvironmentGuard, same_items
 from ...recording.reachability.free_parts import FreeParts
 from ...recording.reachability.walk import WalkPolicy
-from .evaluation import computing
+from .evaluation import run_eagerly
 
 
 class LazyArray:
@@ -40,7 +40,7 @@ class LazyArray:
         network is deep.
         """
         waiting: list[LazyArray] = [self]
-        with computing():
+        with run_eagerly():
             while waiting:
                 last = waiting[-1]
                 missing = [
@@ -95,21 +95,23 @@ _CALLED = frozenset({"call", "build", "compute_mask"})
 
 _FUNCTION = tf.function(lambda: None)
 # The last attribute exists only after tracing.
-_KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
+_TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
-def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
+def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
     """Return guards on what ``roots`` refer to, except for the ``free`` parts.
 
     For Keras layers they include the attributes that Keras' own code reads.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
-        yield from () if isinstance(owner, keras.Layer) else _of_keras(owner, free)
+        yield from () if isinstance(owner, keras.Layer) else _keras_guards(owner, free)
 
-    of_calls = FreeParts(lambda holder: _kept_by_tensorflow(holder) or free.keys_of(holder))
+    of_calls = FreeParts(lambda holder: _tracing_attributes(holder) or free.keys_of(holder))
     facts = (
-        fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer, free))
+        fact
+        for layer in layers_of(reached, roots)
+        for fact in (*_trainable_guards(layer), *_keras_guards(layer, free))
     )
     return [*facts_outside(reached, of_others, _contents, of_calls), *facts, *_settings(reached)]
 
@@ -119,14 +121,14 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
     user's.
     """
     return (
-        key in _kept_by_tensorflow(holder)
+        key in _tracing_attributes(holder)
         or isinstance(holder, _WHOLE)
         and isinstance(key, str)
         and _is_hidden(key)
     )
 
 
-def _of_keras(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
+def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
     """Yield one guard on all attributes of a Keras object, because Keras' own code, which reads them, is not
     analyzed.
     """
@@ -156,11 +158,11 @@ def _settings(reached: Reached) -> Iterator[EnvironmentGuard]:
     """Yield a guard on Keras' global settings if anything reachable belongs to Keras."""
     if any(_module_of(item).partition(".")[0] == "keras" for item in reached.found()):
         yield EnvironmentGuard(
-            "{}() == {}", (_configured, _configured()), "a setting of Keras (keras.config)"
+            "{}() == {}", (_keras_settings, _keras_settings()), "a setting of Keras (keras.config)"
         )
 
 
-def _configured() -> tuple[Any, ...]:
+def _keras_settings() -> tuple[Any, ...]:
     config = keras.config
     return config.epsilon(), config.floatx(), config.image_data_format()
 
@@ -188,7 +190,7 @@ def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
-    roots = [root for item in objects for root in (item, *_behind(item))]
+    roots = [root for item in objects for root in (item, *_python_function(item))]
     return Reached(roots, WalkPolicy(_is_leaf, _parts, called=_CALLED))
 
 
@@ -196,14 +198,14 @@ def is_compiled(item: Any) -> bool:
     return inspect.getattr_static(item, "python_function", None) is not None
 
 
-def _behind(item: Any) -> Iterator[Any]:
+def _python_function(item: Any) -> Iterator[Any]:
     if is_compiled(item):
         yield item.python_function
 
 
 def _parts(item: Any) -> list[Any]:
     """Return the code of a layer, a module or a ``tf.function``, and the user's objects in a Keras object."""
-    found = list(_behind(item))
+    found = list(_python_function(item))
     if isinstance(item, (keras.Layer, tf.Module)):
         found = [
             method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None
@@ -214,13 +216,13 @@ def _parts(item: Any) -> list[Any]:
             *(
                 part
                 for one in (_layers_of(item) if isinstance(item, keras.Layer) else [item])
-                for part in _of_users(one)
+                for part in _user_parts(one)
             ),
         ]
     return found
 
 
-def _of_users(item: Any) -> list[Any]:
+def _user_parts(item: Any) -> list[Any]:
     """Return the parts of a Keras object that belong to the user, and the object itself if its class does."""
     held = [vars(item)[name] for name in _attributes(item)]
     own = [
@@ -237,8 +239,8 @@ def _is_library(module: str) -> bool:
     return module.startswith(("keras.", "tensorflow."))
 
 
-def _kept_by_tensorflow(holder: Any) -> Collection[str]:
-    return _KEPT if isinstance(holder, type(_FUNCTION)) else ()
+def _tracing_attributes(holder: Any) -> Collection[str]:
+    return _TRACING_ATTRIBUTES if isinstance(holder, type(_FUNCTION)) else ()
 
 
 def _is_leaf(item: Any) -> bool:
@@ -249,7 +251,7 @@ def _layers_of(layer: keras.Layer) -> list[Any]:
     return list(layer._flatten_layers(include_self=True, recursive=True))
 
 
-def _of_layer(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
+def _trainable_guards(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
     # Keras' own property reads only the attributes of the layer.
     own = vars(layer) if type(layer).trainable is keras.Layer.trainable else None
     yield EnvironmentGuard(

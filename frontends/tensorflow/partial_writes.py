@@ -23,23 +23,19 @@ from .reader import GraphReader, Handler, as_operand
 from .variables import TensorValue
 
 
-def _scattered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, places, rows = operands
-    _leave(reader, operation, handle, {"indices": places, "updates": rows})
+    _write(reader, operation, handle, {"indices": places, "updates": rows})
     return []
 
 
-def _scattered_rows(
-    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
-) -> list[TensorValue]:
+def _scatter_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
-    return _scattered(reader, operation, (handle, _with_axis(reader, operation, places), rows))
+    return _scatter(reader, operation, (handle, _with_axis(reader, operation, places), rows))
 
 
-def _multiplied_rows(
-    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
-) -> list[TensorValue]:
+def _scale_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times."""
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
@@ -65,7 +61,7 @@ def _multiplied_rows(
     wide = _with_axis(reader, operation, places)
     after = tf.tensor_scatter_nd_update(before.seen, wide.seen, new.seen)
     attributes = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
-    _hold(
+    _store(
         reader,
         handle,
         arrays.call("TensorScatterUpdate", [arrays.array(before), wide, new], attributes, after),
@@ -94,26 +90,24 @@ def _with_axis(reader: GraphReader, operation: Any, places: TensorValue) -> Tens
     return reader.call(f"{RAW}ExpandDims", (places.item, -1), attributes, [seen], reader.origin(operation))[0]
 
 
-def _slice_assigned(
-    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
-) -> list[TensorValue]:
+def _assign_slice(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, begin, end, strides, value = operands
-    _leave(reader, operation, handle, {"begin": begin, "end": end, "strides": strides, "value": value})
+    _write(reader, operation, handle, {"begin": begin, "end": end, "strides": strides, "value": value})
     return []
 
 
-def _leave(
+def _write(
     reader: GraphReader, operation: Any, handle: TensorValue, operands: dict[str, TensorValue]
 ) -> None:
-    _hold(reader, handle, _made(reader, operation, variable_of(reader, operation, handle), operands))
+    _store(reader, handle, _compute(reader, operation, variable_of(reader, operation, handle), operands))
 
 
-def _hold(reader: GraphReader, handle: TensorValue, array: TensorValue) -> None:
+def _store(reader: GraphReader, handle: TensorValue, array: TensorValue) -> None:
     number = handle_number(handle.seen)
     reader.variables[number], reader.assigned[number] = array, str(reader.weights.name_of(handle.seen, ()))
 
 
-def _made(
+def _compute(
     reader: GraphReader, operation: Any, array: TensorValue, operands: dict[str, TensorValue]
 ) -> TensorValue:
     name = (WRITES | READS)[operation.type]
@@ -135,14 +129,14 @@ def _made(
     return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation), record)[0]
 
 
-def _gathered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+def _gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, places = operands
-    return [_made(reader, operation, read_of(reader, operation, handle), {"indices": places})]
+    return [_compute(reader, operation, read_of(reader, operation, handle), {"indices": places})]
 
 
 READ: dict[str, Handler] = {
-    **{kind: _scattered if "ScatterNd" in kind else _scattered_rows for kind in WRITES},
-    **dict.fromkeys(FACTORS, _multiplied_rows),
-    "ResourceStridedSliceAssign": _slice_assigned,
-    "ResourceGatherNd": _gathered,
+    **{kind: _scatter if "ScatterNd" in kind else _scatter_rows for kind in WRITES},
+    **dict.fromkeys(FACTORS, _scale_rows),
+    "ResourceStridedSliceAssign": _assign_slice,
+    "ResourceGatherNd": _gather,
 }

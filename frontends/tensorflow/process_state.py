@@ -29,7 +29,7 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 
 @contextmanager
-def restored() -> Iterator[None]:
+def preserve_state() -> Iterator[None]:
     """Restore the state after this context, also if it raises.
 
     The counters of Keras' layer names are restored only if it raises.
@@ -126,7 +126,7 @@ def _settings() -> PutBack:
 
 def _keras() -> PutBack:
     held = vars(global_state.GLOBAL_STATE_TRACKER)
-    found = {key: _copied(item) for key, item in held.items() if key != _NAMES}
+    found = {key: _with_copy(item) for key, item in held.items() if key != _NAMES}
 
     def put_back() -> None:
         for key in [key for key in held if key not in found and key != _NAMES]:
@@ -142,7 +142,7 @@ def _keras() -> PutBack:
     return put_back
 
 
-def _copied(item: Any) -> tuple[Any, Any]:
+def _with_copy(item: Any) -> tuple[Any, Any]:
     return item, copy.copy(item) if isinstance(item, (list, dict)) else None
 
 

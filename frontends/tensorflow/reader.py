@@ -27,19 +27,19 @@ from ...recording import Recorder
 from ...sizes import Size
 from . import collectives
 from . import known_numbers as of_shapes
-from .counting import behind
+from .counting import source_of
 from .dtypes import dtype_name
-from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call, is_repeatable
+from .evaluation import PASSES_ON, Evaluator, called_graph, handle_number, is_call, is_repeatable
 from .folders import is_users
 from .known_numbers import elements_of, known, nested
 from .lifting.driver import static_places
 from .made_later import made_later
 from .names import CONVERT, RAW, row_key
-from .operations import attributes_of, declared, in_order, layer_path, origin_of
+from .operations import attributes_of, declaration_of, in_order, layer_path, origin_of
 from .variables import TensorValue, VariableWeights, spec_of
 
 # TensorFlow itself maps lines of such files to the user's.
-_WRITTEN_ANEW = "__autograph_generated_file"
+_GENERATED_FILE = "__autograph_generated_file"
 Line = tuple[str, int]
 
 
@@ -93,7 +93,7 @@ def _users_line() -> Line | None:
         frame = frame.f_back
     return (
         None
-        if frame is None or _WRITTEN_ANEW in frame.f_code.co_filename
+        if frame is None or _GENERATED_FILE in frame.f_code.co_filename
         else (frame.f_code.co_filename, frame.f_lineno)
     )
 
@@ -181,7 +181,7 @@ class GraphReader:
         they are.
         """
         outside, self.held = self.held, {}
-        self.wanted.update(id(behind(tensor)) for tensor in tensors)
+        self.wanted.update(id(source_of(tensor)) for tensor in tensors)
         self._read.pop(id(graph), None)
         try:
             self.read(graph, given)
@@ -221,7 +221,7 @@ class GraphReader:
         number = handle_number(handle)
         if (
             number not in self.variables
-            and (name := self.weights.name_of(handle, _watched(graph))) is not None
+            and (name := self.weights.name_of(handle, _watched_variables(graph))) is not None
         ):
             variable = self.weights.variables[name]
             array = tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
@@ -256,12 +256,12 @@ class GraphReader:
         if (exchanged := collectives.read(self, operation, operands)) is not None:
             found: Sequence[TensorValue] = exchanged
         elif is_call(operation):
-            found = self._called(operation, operands)
+            found = self._call_graph(operation, operands)
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
         else:
             found = (
-                self.computed(operation, operands) if handler is None else handler(self, operation, operands)
+                self.compute(operation, operands) if handler is None else handler(self, operation, operands)
             )
         self.held.update(zip(map(id, operation.outputs), found))
 
@@ -286,18 +286,18 @@ class GraphReader:
                 self._operation(given.op)
         self._operation(operation)
 
-    def _called(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    def _call_graph(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
         around, self.around = self.around, self.origin(operation)
         try:
             # Gradients may have added outputs to the function after this call of it.
-            graph = called(operation)
+            graph = called_graph(operation)
             return self.values_of(
                 graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)]
             )
         finally:
             self.around = around
 
-    def computed(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    def compute(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
         """Record an operation on arrays, or evaluate it if its operands are known numbers.
 
         An operation without numeric results, such as a list that only gradients need, is run but not
@@ -325,16 +325,16 @@ class GraphReader:
             whole = [of_shapes.in_range(array, dtype_name(one.dtype)) for array, one in zip(found, seen)]
             if found and all(array is not None for array in whole):
                 return [TensorValue(*pair) for pair in zip(whole, seen)]
-        if (number := self._between(operation, operands)) is not None:
+        if (number := self._clamped_number(operation, operands)) is not None:
             return [TensorValue(known(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
             return [TensorValue(None, array) for array in seen]
         for tensor, operand in zip(operation.inputs, operands):
             if not isinstance(operand.item, (Value, np.ndarray)):
                 raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
-        return self.node(operation, _grouped(operation, operands), attributes, seen)
+        return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
-    def _between(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
+    def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
         """Return ``number`` if an operation is ``min(number, max(least, x))`` and ``least`` is at least
         ``number``.
 
@@ -372,7 +372,7 @@ class GraphReader:
             for place, item in enumerate(operands)
         )
         record = CallRecord(
-            random=declared(operation).is_stateful, extra=elements_of(self.recorder, operands, static)
+            random=declaration_of(operation).is_stateful, extra=elements_of(self.recorder, operands, static)
         )
         return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
@@ -401,7 +401,7 @@ class GraphReader:
             return held.item
         if not isinstance(held.item, np.ndarray):
             raise UnsupportedOperation(
-                f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph"
+                f"{describe(held.seen)} have no counterpart in other frameworks, and are no result of a graph"
             )
         if not held.item.size:
             return self.recorder.add_constant("constant", held.seen, spec_of(held.seen))
@@ -428,7 +428,7 @@ class GraphReader:
         try:
             return list(self.evaluator.operation(operation, list(map(_with_elements, arrays))))
         except tf.errors.InvalidArgumentError:
-            return [_of_nobody(tensor, arrays) for tensor in operation.outputs]
+            return [_placeholder_result(tensor, arrays) for tensor in operation.outputs]
 
     def origin(self, operation: Any) -> Origin:
         origin = origin_of(operation, self.around)
@@ -440,7 +440,7 @@ def _with_elements(array: Any) -> Any:
     return tf.zeros([size or 1 for size in array.shape], array.dtype) if is_empty else array
 
 
-def _of_nobody(tensor: Any, arrays: Sequence[Any]) -> Any:
+def _placeholder_result(tensor: Any, arrays: Sequence[Any]) -> Any:
     if tensor.dtype == tf.variant:
         return next(array for array in arrays if array.dtype == tf.variant)
     return tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype)
@@ -494,7 +494,7 @@ def is_numeric(dtype: tf.DType) -> bool:
     )
 
 
-def what_is(tensor: Any) -> str:
+def describe(tensor: Any) -> str:
     what = {
         tf.string: "texts",
         tf.resource: "tables, queues or iterators",
@@ -505,16 +505,16 @@ def what_is(tensor: Any) -> str:
 
 def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     return (
-        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with "
+        f"{operation.type}: {describe(tensor)} have no counterpart in other frameworks; compute with "
         "dense arrays of numbers, and do the "
         f"rest before\n    {origin}"
     )
 
 
-def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
+def _group_operands(operation: Any, items: Sequence[Any]) -> list[Any]:
     """Group the operands as declared: those of a list argument become a list."""
     rest, grouped = iter(items), list[Any]()
-    for argument in declared(operation).input_arg:
+    for argument in declaration_of(operation).input_arg:
         if argument.number_attr:
             grouped.append([next(rest) for _ in range(operation.get_attr(argument.number_attr))])
         elif argument.type_list_attr:
@@ -524,10 +524,10 @@ def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
     return grouped
 
 
-def _watched(graph: Any) -> Iterator[Any]:
+def _watched_variables(graph: Any) -> Iterator[Any]:
     """Yield the variables that a traced graph or a function in its library has read."""
     yield from graph.variables
     yield from graph._watched_variables
     for function in graph._functions.values():
         if function.graph:
-            yield from _watched(function.graph)
+            yield from _watched_variables(function.graph)

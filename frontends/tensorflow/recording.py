@@ -59,24 +59,24 @@ from . import (
 )
 from . import assertions as checks
 from .branches import TensorFlowRegions
-from .evaluation import computing
+from .evaluation import run_eagerly
 from .folders import is_users
 from .kept import OutsideState
 from .known_numbers import number_shims, symbols_of
 from .lifting.operations import grouped_volumes
 from .modes import mode_of
-from .outside import is_compiled, layers_of, outside_of, reach_of
-from .process_state import restored
-from .reader import GraphReader, is_numeric, what_is
+from .outside import is_compiled, layers_of, outside_guards, reach_of
+from .process_state import preserve_state
+from .reader import GraphReader, describe, is_numeric
 from .sizes import symbolic
 from .tracing import (
     MissingAttribute,
     TensorFlowTrace,
     as_tensor,
-    built_or_as_before,
     is_array,
     opens,
-    unwrapped,
+    restore_unbuilt,
+    unwrap,
 )
 from .variables import VariableWeights
 
@@ -107,7 +107,7 @@ class VariableCounter:
             if getattr(initial, "graph", None) is not graph:
                 return next_creator(**kwargs)
             array = array_of(initial)
-            with computing():
+            with run_eagerly():
                 return next_creator(**{**kwargs, "initial_value": array})
 
         with replaced([(BaseResourceVariable, "__init__", made)]), tf.variable_creator_scope(started):
@@ -172,11 +172,11 @@ def record(request: Request) -> Recording:
         # The user's code may raise anything. TensorFlow's errors about tracing are translated for the user,
         # and all others are raised unchanged.
         except Exception as problem:
-            original = _unwrapped(problem)
-            raise _told(request.name, original) from original.__cause__
+            original = _unwrap(problem)
+            raise _translate(request.name, original) from original.__cause__
 
 
-def _unwrapped(problem: Exception) -> Exception:
+def _unwrap(problem: Exception) -> Exception:
     while isinstance(problem, StagingError) and isinstance(problem.__context__, Exception):
         problem = problem.__context__
     return problem
@@ -264,11 +264,11 @@ def _is_open(item: Any) -> bool:
     return is_array(item) or is_symbolic(item)
 
 
-def _called(function: Any) -> Any:
+def _python_callable(function: Any) -> Any:
     return function.call if isinstance(function, keras.Layer) else function
 
 
-def _told(name: str, problem: Exception) -> Exception:
+def _translate(name: str, problem: Exception) -> Exception:
     """Return a ``TracingError`` for TensorFlow's errors about unknown elements, or the exception itself."""
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
@@ -288,12 +288,12 @@ def _told(name: str, problem: Exception) -> Exception:
         )
     else:
         return problem
-    made = TracingError(f"{_place(problem)}: {name} {why}")
+    made = TracingError(f"{_user_location(problem)}: {name} {why}")
     made.__cause__ = problem
     return made
 
 
-def _place(problem: Exception) -> str:
+def _user_location(problem: Exception) -> str:
     """Return file and line of the user's code that led to an exception, mapped back through AutoGraph."""
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
     found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
@@ -347,7 +347,7 @@ class _TracingAttempt:
         self.kept = OutsideState(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.kept.may_change)
         self.before = EnvironmentGuards(
-            [*all_of(reached.functions), *outside_of(reached, self._referred(), self.kept.free())]
+            [*all_of(reached.functions), *outside_guards(reached, self._referred(), self.kept.free())]
         )
         self.mode = mode_of(request.function)
         self.weights = VariableWeights(
@@ -364,14 +364,14 @@ class _TracingAttempt:
         spaces = (function.__globals__ for function in reached.functions)
         shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
         try:
-            with restored():
+            with preserve_state():
                 try:
                     with (
                         probing(_PROBES, self.session, spaces, shims),
                         self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
-                        built_or_as_before(layers),
+                        restore_unbuilt(layers),
                     ):
-                        result, tree = self._traced(trace, leaves)
+                        result, tree = self._trace(trace, leaves)
                     found = [] if self.before.holds() else self.kept.found(self.containers)
                 finally:
                     makes_what_stays = self.created.count > count or was_unbuilt
@@ -382,20 +382,20 @@ class _TracingAttempt:
                     self._refuse_traced(found)
                     return Refuted(replace(hypotheses, known=tuple(merge_places(hypotheses.known, found))))
                 self._refuse_changed()
-                return self._finished(result, tree)
+                return self._finish(result, tree)
         # The user's code may raise anything. Variables that the first tracing created exist in the second.
         except Exception as problem:
             if not is_fault(problem) and self.is_first and (self.created.count or was_unbuilt):
                 return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
             raise
 
-    def _traced(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
+    def _trace(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """Return the leaves of the result (values and sizes) and its tree."""
-        names = input_names(_called(self.request.function), self.request.args, self.tree)
+        names = input_names(_python_callable(self.request.function), self.request.args, self.tree)
         arrays = [
             self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))
         ]
-        firsts, count = self._firsts(leaves), len(self.recorder.graph.inputs)
+        firsts, count = self._first_occurrences(leaves), len(self.recorder.graph.inputs)
         args, kwargs = call_of(
             self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, firsts)]
         )
@@ -405,7 +405,7 @@ class _TracingAttempt:
         regions = TensorFlowRegions(trace)
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(regions):
             result = forward(self.request.function, *args, **kwargs)
-            result = unwrapped(finished(result, args, kwargs) if regions.lists else result)
+            result = unwrap(finished(result, args, kwargs) if regions.lists else result)
             self._refuse_caught(trace)
             self.state = self._state_after(count)
             result = (result, tuple(self.containers.new)) if self.state.updates is not None else result
@@ -415,12 +415,12 @@ class _TracingAttempt:
                 opens,
             )
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
-        with computing():
+        with run_eagerly():
             return [
                 expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors
             ], tree
 
-    def _firsts(self, leaves: list[Any]) -> tuple[int, ...]:
+    def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
         """Return for each leaf the index of the first leaf that is the same object.
 
         Return ``NO_ARRAY`` for all leaves if the code does not compare identities, because tensors never
@@ -440,7 +440,7 @@ class _TracingAttempt:
         """
         if trace.failed is not None:
             raise TracingError(
-                f"{_place(trace.failed)}: {self.request.name} catches what an operation raised "
+                f"{_user_location(trace.failed)}: {self.request.name} catches what an operation raised "
                 f"({str(trace.failed).splitlines()[0]}). A "
                 "graph does not catch errors of operations: ask for the size or the elements before "
                 "instead (if, tf.cond)"
@@ -455,7 +455,7 @@ class _TracingAttempt:
     def _input(self, trace: TensorFlowTrace, name: str, leaf: Any, array: Any, fixed: list[bool]) -> Any:
         if not is_numeric(array.dtype):
             raise UnsupportedOperation(
-                f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in "
+                f"{self.request.name}: {name} holds {describe(array)}, which have no counterpart in "
                 "other frameworks"
             )
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
@@ -489,7 +489,7 @@ class _TracingAttempt:
         return self.reader.value(trace.held(tensor))
 
     # ------------------------------------------------------------------------------ the graph
-    def _finished(self, outputs: list[Any], tree: Tree) -> Recording:
+    def _finish(self, outputs: list[Any], tree: Tree) -> Recording:
         graph = self.recorder.graph
         refuse_escapes(
             graph.name,
@@ -503,7 +503,7 @@ class _TracingAttempt:
             self.state,
             same_outputs=tuple(first.setdefault(id(item), place) for place, item in enumerate(outputs)),
         )
-        with computing():
+        with run_eagerly():
             left = {
                 name: self.reader.value(self.reader.variables[number])
                 for number, name in self.reader.assigned.items()
@@ -519,7 +519,7 @@ class _TracingAttempt:
         is_opened = self.hypotheses.reading.any or bool(self.kept.places and self.hypotheses.numbers)
         environment = self._environment()
         return Recording(
-            carry_out(graph, checks.recorded), self.weights, environment, self.kept.places, is_opened
+            carry_out(graph, checks.record_operation), self.weights, environment, self.kept.places, is_opened
         )
 
     def _referred(self) -> tuple[Any, ...]:
@@ -554,11 +554,11 @@ class _TracingAttempt:
     def _environment(self) -> EnvironmentGuards:
         """Return guards on everything that the function refers to."""
         self.reached.extend(self.globals.functions())
-        outside = outside_of(self.reached, self._referred(), self.kept.free(self.containers.holds))
+        outside = outside_guards(self.reached, self._referred(), self.kept.free(self.containers.holds))
         facts = [
             *self.globals.facts(),
             *self.session.facts(),
-            self.mode.fact(layers_of(self.reached, self._referred())),
+            self.mode.guard(layers_of(self.reached, self._referred())),
             *outside,
             *self.weights.facts(self.reached.names),
         ]

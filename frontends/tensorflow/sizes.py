@@ -102,28 +102,28 @@ def _refuse_trial(frame: FrameType) -> None:
 class PartialShape(tf.TensorShape):
     """Shape with unknown sizes that answers the user's code and TensorFlow's code differently."""
 
-    def decided(self) -> Any:
+    def resolve(self) -> Any:
         raise NotImplementedError
 
 
 def _answer(cls: type[PartialShape], *names: str) -> None:
     for name in names:
-        setattr(cls, name, _answered(name))
+        setattr(cls, name, _method_for(name))
 
 
-def _answered(name: str) -> Any:
+def _method_for(name: str) -> Any:
     before = getattr(tf.TensorShape, name)
 
     def method(shape: PartialShape, *args: Any) -> Any:
         return before(
-            shape if asked_by(*PACKAGES) or tf.TensorShape.is_fully_defined(shape) else shape.decided(), *args
+            shape if asked_by(*PACKAGES) or tf.TensorShape.is_fully_defined(shape) else shape.resolve(), *args
         )
 
     return method
 
 
 _KNOWN = tf.TensorShape.dims.fget
-PartialShape.dims = property(lambda shape: _KNOWN(shape if asked_by(*PACKAGES) else shape.decided()))
+PartialShape.dims = property(lambda shape: _KNOWN(shape if asked_by(*PACKAGES) else shape.resolve()))
 _answer(
     PartialShape,
     "__str__",
@@ -196,7 +196,7 @@ class Shape(PartialShape):
             (*self.numbers, *(getattr(other, "numbers", None) or tf.TensorShape(other))),
         )
 
-    def decided(self) -> Any:
+    def resolve(self) -> Any:
         return tf.TensorShape([int(number) for number in self.numbers])
 
     def as_list(self) -> list[Any]:
@@ -219,13 +219,13 @@ class RequiredShape(PartialShape):
         if isinstance(key, slice):
             return RequiredShape(super().__getitem__(key))
         found = super().__getitem__(key)
-        return self.decided() if found is None else found
+        return self.resolve() if found is None else found
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.decided())
+        return iter(self.resolve())
 
     @forwards
-    def decided(self) -> Any:
+    def resolve(self) -> Any:
         raise RuntimeError(
             f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while "
             "it is traced"
@@ -244,7 +244,7 @@ _answer(
 )
 
 
-def beside_shapes(name: str) -> Any:
+def accept_partial_shapes(name: str) -> Any:
     """Return the method ``name`` of ``tf.TensorShape``, made to accept an :class:`PartialShape` as the other
     shape.
     """
@@ -252,7 +252,7 @@ def beside_shapes(name: str) -> Any:
 
     def method(shape: Any, other: Any) -> Any:
         return before(
-            shape, other.decided() if isinstance(other, PartialShape) and not asked_by(*PACKAGES) else other
+            shape, other.resolve() if isinstance(other, PartialShape) and not asked_by(*PACKAGES) else other
         )
 
     return method

@@ -71,7 +71,9 @@ class TensorFlowCalls(RecordedCalls):
         if node.op == READ:
             return f"item({text(node.inputs[0])!r})"
         if node.op.startswith(CALLS):
-            return _exchanged(key, [repr(text(item)) for item in (*node.inputs, node.params["axis_name"])])
+            return _collective_call(
+                key, [repr(text(item)) for item in (*node.inputs, node.params["axis_name"])]
+            )
         operands = [
             _operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))
         ]
@@ -124,7 +126,7 @@ def _groups_without_gradient(node: Node) -> int:
     return groups if groups > 1 and not has_grouped_gradient(x.dtype) else 1
 
 
-def _exchanged(name: str, operands: list[str]) -> str:
+def _collective_call(name: str, operands: list[str]) -> str:
     return (
         f"tf.range(parallel.axis_size({operands[0]}))"
         if name == "axis_indices"

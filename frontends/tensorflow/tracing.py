@@ -33,12 +33,12 @@ from ...recording.patches import replaced
 from ...sizes import Size, Symbol, hint_of, is_symbolic
 from ..common.read_numbers import Reading, can_be_symbols, decide, record_read
 from .dtypes import dtype_of_array
-from .evaluation import computing
+from .evaluation import run_eagerly
 from .folders import BELOW, PACKAGES
 from .known_numbers import known
 from .names import READ
 from .reader import GraphReader, LineNotingGraph
-from .sizes import RequiredShape, Shape, SizeTensor, asked_by, beside_shapes, symbolic
+from .sizes import RequiredShape, Shape, SizeTensor, accept_partial_shapes, asked_by, symbolic
 from .variables import TensorValue
 
 
@@ -61,7 +61,7 @@ def opens(item: Any) -> bool:
     )
 
 
-def unwrapped(structure: Any) -> Any:
+def unwrap(structure: Any) -> Any:
     """Return nested lists, tuples and dicts with the wrappers of ``tf.Module`` attributes removed.
 
     ``tape.gradient`` returns such wrappers.
@@ -70,8 +70,8 @@ def unwrapped(structure: Any) -> Any:
         structure = data_structures.wrap_or_unwrap(structure)
         structure = list(structure) if isinstance(structure, data_structures.ListWrapper) else structure
     if type(structure) in (list, tuple):
-        return type(structure)(map(unwrapped, structure))
-    return {key: unwrapped(item) for key, item in structure.items()} if type(structure) is dict else structure
+        return type(structure)(map(unwrap, structure))
+    return {key: unwrap(item) for key, item in structure.items()} if type(structure) is dict else structure
 
 
 def as_tensor(array: Any) -> Any:
@@ -101,16 +101,16 @@ _OTHERS = frozenset({("keras.src.backend.tensorflow.numpy", "add")})
 
 
 def wants_numbers(depth: int) -> bool:
-    module, function = _asking(depth + 1)
+    module, function = _asking_code(depth + 1)
     return module.startswith(_MODULES) and (module.removesuffix("."), function) not in _OTHERS
 
 
-def inside(traced: Any, depth: int) -> Any:
+def inner_shape(traced: Any, depth: int) -> Any:
     """Return the static shape of a tensor in a ``tf.function``, or a ``RequiredShape`` if code needs numbers.
 
     That code runs ``depth`` frames above the caller.
     """
-    module = _asking(depth + 1)[0]
+    module = _asking_code(depth + 1)[0]
     is_needed = (
         module == _THROUGH_TIME
         or not module.startswith(PACKAGES)
@@ -128,13 +128,13 @@ def _has_signature(frame: FrameType | None) -> bool:
     return False
 
 
-def _asking(depth: int) -> tuple[str, str]:
+def _asking_code(depth: int) -> tuple[str, str]:
     frame = sys._getframe(depth + 1)
     return f"{frame.f_globals.get('__name__', '')}.", frame.f_code.co_name
 
 
 @contextmanager
-def built_or_as_before(layers: Iterable[Any]) -> Iterator[None]:
+def restore_unbuilt(layers: Iterable[Any]) -> Iterator[None]:
     """If this context raises, restore the layers of each ``keras.Sequential`` that could not be built.
 
     Keras adds an input layer with the sizes of this tracing, and would then refuse to build the model with
@@ -194,7 +194,7 @@ class TensorFlowTrace:
 
     def held(self, tensor: Any) -> TensorValue:
         """Return what a tensor of the graph is, after reading the operations that lead to it."""
-        with computing():
+        with run_eagerly():
             try:
                 self.reader.read(self.graph, {})
             except tf.errors.OpError as problem:
@@ -239,7 +239,7 @@ class TensorFlowTrace:
             return tf.constant(self.decide(size), dtype)
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(dtype, ())
-        with computing():
+        with run_eagerly():
             self.reader.held[id(tensor)] = TensorValue(known(size), tf.constant(hint_of(size), dtype))
         return tensor
 
@@ -270,7 +270,7 @@ class TensorFlowTrace:
         if traced.rank is None or traced.is_fully_defined():
             return traced
         if tensor.graph is not self.graph:
-            return inside(traced, 1) if self.is_open else traced
+            return inner_shape(traced, 1) if self.is_open else traced
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
@@ -291,7 +291,7 @@ class TensorFlowTrace:
         numbers = (symbolic(self, size) if dim is None else dim for dim, size in zip(traced.as_list(), sizes))
         return Shape(traced, tuple(numbers))
 
-    def _told_shape(self, tensor: Any, shape: Any) -> Any:
+    def _stated_shape(self, tensor: Any, shape: Any) -> Any:
         """Return a shape that the user states for a tensor, with None for each symbolic number equal to its
         size.
 
@@ -318,18 +318,21 @@ class TensorFlowTrace:
         names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
         places = (
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
-            *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
+            *((BaseResourceVariable, name, self._variable_method(name)) for name in names),
             *((tf, name, answer) for name, answer in (self._modes() | self._questions()).items()),
-            *((tf.TensorShape, name, beside_shapes(name)) for name in ("is_compatible_with", "merge_with")),
+            *(
+                (tf.TensorShape, name, accept_partial_shapes(name))
+                for name in ("is_compatible_with", "merge_with")
+            ),
             (
                 tf,
                 "ensure_shape",
-                lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._told_shape(x, shape), name),
+                lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._stated_shape(x, shape), name),
             ),
             (
                 ops.SymbolicTensor,
                 "set_shape",
-                lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape)),
+                lambda x, shape, said=tf.Tensor.set_shape: said(x, self._stated_shape(x, shape)),
             ),
             self.graph.place(),
             (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108
@@ -344,7 +347,7 @@ class TensorFlowTrace:
             f"{self.locator.locate('tf.data.Dataset.__iter__', 3)}"
         )
 
-    def _of_variable(self, name: str) -> Callable[..., Any]:
+    def _variable_method(self, name: str) -> Callable[..., Any]:
         """Return a method of variables that reads their elements through the trace."""
         before = getattr(BaseResourceVariable, name)
 
@@ -393,7 +396,7 @@ class TensorFlowTrace:
             return isinstance(item, ops.SymbolicTensor) and item.graph is self.graph
 
         return {
-            "cond": asked("cond", lambda item: isinstance(item, bool), _taken),
+            "cond": asked("cond", lambda item: isinstance(item, bool), _call_branch),
             "is_tensor": asked("is_tensor", lambda item: type(item) is SizeTensor, lambda x: False),
             "is_symbolic_tensor": asked("is_symbolic_tensor", is_own, lambda tensor: False),
             "get_static_value": asked(
@@ -418,7 +421,7 @@ class TensorFlowTrace:
 
         return method
 
-    def _pickled(self, tensor: Any) -> Any:
+    def _reduce(self, tensor: Any) -> Any:
         return tf.constant, (self.elements(tensor, "tf.Tensor.__reduce__"),)
 
     def _device(self, tensor: Any) -> str:
@@ -444,15 +447,15 @@ class TensorFlowTrace:
         return {
             **{name: of_elements(name, answer) for name, answer in self.answers.items()},
             **{
-                f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__")
+                f"__{kind}{name}__": _with_size_operands(f"__{kind}{name}__")
                 for name in _OPERATORS
                 for kind in ("", "r")
             },
-            **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
+            **{f"__{name}__": _with_size_operands(f"__{name}__") for name in _COMPARISONS},
             **{name: self._text(name) for name in ("__str__", "__repr__", "__format__")},
             # A tensor never changes, so it is its own copy.
             **dict.fromkeys(("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor),
-            "__reduce__": lambda tensor: self._pickled(tensor),  # noqa: PLW0108
+            "__reduce__": lambda tensor: self._reduce(tensor),  # noqa: PLW0108
             "__hash__": tf.Tensor.__hash__,
             "device": property(self._device),
             "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108
@@ -476,13 +479,13 @@ class TensorFlowTrace:
 _SHAPE, _DEVICE = tf.Tensor.shape.fget, ops.SymbolicTensor.device.fget
 
 
-def _taken(
+def _call_branch(
     pred: bool, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
     return true_fn() if pred else false_fn()
 
 
-def _beside_sizes(name: str) -> Callable[..., Any]:
+def _with_size_operands(name: str) -> Callable[..., Any]:
     """Return an operator of tensors that converts a symbolic number to the tensor's dtype, like a Python
     number.
     """

@@ -76,14 +76,14 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         elif isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.Metric)):
             yield from ((variable.path, variable) for variable in item.variables)
         elif isinstance(item, tf.Module):
-            yield from _of_module(item)
+            yield from _module_variables(item)
         elif isinstance(item, AutoTrackable):
-            yield from _of_loaded(item)
+            yield from _saved_model_variables(item)
         elif isinstance(item, tf.Variable):
             yield str(item.name).partition(":")[0], item
 
 
-def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
+def _module_variables(module: tf.Module) -> Iterator[tuple[str, Any]]:
     """Yield the variables of a module; those of its Keras layers have Keras' paths."""
     yield from named_variables(
         part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer))
@@ -94,7 +94,7 @@ def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
         yield ".".join(map(str, path)), variable
 
 
-def _of_loaded(item: Any) -> Iterator[tuple[str, Any]]:
+def _saved_model_variables(item: Any) -> Iterator[tuple[str, Any]]:
     """Yield the variables of a loaded SavedModel with the attributes that lead to them, breadth first."""
     waiting, seen = [("", item)], {id(item)}
     while waiting:
@@ -159,7 +159,7 @@ class VariableWeights(contracts.Weights):
         self.mode.training = mode
 
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        return self.mode.being(mode)
+        return self.mode.using(mode)
 
     def is_training(self) -> bool:
         return bool(self.mode.training) if self.has_modes else True
@@ -271,7 +271,7 @@ class LiveVariables(contracts.Live):
         self._calls += 1
         together = self._calls > _OFTEN and len(self._variables) > _MANY
         read = dict(zip(self._variables, self._together() if together else self._read()))
-        places = {name: _place(tensor) for name, tensor in read.items()}
+        places = {name: _buffer_address(tensor) for name, tensor in read.items()}
         if places != self._places:
             same = {name for name, place in places.items() if self._places.get(name) == place}
             self._held = {name: self._held[name] if name in same else tensor for name, tensor in read.items()}
@@ -289,7 +289,7 @@ class LiveVariables(contracts.Live):
         return tf.function(self._read, autograph=False).get_concrete_function()
 
 
-def _place(tensor: Any) -> Any:
+def _buffer_address(tensor: Any) -> Any:
     """Return the address of the buffer of a tensor, or 0 if it is empty."""
     # Python's buffer protocol has no bfloat16. A bitcast shares the memory.
     plain = tf.bitcast(tensor, tf.uint16) if tensor.dtype is tf.bfloat16 else tensor

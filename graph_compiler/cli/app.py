@@ -110,9 +110,9 @@ def convert(
     graph-compiler convert net.py:model --to jax --input x=float32[2,3] --output model.zip
     """
     from . import convert as converting
-    from .files import checked_path
+    from .files import check_path
 
-    checked_path(output, () if not output.suffix else (".zip",), force)
+    check_path(output, () if not output.suffix else (".zip",), force)
     made = converting.graph_of(source, to, given, framework, freeze)
     if verified:
         converting.verify(made)
@@ -207,10 +207,10 @@ def show(
 ) -> Any:
     """Write a graph as one HTML page to look through it."""
     from .convert import graph_of
-    from .files import checked_path
+    from .files import check_path
 
     if output is not None:
-        checked_path(output, (".html", ".htm"), force)
+        check_path(output, (".html", ".htm"), force)
     path = graph_of(source, to, given, framework).graph.show(output, opened)
     if not json_output:
         print(path)
@@ -244,14 +244,14 @@ def run(
     if not sources.is_saved(str(graph)):
         raise WrongInput(f"{graph} is no saved graph; convert makes one")
     if output is not None:
-        outputs.checked_path(output, outputs.SUFFIXES, force)
+        outputs.check_path(output, outputs.SUFFIXES, force)
     loaded = graph_of(str(graph), to, ()).graph
     dtypes = {value.name: value.dtype for value in loaded.variants[0].graph.inputs}
     args, kwargs = inputs.read(files, dtypes)
-    more, named = inputs.parsed(given)
-    args, kwargs = inputs.fitted(((*args, *more), {**kwargs, **named}), loaded.variants[0].graph)
+    more, named = inputs.parse_inputs(given)
+    args, kwargs = inputs.fit_to_graph(((*args, *more), {**kwargs, **named}), loaded.variants[0].graph)
     started = time.perf_counter()
-    leaves = dict(outputs.named(loaded(*args, **kwargs)))
+    leaves = dict(outputs.named_leaves(loaded(*args, **kwargs)))
     seconds = time.perf_counter() - started
     if output is not None:
         outputs.write(leaves, output)
@@ -290,9 +290,9 @@ def doctor(
     """Look at the installation: versions, whether each framework works, conversions between them, and known
     conflicts.
     """
-    from .doctor import examined, table
+    from .doctor import examine, table
 
-    found = examined(quick)
+    found = examine(quick)
     if not json_output:
         _console().print(table(found))
         for line in found["problems"] or ["nothing is wrong"]:

@@ -17,7 +17,7 @@ from .exits import WrongInput
 
 
 @dataclass
-class Converted:
+class ConvertedGraph:
     """Graph, and what was done to obtain and check it."""
 
     graph: Graph
@@ -51,7 +51,7 @@ class Converted:
 
 def graph_of(
     source: str, to: str | None, texts: Sequence[str], framework: str | None = None, freeze: bool = False
-) -> Converted:
+) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded with the given inputs or the
     original's own examples.
 
@@ -64,11 +64,11 @@ def graph_of(
                 f"{source} is a saved graph, which is recorded already: --input is for originals"
             )
         with show_progress(f"Loading {source}"):
-            return Converted(api.load(source, to), time.perf_counter() - started)
-    given = inputs.parsed(texts)
+            return ConvertedGraph(api.load(source, to), time.perf_counter() - started)
+    given = inputs.parse_inputs(texts)
     function = sources.original(source)
     names = inputs.names_of_arguments(function)
-    options: dict[str, Any] = {"source": framework or sources.written_in(function), "freeze": freeze}
+    options: dict[str, Any] = {"source": framework or sources.framework_in(function), "freeze": freeze}
     if any(given) or not names:
         options.update(args=given[0], kwargs=given[1])
     started = time.perf_counter()
@@ -81,7 +81,7 @@ def graph_of(
             f"{source} needs example inputs, --input {names[0]}=float32[2,3]: its arguments are "
             f"{', '.join(names)}"
         )
-    return Converted(graph, time.perf_counter() - started)
+    return ConvertedGraph(graph, time.perf_counter() - started)
 
 
 def _record_examples(graph: Graph) -> None:
@@ -91,7 +91,7 @@ def _record_examples(graph: Graph) -> None:
         graph.add_variant((), examples, "its own example inputs")
 
 
-def verify(made: Converted, runs: int = 2) -> None:
+def verify(made: ConvertedGraph, runs: int = 2) -> None:
     """Compare the graph with its original, if there is one, and note the result."""
     if not made.graph.pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"

@@ -102,7 +102,7 @@ def installed(name: str) -> str | None:
     return None
 
 
-def examined(quick: bool = False) -> dict[str, Any]:
+def examine(quick: bool = False) -> dict[str, Any]:
     """Return all findings. `problems` lists what is wrong in words.
 
     With `quick`, only versions are compared.
@@ -191,7 +191,7 @@ def _conversions(working_packages: list[str]) -> dict[str, str]:
     for source in filter(working_packages.__contains__, _PROBES):
         targets = [name for name in backends.own if name in working_packages]
         with show_progress(f"Converting from {source}"):
-            found.update(_converted(source, targets))
+            found.update(_try_conversions(source, targets))
     return found
 
 
@@ -209,7 +209,7 @@ for to in {targets}:
 """
 
 
-def _converted(source: str, targets: list[str]) -> dict[str, str]:
+def _try_conversions(source: str, targets: list[str]) -> dict[str, str]:
     imports, function, argument = _PROBES[source]
     code = _CODE.format(imports=imports, targets=targets, function=function, source=source, argument=argument)
     try:

@@ -43,11 +43,11 @@ _BELOW = 10
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def parsed(texts: Sequence[str]) -> Given:
+def parse_inputs(texts: Sequence[str]) -> Given:
     """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``. Arrays are
     random, with a fixed seed.
 
-    >>> parsed(["int64[2]:3", "flag=true"])
+    >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
     """
     generator = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def parsed(texts: Sequence[str]) -> Given:
 
 def _value(text: str, whole: str, generator: np.random.Generator) -> Any:
     if spec := _SPEC.fullmatch(text):
-        return _drawn(spec, whole, generator)
+        return _random_array(spec, whole, generator)
     if text.endswith((".npy", ".npz")):
         return _array_of(Path(text))
     try:
@@ -79,7 +79,7 @@ def _value(text: str, whole: str, generator: np.random.Generator) -> Any:
         ) from None
 
 
-def _drawn(spec: re.Match[str], whole: str, generator: np.random.Generator) -> Any:
+def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generator) -> Any:
     dtype = spec["dtype"]
     if dtype not in _DTYPES:
         raise WrongInput(f"--input {whole}: there is no data type {dtype}{nearest(dtype, _DTYPES)}")
@@ -172,7 +172,7 @@ def _loaded(file: Path) -> Any:
 
 
 # ------------------------------------------------------------------------------ arguments
-def fitted(given: Given, graph: IRGraph) -> Given:
+def fit_to_graph(given: Given, graph: IRGraph) -> Given:
     """Return the arguments in the form in which the graph was recorded: some may have to move from positions
     to names, or from names to positions.
     """
@@ -202,17 +202,17 @@ def names_of_arguments(function: Any) -> list[str]:
 SUFFIXES = (".npz", ".npy", ".json")
 
 
-def named(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the leaves of a result as numpy arrays or plain values, each with its path.
 
-    >>> [name for name, _ in named({"logits": np.ones(2), "states": [np.ones(1), None]})]
+    >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']
     """
     parts = _parts(result)
     if parts is None:
         yield name or "result", np.asarray(result) if hasattr(result, "shape") else result
     for part, inner in parts or ():
-        yield from named(inner, f"{name}.{part}" if name else str(part))
+        yield from named_leaves(inner, f"{name}.{part}" if name else str(part))
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:
@@ -258,7 +258,7 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def checked_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
+def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
     """Return `path` if it may be written to; raise `WrongInput` otherwise, before any long computation."""
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")

@@ -100,7 +100,7 @@ def _module(name: str) -> ModuleType:
     path = Path(name)
     if path.suffix != ".py" and "/" not in name and "\\" not in name:
         sys.path.insert(0, str(Path.cwd()))
-        if _found(name) is None:
+        if _module_spec(name) is None:
             raise WrongInput(f"there is no module {name} in this folder or among the installed packages")
         return importlib.import_module(name)
     if not path.is_file():
@@ -117,7 +117,7 @@ def _module(name: str) -> ModuleType:
     return module
 
 
-def _found(name: str) -> Any:
+def _module_spec(name: str) -> Any:
     try:
         return importlib.util.find_spec(name)
     except (ModuleNotFoundError, ValueError):
@@ -143,7 +143,7 @@ def _callable(found: Any, source: str) -> Any:
     return found
 
 
-def written_in(function: Any) -> str | None:
+def framework_in(function: Any) -> str | None:
     """Return the framework that the module of a callable imports, if its own code names none; None if it
     imports none or several.
 

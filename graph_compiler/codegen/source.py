@@ -122,7 +122,7 @@ class _Writer:
             name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held
         )
         inputs = tuple(map(scope.text.__getitem__, graph.inputs))
-        lines = list(map(_laid_out, _needed(scope.lines[:reads], scope.lines[reads:])))
+        lines = list(map(_break_line, _without_unread_sizes(scope.lines[:reads], scope.lines[reads:])))
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
         helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
@@ -186,7 +186,7 @@ class _Writer:
         if not (effects or checks):
             scope.line(f"return {result.text}")
             return
-        for told in _told(self.graph, checks):
+        for told in _return_comments(self.graph, checks):
             scope.line(f"# {told}")
         parts = [result.text]
         checked = [guard.condition for guard in checks if isinstance(guard.condition, Value)]
@@ -203,7 +203,7 @@ class _Writer:
         imports = [line for name, line in self.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
-        imports = _merged([*imports, *result.imports_for(used)])
+        imports = _merge_imports([*imports, *result.imports_for(used)])
         blocks = [
             f'"""{header.strip()}\n"""',
             "\n".join(imports),
@@ -214,7 +214,7 @@ class _Writer:
         return "\n\n\n".join(filter(None, blocks)).replace('"""\n\n\n', '"""\n\n', 1)
 
 
-def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
+def _return_comments(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
     """Return comments that describe what a function returns besides its result."""
     written = ", ".join(f"{effect.kind} {effect.target}" for effect in graph.effects)
     seen = "; ".join(
@@ -229,10 +229,10 @@ def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
     ]
 
 
-def _merged(imports: Iterable[str]) -> list[str]:
+def _merge_imports(imports: Iterable[str]) -> list[str]:
     """Merge imports from the same module.
 
-    >>> _merged(["import math", "from jax import lax", "from jax import nn", "from jax import lax"])
+    >>> _merge_imports(["import math", "from jax import lax", "from jax import nn", "from jax import lax"])
     ['import math', 'from jax import lax, nn']
     """
     names: dict[str, dict[str, None]] = {}
@@ -242,13 +242,13 @@ def _merged(imports: Iterable[str]) -> list[str]:
     return [f"{start} import {', '.join(found)}" if found else start for start, found in names.items()]
 
 
-def _needed(reads: list[str], lines: list[str]) -> list[str]:
+def _without_unread_sizes(reads: list[str], lines: list[str]) -> list[str]:
     used = set(_identifiers("\n".join(lines)))
     kept = [line for line in reads if used.intersection(_identifiers(line.partition(" = ")[0]))]
     return [*kept, *lines] if kept or lines[0] else lines[1:]
 
 
-def _laid_out(line: str) -> str:
+def _break_line(line: str) -> str:
     return "\n".join(broken(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
 
 

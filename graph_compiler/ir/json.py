@@ -407,7 +407,7 @@ class Decoder:
         }
         if data["key"] is not None:
             graph.randomness = Randomness(self.value(data["key"]))
-        graph.number_outputs = tuple(map(_place, data["number_outputs"]))
+        graph.number_outputs = tuple(map(_output_index, data["number_outputs"]))
         graph.demands = _demands(*data["demands"])
         graph.nodes = [self._node(1, *node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
@@ -563,11 +563,11 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "ellipsis": lambda decoder, data: Ellipsis,
     "float": lambda decoder, data: float(_one_of(data, ("inf", "-inf", "nan"))),
     "complex": lambda decoder, data: complex(*map(decoder.item, data)),
-    "object": lambda decoder, data: decoder.read(_spelled(data)),
+    "object": lambda decoder, data: decoder.read(_object_text(data)),
 }
 
 
-def _spelled(text: Any) -> str:
+def _object_text(text: Any) -> str:
     """Return the text of a framework object, which may contain quotes: the framework's reader accepts only
     texts that it could have written.
     """
@@ -591,7 +591,7 @@ def matching(pattern: re.Pattern[str], text: Any) -> str:
     return text
 
 
-def _place(item: Any) -> int:
+def _output_index(item: Any) -> int:
     if type(item) is not int or item < 0:
         raise InvalidFile(f"{item!r:.80} is no place of an output")
     return item

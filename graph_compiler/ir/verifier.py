@@ -31,17 +31,17 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
     first = 1 if node.op == "branch" else 0
     operands = node.inputs[first:]
     for region in node.regions:
-        yield from _foreign(region)
-        yield from _misfits(node, region, operands)
+        yield from _outer_reads(region)
+        yield from _operand_faults(node, region, operands)
         yield from _unseen_checks(region)
         if node.op in ("scan", "while_loop"):
             yield from _repeated_draws(region, own_inputs(node.op, node.params))
-    yield from _changed(node, operands)
+    yield from _carry_faults(node, operands)
     if node.op == "associative_scan":
         yield from _lengths_of_pairs(node)
 
 
-def _foreign(region: Region) -> Iterator[str]:
+def _outer_reads(region: Region) -> Iterator[str]:
     """Yield faults for reads of outer values, and for sizes whose array is not in the region."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
@@ -66,7 +66,7 @@ def _foreign(region: Region) -> Iterator[str]:
             yield f"{region.name} has an array of the size {size}, which nothing in it has"
 
 
-def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
+def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
     """Yield faults for inputs whose specs differ from those of the operands, or of their rows for the
     sequences of a scan.
     """
@@ -126,7 +126,7 @@ def rule_inputs(node: Node) -> int:
     return len(results) + int(node.params["residuals"]) + sum(map(has_derivative, results))
 
 
-def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
+def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
     """Yield faults for a carry that changes its sizes, and for sizes of outputs that are unknown outside of
     the region.
     """

@@ -92,7 +92,7 @@ def rows_of(graph: Graph, variant: Variant) -> list[ModuleRow]:
     """Return the rows of the whole graph and of each module, each after the module that contains it."""
     program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
-    operations = _summed(_operations(program, modules))
+    operations = _sum_submodules(_operations(program, modules))
     outputs, arrays = _outputs(program, modules), _parameters(program, variant.recording)
     rows = []
     for path in _in_order(modules):
@@ -140,7 +140,7 @@ def _in_order(modules: Sequence[str]) -> list[str]:
     return list(walk(tree, ""))
 
 
-def _summed(counts: Mapping[str, int]) -> Counter[str]:
+def _sum_submodules(counts: Mapping[str, int]) -> Counter[str]:
     """Return counts in which each module includes its submodules."""
     total: Counter[str] = Counter()
     for path, count in counts.items():
@@ -176,7 +176,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
         if count is None:
             unknown.update(_prefixes(path))
         counts[path] += count or 0
-    return {**_summed(counts), **dict.fromkeys(unknown)}
+    return {**_sum_submodules(counts), **dict.fromkeys(unknown)}
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -191,10 +191,10 @@ def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...
             for path in _prefixes(made_in[value]) if value in made_in else ():
                 if path not in inside:
                     found.setdefault(path, {})[value] = None
-    return {path: _shown(values) for path, values in found.items()}
+    return {path: _format_specs(values) for path, values in found.items()}
 
 
-def _shown(values: Mapping[Value, None]) -> tuple[str, ...]:
+def _format_specs(values: Mapping[Value, None]) -> tuple[str, ...]:
     shapes = list(dict.fromkeys(f"{value.dtype}{list(value.spec.hints)}" for value in values))
     return tuple(shapes[:_MOST_OUTPUTS]) + (("…",) if len(shapes) > _MOST_OUTPUTS else ())
 

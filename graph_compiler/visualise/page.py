@@ -154,11 +154,11 @@ def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Gr
         if len(parts) <= depth:
             children += [number for number, _ in run]
         else:
-            children.append(_joined(Group(parts[depth], ".".join(parts), _inside(run, depth + 1))))
+            children.append(_merge_only_child(Group(parts[depth], ".".join(parts), _inside(run, depth + 1))))
     return children
 
 
-def _joined(group: Group) -> Group | int:
+def _merge_only_child(group: Group) -> Group | int:
     """Return the only operation of a group instead of the group, or a group merged with its only subgroup:
     ``encoder.layer``.
     """

@@ -67,7 +67,7 @@ class Summary:
                 f"{row.operations:,}",
                 ", ".join(row.outputs),
                 f"{row.parameters:,}",
-                counted(row.multiply_adds),
+                format_count(row.multiply_adds),
             )
             for row in shown
         ]
@@ -136,10 +136,10 @@ class Summary:
         return f"<p>{title}</p><table>{''.join(lines)}</table><p>{footer}</p>"
 
 
-def counted(number: int | None) -> str:
+def format_count(number: int | None) -> str:
     """Return a number of multiply-adds as text.
 
-    >>> counted(4_089_184_256), counted(960), counted(None)
+    >>> format_count(4_089_184_256), format_count(960), format_count(None)
     ('4.09 G', '960', '?')
     """
     if number is None:

@@ -19,7 +19,7 @@ from ...common.collectives import CALLS, exchanged
 from ...common.indexing import OF_TENSORFLOW, note_bounds
 from ...common.lifter import Lifter
 from ...common.read_numbers import fixed, is_read, read
-from ..known_numbers import RecordedElements, tied
+from ..known_numbers import RecordedElements, fix_operand
 from ..names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
@@ -164,7 +164,7 @@ class _TensorFlowLifter(Lifter):
         guards.
         """
         return [
-            tied(self.b, elements, place, operand)
+            fix_operand(self.b, elements, place, operand)
             if place in elements.held and isinstance(operand, Value)
             else operand
             for place, operand in enumerate(operands)

@@ -171,7 +171,7 @@ def numbers(operand: Any, what: str) -> tuple[Any, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
-def alike(b: TensorFlowBuilder, x: Value, y: Value) -> tuple[Value, Value]:
+def broadcast_together(b: TensorFlowBuilder, x: Value, y: Value) -> tuple[Value, Value]:
     if x.shape == y.shape:
         return x, y
     shape = b.add(b.stop_gradient(x), b.stop_gradient(y)).shape

@@ -16,7 +16,7 @@ _NEVER = -math.inf
 
 
 # ------------------------------------------------------------------------------------- suppression
-def _chosen(
+def _select_boxes(
     b: TensorFlowBuilder,
     similar: Callable[[Value], Value],
     scores: Value,
@@ -97,7 +97,7 @@ def _number(b: TensorFlowBuilder, x: Any) -> Any:
     return b.astype(x, dtype="float32") if isinstance(x, Value) else float(x)
 
 
-def _suppressed(
+def _suppress(
     b: TensorFlowBuilder,
     similar: Callable[[Value], Value],
     scores: Any,
@@ -109,16 +109,16 @@ def _suppressed(
     """Return the indices, scores and validity of the selected boxes of one problem, ``[step]`` each."""
     row = b.reshape(b.astype(scores, dtype="float32"), shape=(1, *scores.shape))
     steps = size_of(most, "the number of boxes")
-    made = _chosen(b, similar, row, steps, _number(b, limit), _number(b, least), sigma)
+    made = _select_boxes(b, similar, row, steps, _number(b, limit), _number(b, least), sigma)
     places, found, valid = (b.reshape(item, shape=(steps,)) for item in made)
     return places, found, valid
 
 
-def _of_boxes(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
+def _box_overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
     return _overlaps(b, b.reshape(b.astype(boxes, dtype="float32"), shape=(1, *boxes.shape)))
 
 
-def _kept(b: TensorFlowBuilder, x: Value, valid: Value, place: int = 0) -> Any:
+def _keep_valid(b: TensorFlowBuilder, x: Value, valid: Value, place: int = 0) -> Any:
     return b.boolean_mask(x, valid, axis=0, hint=b.recorded[place].hints[0])
 
 
@@ -126,8 +126,8 @@ def _kept(b: TensorFlowBuilder, x: Value, valid: Value, place: int = 0) -> Any:
 def non_max_suppression(
     b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, *, iou_threshold: float, **_: Any
 ) -> Any:
-    places, _scores, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold)
-    return _kept(b, places, valid)
+    places, _scores, valid = _suppress(b, _box_overlaps(b, boxes), scores, max_output_size, iou_threshold)
+    return _keep_valid(b, places, valid)
 
 
 @rows.row("NonMaxSuppressionV2", "NonMaxSuppressionV3", static=("max_output_size",))
@@ -140,10 +140,10 @@ def non_max_suppression_v3(
     score_threshold: Any = _NEVER,
     **_: Any,
 ) -> Any:
-    places, _scores, valid = _suppressed(
-        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold
+    places, _scores, valid = _suppress(
+        b, _box_overlaps(b, boxes), scores, max_output_size, iou_threshold, score_threshold
     )
-    return _kept(b, places, valid)
+    return _keep_valid(b, places, valid)
 
 
 @rows.row("NonMaxSuppressionWithOverlaps", static=("max_output_size",))
@@ -156,7 +156,7 @@ def non_max_suppression_with_overlaps(
     score_threshold: Any,
     **_: Any,
 ) -> Any:
-    places, _scores, valid = _suppressed(
+    places, _scores, valid = _suppress(
         b,
         lambda chosen: b.take(overlaps, chosen, axis=0),
         scores,
@@ -164,15 +164,15 @@ def non_max_suppression_with_overlaps(
         overlap_threshold,
         score_threshold,
     )
-    return _kept(b, places, valid)
+    return _keep_valid(b, places, valid)
 
 
-def _padded(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -> tuple[Value, ...]:
+def _pad_invalid(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -> tuple[Value, ...]:
     """Return the valid items, or all items with zeros if ``pad``, and the number of valid ones."""
     if pad:
         found = [b.where(valid, item, b.array(0, item.dtype)) for item in items]
     else:
-        found = [_kept(b, item, valid, place) for place, item in enumerate(items)]
+        found = [_keep_valid(b, item, valid, place) for place, item in enumerate(items)]
     return *found, b.sum(b.astype(valid, dtype="int32"), axis=None, dtype="int32")
 
 
@@ -181,10 +181,10 @@ def non_max_suppression_v4(
     b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any,
     score_threshold: Any, *, pad_to_max_output_size: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
-    places, _scores, valid = _suppressed(
-        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold
+    places, _scores, valid = _suppress(
+        b, _box_overlaps(b, boxes), scores, max_output_size, iou_threshold, score_threshold
     )
-    return _padded(b, [places], valid, pad_to_max_output_size)
+    return _pad_invalid(b, [places], valid, pad_to_max_output_size)
 
 
 @rows.row("NonMaxSuppressionV5", static=("max_output_size", "soft_nms_sigma"))
@@ -193,10 +193,10 @@ def non_max_suppression_v5(
     score_threshold: Any, soft_nms_sigma: Any, *, pad_to_max_output_size: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
     (sigma,) = numbers(soft_nms_sigma, "the sigma of soft suppression")
-    places, found, valid = _suppressed(
-        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma)
+    places, found, valid = _suppress(
+        b, _box_overlaps(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma)
     )
-    return _padded(b, [places, b.astype(found, dtype=scores.dtype)], valid, pad_to_max_output_size)
+    return _pad_invalid(b, [places, b.astype(found, dtype=scores.dtype)], valid, pad_to_max_output_size)
 
 
 @rows.row("CombinedNonMaxSuppression", static=("max_output_size_per_class", "max_total_size"))
@@ -215,7 +215,7 @@ def combined_non_max_suppression(
     wide = b.broadcast_to(b.permute_dims(boxes, axes=(0, 2, 1, 3)), shape=(batch, classes, count, 4))
     flat = b.reshape(wide, shape=(batch * classes, count, 4))
     points = b.reshape(b.permute_dims(scores, axes=(0, 2, 1)), shape=(batch * classes, count))
-    made = _chosen(
+    made = _select_boxes(
         b, _overlaps(b, flat), points, steps, _number(b, iou_threshold), _number(b, score_threshold), 0.0
     )
     places, found, valid = (
@@ -229,10 +229,10 @@ def combined_non_max_suppression(
         for item, fill in ((found, _NEVER), (places, 0))
     )
     order = cut(b, b.argsort(found, axis=1, descending=True, stable=True), 1, None, total)
-    return _combined(b, wide, order, places, found, steps, clip_boxes)
+    return _combine(b, wide, order, places, found, steps, clip_boxes)
 
 
-def _combined(
+def _combine(
     b: TensorFlowBuilder, boxes: Value, order: Value, places: Value, found: Value, steps: Any, clip: bool
 ) -> tuple[Any, ...]:
     best = b.take_along_axis(found, order, axis=1)
@@ -265,17 +265,17 @@ _COLOURS = (
 @rows.row("DrawBoundingBoxes")
 def draw_bounding_boxes(b: TensorFlowBuilder, images: Any, boxes: Any, **_: Any) -> Any:
     grey = b.fix(images.shape[3]) == 1
-    return _drawn(b, images, boxes, b.array(((1.0,),) if grey else _COLOURS, "float32"))
+    return _draw(b, images, boxes, b.array(((1.0,),) if grey else _COLOURS, "float32"))
 
 
 @rows.row("DrawBoundingBoxesV2")
 def draw_bounding_boxes_v2(b: TensorFlowBuilder, images: Any, boxes: Any, colors: Any, **_: Any) -> Any:
     if b.fix(colors.shape[0]) == 0:
         return draw_bounding_boxes(b, images, boxes)
-    return _drawn(b, images, boxes, b.astype(colors, dtype="float32"))
+    return _draw(b, images, boxes, b.astype(colors, dtype="float32"))
 
 
-def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> Any:
+def _draw(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> Any:
     """Draw boxes on images; where several boxes cross, the last one is visible."""
     batch, height, width, depth = images.shape
     count = boxes.shape[1]

@@ -47,7 +47,7 @@ def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
     return b.fix(channels) // b.fix(taken)
 
 
-def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _ConvolutionParams, groups: int) -> Any:
+def convolve(b: TensorFlowBuilder, x: Value, weight: Value, steps: _ConvolutionParams, groups: int) -> Any:
     """Convolve with a weight in the order ``[out, in, *window]``."""
     return b.conv(
         x,
@@ -64,7 +64,7 @@ def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _Convolution
 def conv(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
     steps = _ConvolutionParams(input.ndim, attributes)
     channels = input.shape[1 if is_first(steps.data_format) else -1]
-    return convolved(b, input, _weight(b, filter), steps, _groups(b, channels, filter.shape[-2]))
+    return convolve(b, input, _weight(b, filter), steps, _groups(b, channels, filter.shape[-2]))
 
 
 @rows.row("Conv")
@@ -85,16 +85,16 @@ def general_conv(
 @rows.row("DepthwiseConv2dNative")
 def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
     steps = _ConvolutionParams(input.ndim, attributes)
-    return convolved(b, input, _depthwise_weight(b, filter), steps, b.fix(filter.shape[2]))
+    return convolve(b, input, _depthwise_weight(b, filter), steps, b.fix(filter.shape[2]))
 
 
 # ------------------------------------------------------------------------------------- gradients
-def of_input(
+def input_gradient(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
     """Compute the gradient of a convolution for its input, which has ``space`` as sizes."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
-    return spread(
+    return transposed_conv(
         b,
         given,
         weight,
@@ -108,7 +108,7 @@ def of_input(
     )
 
 
-def spread(
+def transposed_conv(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
     *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
 ) -> Any:  # fmt: skip
@@ -143,7 +143,7 @@ def spread(
     )
 
 
-def of_weight(
+def weight_gradient(
     b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
     """Compute the gradient of a convolution for its weight, ``[out, in, *window]``.
@@ -181,7 +181,9 @@ def conv_of_input(
     shape = numbers(input_sizes, "the shape of the image")
     space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
     channels = shape[1] if is_first(steps.data_format) else shape[-1]
-    return of_input(b, out_backprop, _weight(b, filter), space, steps, _groups(b, channels, filter.shape[-2]))
+    return input_gradient(
+        b, out_backprop, _weight(b, filter), space, steps, _groups(b, channels, filter.shape[-2])
+    )
 
 
 @rows.row("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", static=("filter_sizes",))
@@ -191,11 +193,11 @@ def conv_of_filter(
     steps = _ConvolutionParams(out_backprop.ndim, attributes)
     shape = numbers(filter_sizes, "the shape of the kernel")
     groups = _groups(b, input.shape[1 if is_first(steps.data_format) else -1], shape[-2])
-    made = of_weight(b, input, out_backprop, shape[:-2], steps, groups)
+    made = weight_gradient(b, input, out_backprop, shape[:-2], steps, groups)
     return b.permute_dims(made, axes=(*range(2, made.ndim), 1, 0))
 
 
-def _without_dilation(steps: _ConvolutionParams) -> _ConvolutionParams:
+def _refuse_dilation(steps: _ConvolutionParams) -> _ConvolutionParams:
     if any(apart != 1 for apart in steps.dilation):
         raise NotImplementedError(
             "the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly "
@@ -208,19 +210,19 @@ def _without_dilation(steps: _ConvolutionParams) -> _ConvolutionParams:
 def depthwise_of_input(
     b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    steps = _without_dilation(_ConvolutionParams(out_backprop.ndim, attributes))
+    steps = _refuse_dilation(_ConvolutionParams(out_backprop.ndim, attributes))
     shape = numbers(input_sizes, "the shape of the image")
     space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
-    return of_input(b, out_backprop, _depthwise_weight(b, filter), space, steps, b.fix(filter.shape[2]))
+    return input_gradient(b, out_backprop, _depthwise_weight(b, filter), space, steps, b.fix(filter.shape[2]))
 
 
 @rows.row("DepthwiseConv2dNativeBackpropFilter", static=("filter_sizes",))
 def depthwise_of_filter(
     b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    steps = _without_dilation(_ConvolutionParams(out_backprop.ndim, attributes))
+    steps = _refuse_dilation(_ConvolutionParams(out_backprop.ndim, attributes))
     height, width, channels, multiplier = numbers(filter_sizes, "the shape of the kernel")
-    made = of_weight(b, input, out_backprop, (height, width), steps, b.fix(channels))
+    made = weight_gradient(b, input, out_backprop, (height, width), steps, b.fix(channels))
     return b.permute_dims(b.reshape(made, shape=(channels, multiplier, height, width)), axes=(2, 3, 0, 1))
 
 
@@ -261,7 +263,7 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
     return found
 
 
-def _seen(
+def _gradient_by_tap(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
     """Return the gradient that flows through each offset of the window, and the padding.
@@ -283,7 +285,7 @@ def _seen(
 def dilation_of_filter(
     b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    parts, _ = _seen(b, input, filter, out_backprop, attributes)
+    parts, _ = _gradient_by_tap(b, input, filter, out_backprop, attributes)
     return b.reshape(b.stack(*(b.sum(part, axis=(0, 1, 2)) for part in parts), axis=0), shape=filter.shape)
 
 
@@ -291,7 +293,7 @@ def dilation_of_filter(
 def dilation_of_input(
     b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    parts, pairs = _seen(b, input, filter, out_backprop, attributes)
+    parts, pairs = _gradient_by_tap(b, input, filter, out_backprop, attributes)
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     width = b.fix(filter.shape[1])
     sizes = tuple(input.shape[i + 1] + pairs[i][0] + pairs[i][1] for i in range(2))
@@ -336,7 +338,7 @@ def fused_resize_and_pad_conv(
     return fused_pad_conv(b, resized, paddings, filter, mode=mode, **attributes)
 
 
-def _depth(first: str) -> Callable[..., Any]:
+def _space_depth_row(first: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, *, block_size: int, data_format: str = "NHWC", **_: Any) -> Any:
         if data_format not in ("NHWC", "NCHW"):
             raise UnsupportedOperation(f"data format {data_format}, which only quantised kernels have")
@@ -360,8 +362,8 @@ def _depth(first: str) -> Callable[..., Any]:
     return row
 
 
-rows.row("SpaceToDepth")(_depth("space"))
-rows.row("DepthToSpace")(_depth("depth"))
+rows.row("SpaceToDepth")(_space_depth_row("space"))
+rows.row("DepthToSpace")(_space_depth_row("depth"))
 
 
 @rows.row("SpaceToBatchND", static=("block_shape", "paddings"))

@@ -10,7 +10,7 @@ from .....errors import UnsupportedOperation
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
 from ....common.builder import bits_of
-from ..table import TensorFlowBuilder, alike, rows
+from ..table import TensorFlowBuilder, broadcast_together, rows
 
 _UNARY = {
     "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
@@ -55,7 +55,7 @@ rows.table({
         b.abs(b.subtract(*b.beside(x, y))), float(tolerance)
     ),
     ("StopGradient", "GuaranteeConst"): lambda b, x, **_: b.stop_gradient(b.array(x)),
-    "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_chosen(b, x, y)),
+    "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_select_operands(b, x, y)),
 })  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def zeta(b: TensorFlowBuilder, x: Any, q: Any, **_: Any) -> Any:
 
 
 def _zeta(b: TensorFlowBuilder, x: Value, q: Value) -> Any:
-    x, q = alike(b, x, q)
+    x, q = broadcast_together(b, x, q)
     slope = b.negative(b.multiply(x, b.zeta(b.add(x, 1.0), q)))
     return b.with_gradient(b.zeta(x, q), q, slope)
 
@@ -204,7 +204,7 @@ def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     return b.where(b.equal(x, 0), b.array(math.nan, x.dtype), b.digamma(x))
 
 
-def _with_nothing(name: str) -> Callable[..., Any]:
+def _zero_where_x_is_zero(name: str) -> Callable[..., Any]:
     """Return a row of ``xlogy`` or ``xlog1py`` that is 0 where ``x`` is 0, for any ``y``, with zero gradients
     there.
     """
@@ -219,8 +219,8 @@ def _with_nothing(name: str) -> Callable[..., Any]:
     return row
 
 
-rows.row("Xlog1py")(_with_nothing("xlog1py"))
-rows.row("Xlogy")(_with_nothing("xlogy"))
+rows.row("Xlog1py")(_zero_where_x_is_zero("xlog1py"))
+rows.row("Xlogy")(_zero_where_x_is_zero("xlogy"))
 
 
 def _shift(name: str) -> Callable[..., Any]:
@@ -299,7 +299,7 @@ def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -
     return b.maximum(b.minimum(x, high), low)
 
 
-def _chosen(b: TensorFlowBuilder, *items: Any) -> list[Any]:
+def _select_operands(b: TensorFlowBuilder, *items: Any) -> list[Any]:
     if any(isinstance(item, Value) for item in items):
         return b.beside(*items)
     return [b.as_result(item) for item in items]
@@ -311,7 +311,7 @@ def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) 
     condition, rank = b.array(condition, "bool"), b.result.ndim
     if condition.ndim == 1 and rank > 1:
         condition = b.reshape(condition, shape=(*condition.shape, *(1,) * (rank - 1)))
-    return b.where(condition, *_chosen(b, x, y))
+    return b.where(condition, *_select_operands(b, x, y))
 
 
 @rows.row("AddN")

@@ -14,7 +14,7 @@ from .shapes import size_of
 
 
 # ------------------------------------------------------------------------------------- gathering
-def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
+def _as_index(b: TensorFlowBuilder, indices: Value) -> Value:
     """Return indices in a dtype that every target accepts as an index."""
     wide: Value = (
         b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
@@ -22,7 +22,7 @@ def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
     return wide
 
 
-rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)})
+rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _as_index(b, b.array(indices)), axis=0)})
 
 
 @rows.row("GatherV2", static=("axis",))
@@ -31,7 +31,7 @@ def gather_v2(
 ) -> Any:
     """Lift ``GatherV2``, with ``batch_dims`` leading axes that ``params`` and ``indices`` share."""
     params = b.array(params, b.result.dtype)
-    indices, axis = _wide(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
+    indices, axis = _as_index(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     axis = max(axis, batch)
     if not batch:
@@ -56,7 +56,7 @@ def _batch_places(b: TensorFlowBuilder, indices: Value, batch: int) -> list[Valu
 
 
 def parts_of(b: TensorFlowBuilder, indices: Value) -> list[Value]:
-    indices = _wide(b, indices)
+    indices = _as_index(b, indices)
     count = b.fix(indices.shape[-1])
     return [b.getitem(indices, key=along(indices.ndim - 1, place)) for place in range(count)]
 
@@ -70,7 +70,7 @@ def gather_nd(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------- scattering
-def scattered(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, reduce: str | None) -> Any:
+def scatter(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, reduce: str | None) -> Any:
     """Scatter slices to the index vectors ``indices``, overwriting or combining them by ``reduce``."""
     parts = parts_of(b, indices)
     if not parts:
@@ -83,14 +83,14 @@ def scatter_nd(b: TensorFlowBuilder, indices: Any, updates: Any, shape: Any, **_
     """Lift ``ScatterNd``: add slices up in an array of zeros."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=updates.dtype)
     if updates.dtype == "bool":
-        return scattered(b, whole, indices, updates, None)
-    return scattered(b, whole, indices, updates, "sum")
+        return scatter(b, whole, indices, updates, None)
+    return scatter(b, whole, indices, updates, "sum")
 
 
 def _scatter(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, tensor: Any, indices: Any, updates: Any, **_: Any) -> Any:
         tensor, updates = b.arrays(tensor, updates)
-        return scattered(b, tensor, indices, b.negative(updates) if negated else updates, reduce)
+        return scatter(b, tensor, indices, b.negative(updates) if negated else updates, reduce)
 
     return row
 
@@ -126,12 +126,12 @@ def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> A
         for item, place in zip(b.arrays(*data), places)
     ]
     where, what = (b.concat(*items, axis=0) if len(items) > 1 else items[0] for items in (flat, given))
-    count = _stitched_size(b, indices, where)
+    count = _stitch_size(b, indices, where)
     whole = b.zeros(shape=(count, *what.shape[1:]), dtype=what.dtype)
     return b.scatter_nd(whole, what, where, axes=(0,))
 
 
-def _stitched_size(b: TensorFlowBuilder, indices: Any, where: Value) -> Any:
+def _stitch_size(b: TensorFlowBuilder, indices: Any, where: Value) -> Any:
     numbers_ = [item for one in indices for item in _flat(one)]
     if not any(isinstance(item, Value) for item in numbers_):
         return max(numbers_, default=-1) + 1
@@ -253,7 +253,7 @@ def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
     return b.argwhere(condition, hint=b.result.hints[0])
 
 
-def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
+def _unique_by_occurrence(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
     """Return the unique elements in order of first occurrence, the index of each element among them, and
     counts.
     """
@@ -269,19 +269,19 @@ def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tup
 
 @rows.row("Unique")
 def unique(b: TensorFlowBuilder, x: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    values, places, _counts = _in_order_of_coming(b, x, None)
+    values, places, _counts = _unique_by_occurrence(b, x, None)
     return values, b.astype(places, dtype=out_idx)
 
 
 @rows.row("UniqueWithCounts")
 def unique_with_counts(b: TensorFlowBuilder, x: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    values, places, counts = _in_order_of_coming(b, x, None)
+    values, places, counts = _unique_by_occurrence(b, x, None)
     return values, b.astype(places, dtype=out_idx), b.astype(counts, dtype=out_idx)
 
 
 @rows.row("UniqueV2", static=("axis",))
 def unique_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    values, places, _counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
+    values, places, _counts = _unique_by_occurrence(b, x, _axis(axis, x.ndim))
     return values, b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx)
 
 
@@ -289,7 +289,7 @@ def unique_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32"
 def unique_with_counts_v2(
     b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any
 ) -> Any:
-    values, places, counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
+    values, places, counts = _unique_by_occurrence(b, x, _axis(axis, x.ndim))
     return (
         values,
         b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx),
@@ -338,14 +338,14 @@ def sparse_to_dense(
         if sparse_indices.ndim == 2
         else b.reshape(sparse_indices, shape=(product(sparse_indices.shape), 1))
     )
-    return scattered(b, whole, indices, b.array(sparse_values, b.result.dtype), None)
+    return scatter(b, whole, indices, b.array(sparse_values, b.result.dtype), None)
 
 
 @rows.row("SparseTensorDenseAdd", static=("a_shape",))
 def sparse_dense_add(
     b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, **_: Any
 ) -> Any:
-    return scattered(b, b_, a_indices, a_values, "sum")
+    return scatter(b, b_, a_indices, a_values, "sum")
 
 
 @rows.row("SparseTensorDenseMatMul", static=("a_shape",))
@@ -361,7 +361,7 @@ def sparse_dense_matmul(
     **_: Any,
 ) -> Any:
     """Lift ``SparseTensorDenseMatMul``, through a dense copy of the sparse matrix."""
-    dense = scattered(
+    dense = scatter(
         b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum"
     )
     first, second = (

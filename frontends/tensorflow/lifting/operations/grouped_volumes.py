@@ -20,7 +20,7 @@ def _convolution(
     channels = operation.get_attr("data_format").index(b"C")
     groups = operands[0].made.shape[channels] // operands[1].made.shape[3]
     if groups == 1:
-        return reader.computed(operation, operands)
+        return reader.compute(operation, operands)
     places = [place for place in range(1, 5) if place != channels]
     strides, dilations = (
         [operation.get_attr(name)[place] for place in places] for name in ("strides", "dilations")

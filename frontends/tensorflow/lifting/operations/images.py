@@ -81,7 +81,7 @@ def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -
     return b.astype(_from_hsv(b, b.stack(hue, moved, value, axis=images.ndim - 1)), dtype=images.dtype)
 
 
-def _sampled(
+def _sample(
     b: TensorFlowBuilder,
     x: Value,
     image: Value,
@@ -148,7 +148,7 @@ def crop_and_resize(
     shape = (count, *new)
     line, column, outside = (b.broadcast_to(item, shape=shape) for item in (line, column, outside))
     which = b.broadcast_to(b.reshape(box_ind, shape=(count, 1, 1)), shape=shape)
-    return _sampled(
+    return _sample(
         b, image, which, line, column, method, outside, b.array(float(extrapolation_value), "float32")
     )
 
@@ -259,7 +259,7 @@ _APPROXIMATE = (
 )
 
 
-def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
+def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
     """Map a position outside of the image inside according to the fill mode; ``CONSTANT`` leaves it
     unchanged.
     """
@@ -279,7 +279,7 @@ def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
     return b.clip(at, 0.0, last)
 
 
-def _projected(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
+def _project(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
     """Return the source line and column of each output element, and a mask of undefined projections."""
     part = [
         b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1))
@@ -312,7 +312,7 @@ def _tap(b: TensorFlowBuilder, x: Value, image: Value, line: Value, column: Valu
     return b.where(b.reshape(inside, shape=(*inside.shape, 1)), found, fill)
 
 
-def _transformed(
+def _transform(
     b: TensorFlowBuilder,
     images: Value,
     transforms: Value,
@@ -322,10 +322,10 @@ def _transformed(
     mode: str,
 ) -> Any:
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
-    line, column, nowhere = _projected(b, transforms, new)
+    line, column, nowhere = _project(b, transforms, new)
     shape = (images.shape[0], *new)
     line, column = (
-        b.broadcast_to(_folded(b, at, count, mode), shape=shape)
+        b.broadcast_to(_wrap_position(b, at, count, mode), shape=shape)
         for at, count in ((line, x.shape[1]), (column, x.shape[2]))
     )
     image = b.broadcast_to(
@@ -334,7 +334,7 @@ def _transformed(
     )
     fill = b.array(fill, "float32")
     if interpolation == "NEAREST":
-        found = _tap(b, x, image, _rounded(b, line), _rounded(b, column), fill)
+        found = _tap(b, x, image, _round(b, line), _round(b, column), fill)
     else:
         top, left = b.floor(line), b.floor(column)
         down, right = (
@@ -352,7 +352,7 @@ def _transformed(
     return b.refuse_gradient(found, images, message=_APPROXIMATE) if is_floating(images.dtype) else found
 
 
-def _rounded(b: TensorFlowBuilder, x: Value) -> Any:
+def _round(b: TensorFlowBuilder, x: Value) -> Any:
     whole = b.floor(b.add(b.abs(x), 0.5))
     return b.where(b.less(x, 0.0), b.negative(whole), whole)
 
@@ -368,7 +368,7 @@ def image_transform(
     fill_mode: str = "CONSTANT",
     **_: Any,
 ) -> Any:
-    return _transformed(b, images, transforms, output_shape, 0.0, interpolation, fill_mode)
+    return _transform(b, images, transforms, output_shape, 0.0, interpolation, fill_mode)
 
 
 @rows.row("ImageProjectiveTransformV3", static=("output_shape",))
@@ -383,4 +383,4 @@ def image_transform_v3(
     fill_mode: str = "CONSTANT",
     **_: Any,
 ) -> Any:
-    return _transformed(b, images, transforms, output_shape, fill_value, interpolation, fill_mode)
+    return _transform(b, images, transforms, output_shape, fill_value, interpolation, fill_mode)

@@ -155,20 +155,20 @@ def matrix_diag_part_v3(
         b.pad(
             b.diagonal(input, offset=number),
             padding=(*none, band.padding(number)),
-            value=_plain(b, padding_value, input),
+            value=_fill_value(b, padding_value, input),
         )
         for number in band.numbers()
     ]
     return b.stack(*parts, axis=input.ndim - 2)
 
 
-def _plain(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
+def _fill_value(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
     if isinstance(value, Value):
         raise ComputedOperand("a padding that is computed")
     return b.operand(value, x.dtype)
 
 
-def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _DiagonalBand) -> Any:
+def _set_diagonals(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _DiagonalBand) -> Any:
     """Return ``whole`` with the diagonals of a band replaced.
 
     ``diagonal`` is a single diagonal or the rows of the band.
@@ -219,14 +219,18 @@ def matrix_diag_v3(
         return b.diag_embed(diagonal)
     batch = diagonal.shape[:-1] if low == high else diagonal.shape[:-2]
     whole = b.full(
-        shape=(*batch, height, width), fill_value=_plain(b, padding_value, diagonal), dtype=diagonal.dtype
+        shape=(*batch, height, width),
+        fill_value=_fill_value(b, padding_value, diagonal),
+        dtype=diagonal.dtype,
     )
-    return _placed(b, whole, diagonal, _DiagonalBand(low, high, height, width, align))
+    return _set_diagonals(b, whole, diagonal, _DiagonalBand(low, high, height, width, align))
 
 
 @rows.row("MatrixSetDiag")
 def matrix_set_diag(b: TensorFlowBuilder, input: Any, diagonal: Any, **_: Any) -> Any:
-    return _placed(b, input, diagonal, _DiagonalBand(0, 0, input.shape[-2], input.shape[-1], "LEFT_LEFT"))
+    return _set_diagonals(
+        b, input, diagonal, _DiagonalBand(0, 0, input.shape[-2], input.shape[-1], "LEFT_LEFT")
+    )
 
 
 @rows.row("MatrixSetDiagV2", "MatrixSetDiagV3", static=("k",))
@@ -234,10 +238,12 @@ def matrix_set_diag_v3(
     b: TensorFlowBuilder, input: Any, diagonal: Any, k: Any, *, align: str = "LEFT_LEFT", **_: Any
 ) -> Any:
     low, high = _limits(k)
-    return _placed(b, input, diagonal, _DiagonalBand(low, high, input.shape[-2], input.shape[-1], align))
+    return _set_diagonals(
+        b, input, diagonal, _DiagonalBand(low, high, input.shape[-2], input.shape[-1], align)
+    )
 
 
-def _turned(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = False) -> Any:
+def _transpose(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = False) -> Any:
     """Return a matrix, its transpose or its adjoint."""
     if not transposed and not adjoint:
         return x
@@ -246,14 +252,14 @@ def _turned(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = Fals
 
 
 def _adjoint(b: TensorFlowBuilder, x: Value) -> Any:
-    return _turned(b, x, False, True)
+    return _transpose(b, x, False, True)
 
 
 @rows.row("MatMul")
 def matmul(
     b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
 ) -> Any:
-    return b.matmul(_turned(b, a, transpose_a), _turned(b, b_, transpose_b))
+    return b.matmul(_transpose(b, a, transpose_a), _transpose(b, b_, transpose_b))
 
 
 @rows.row("SparseMatMul")
@@ -271,7 +277,7 @@ def batch_matmul(
     return b.matmul(
         *(
             b.astype(item, dtype=b.result.dtype)
-            for item in (_turned(b, x, False, adj_x), _turned(b, y, False, adj_y))
+            for item in (_transpose(b, x, False, adj_x), _transpose(b, y, False, adj_y))
         )
     )
 
@@ -294,10 +300,10 @@ rows.table({
     "Qr": lambda b, input, *, full_matrices=False, **_: b.qr(
         input, mode="complete" if full_matrices else "reduced"
     ),
-    "MatrixInverse": lambda b, input, *, adjoint=False, **_: b.inv(_turned(b, input, False, adjoint)),
+    "MatrixInverse": lambda b, input, *, adjoint=False, **_: b.inv(_transpose(b, input, False, adjoint)),
     "MatrixDeterminant": lambda b, input, **_: b.det(input),
     "MatrixSolve": lambda b, matrix, rhs, *, adjoint=False, **_: b.solve(
-        _turned(b, matrix, False, adjoint), rhs
+        _transpose(b, matrix, False, adjoint), rhs
     ),
 })  # fmt: skip
 
@@ -305,13 +311,13 @@ rows.table({
 @rows.row("CholeskyGrad")
 def cholesky_grad(b: TensorFlowBuilder, l: Any, grad: Any, **_: Any) -> Any:  # noqa: E741
     """Lift ``CholeskyGrad``, the gradient for the matrix from that of its factor ``l`` (Murray 2016)."""
-    middle = b.tril(b.matmul(_turned(b, l, True), grad))
+    middle = b.tril(b.matmul(_transpose(b, l, True), grad))
     half = b.subtract(middle, b.multiply(_diagonal_matrix(b, b.diagonal(middle)), 0.5))
     right = b.solve_triangular(l, half, upper=False, left=True, transpose=True)
-    whole = _turned(
-        b, b.solve_triangular(l, _turned(b, right, True), upper=False, left=True, transpose=True), True
+    whole = _transpose(
+        b, b.solve_triangular(l, _transpose(b, right, True), upper=False, left=True, transpose=True), True
     )
-    return b.multiply(b.add(whole, _turned(b, whole, True)), 0.5)
+    return b.multiply(b.add(whole, _transpose(b, whole, True)), 0.5)
 
 
 def _diagonal_matrix(b: TensorFlowBuilder, x: Value) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import is_complex
 from .....sizes import product
-from ..table import TensorFlowBuilder, alike, rows
+from ..table import TensorFlowBuilder, broadcast_together, rows
 from .windows import is_first
 
 _SCALE, _SCALE_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
@@ -52,20 +52,20 @@ def _nothing(b: TensorFlowBuilder, like: Any) -> Any:
     return b.array(0, like.dtype)
 
 
-def _masked(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
+def _mask(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
     return b.multiply(given, b.astype(there, dtype=given.dtype))
 
 
 @rows.row("ReluGrad")
 def relu_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
     given, x = b.arrays(given, x)
-    return _masked(b, given, b.greater(x, 0))
+    return _mask(b, given, b.greater(x, 0))
 
 
 @rows.row("Relu6Grad")
 def relu6_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
     given, x = b.arrays(given, x)
-    return _masked(b, given, b.logical_and(b.greater(x, 0), b.less(x, 6)))
+    return _mask(b, given, b.logical_and(b.greater(x, 0), b.less(x, 6)))
 
 
 @rows.row("LeakyReluGrad")
@@ -146,7 +146,7 @@ def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: A
     """Lift ``SoftmaxCrossEntropyWithLogits``: the loss of each row and its gradient for the logits."""
     logits, labels = b.arrays(logits, labels)
     axis = b.recorded[1].ndim - 1
-    logits, labels = alike(b, logits, labels)
+    logits, labels = broadcast_together(b, logits, labels)
     logarithms = b.log_softmax(logits, axis=axis)
     slope = b.subtract(b.softmax(logits, axis=axis), b.stop_gradient(labels))
     # TensorFlow's gradient assumes that the labels of a row add up to 1, even if they do not.
@@ -185,7 +185,7 @@ def _channel_axis(x: Value, data_format: str) -> int:
     return 1 if is_first(data_format) else x.ndim - 1
 
 
-def _spread(b: TensorFlowBuilder, vector: Value, rank: int, axis: int) -> Any:
+def _broadcast_channels(b: TensorFlowBuilder, vector: Value, rank: int, axis: int) -> Any:
     return vector if axis == rank - 1 else b.reshape(vector, shape=(*vector.shape, *(1,) * (rank - 1 - axis)))
 
 
@@ -193,7 +193,7 @@ def _others(rank: int, axis: int) -> tuple[int, ...]:
     return tuple(i for i in range(rank) if i != axis)
 
 
-def _fused(reserved: int) -> Callable[..., Any]:
+def _fused_batch_norm(reserved: int) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
         *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC",
@@ -206,10 +206,10 @@ def _fused(reserved: int) -> Callable[..., Any]:
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:
             fixed = _without_gradient(b, mean), _without_gradient(b, variance)
-            y = _normalised(b, x, *fixed, scale, offset, epsilon, axis)
+            y = _normalise(b, x, *fixed, scale, offset, epsilon, axis)
             return (y, *fixed, *fixed, rest)[: reserved + 3]
         seen, spread = _statistics(b, x, axis)
-        y = _normalised(b, x, seen, spread, scale, offset, epsilon, axis)
+        y = _normalise(b, x, seen, spread, scale, offset, epsilon, axis)
         seen, spread = b.stop_gradient(seen), b.stop_gradient(spread)
         count = product(x.shape[i] for i in _others(x.ndim, axis))
         number = b.array(count, scale.dtype)
@@ -217,8 +217,8 @@ def _fused(reserved: int) -> Callable[..., Any]:
             spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype)))
         )
         kept = (
-            _moved(b, mean, seen, exponential_avg_factor),
-            _moved(b, variance, unbiased, exponential_avg_factor),
+            _moving_average(b, mean, seen, exponential_avg_factor),
+            _moving_average(b, variance, unbiased, exponential_avg_factor),
         )
         return (y, *kept, seen, spread, rest)[: reserved + 3]
 
@@ -235,7 +235,7 @@ def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value
     return b.mean(wide, axis=axes), b.var(wide, axis=axes, correction=0)
 
 
-def _normalised(
+def _normalise(
     b: TensorFlowBuilder,
     x: Value,
     mean: Value,
@@ -255,14 +255,14 @@ def _normalised(
     )
 
 
-def _moved(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
+def _moving_average(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
     if factor == 1:
         return new
     return b.add(b.multiply(b.stop_gradient(old), 1.0 - factor), b.multiply(new, float(factor)))
 
 
-rows.row("FusedBatchNorm", "FusedBatchNormV2")(_fused(reserved=2))
-rows.row("FusedBatchNormV3")(_fused(reserved=3))
+rows.row("FusedBatchNorm", "FusedBatchNormV2")(_fused_batch_norm(reserved=2))
+rows.row("FusedBatchNormV3")(_fused_batch_norm(reserved=3))
 
 
 @rows.row("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
@@ -281,27 +281,29 @@ def fused_batch_norm_grad(
         if is_training
         else tuple(map(b.stop_gradient, (reserve_space_1, reserve_space_2)))
     )
-    mean, inverse = _spread(b, seen, rank, axis), b.rsqrt(b.add(variance, float(epsilon)))
-    unit = b.multiply(b.subtract(x, mean), _spread(b, inverse, rank, axis))
+    mean, inverse = _broadcast_channels(b, seen, rank, axis), b.rsqrt(b.add(variance, float(epsilon)))
+    unit = b.multiply(b.subtract(x, mean), _broadcast_channels(b, inverse, rank, axis))
     of_offset, of_scale = b.sum(given, axis=axes), b.sum(b.multiply(given, unit), axis=axes)
-    slope = _spread(b, b.multiply(scale, inverse), rank, axis)
+    slope = _broadcast_channels(b, b.multiply(scale, inverse), rank, axis)
     if is_training:
         count = b.array(product(x.shape[i] for i in axes), scale.dtype)
-        along = b.multiply(unit, _spread(b, b.divide(of_scale, count), rank, axis))
-        given = b.subtract(b.subtract(given, _spread(b, b.divide(of_offset, count), rank, axis)), along)
+        along = b.multiply(unit, _broadcast_channels(b, b.divide(of_scale, count), rank, axis))
+        given = b.subtract(
+            b.subtract(given, _broadcast_channels(b, b.divide(of_offset, count), rank, axis)), along
+        )
     rest = (b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[3:])
     return b.astype(b.multiply(given, slope), dtype=dtype), of_scale, of_offset, *rest
 
 
 # ------------------------------------------------------------------------------------- neighbouring channels
-def _near(b: TensorFlowBuilder, x: Value, radius: int) -> Any:
+def _channel_window_sum(b: TensorFlowBuilder, x: Value, radius: int) -> Any:
     axis = x.ndim - 1
     padded = b.pad(x, padding=(*((0, 0),) * axis, (radius, radius)))
     return b.sum(b.sliding_window(padded, axis=axis, size=2 * radius + 1), axis=x.ndim)
 
 
 def _base(b: TensorFlowBuilder, x: Value, radius: int, bias: float, alpha: float) -> Any:
-    return b.add(b.multiply(_near(b, b.square(x), radius), float(alpha)), float(bias))
+    return b.add(b.multiply(_channel_window_sum(b, b.square(x), radius), float(alpha)), float(bias))
 
 
 @rows.row("LRN")
@@ -324,6 +326,6 @@ def lrn_grad(
     *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any,
 ) -> Any:  # fmt: skip
     base = _base(b, input_image, depth_radius, bias, alpha)
-    shared = _near(b, b.divide(b.multiply(input_grads, output_image), base), depth_radius)
+    shared = _channel_window_sum(b, b.divide(b.multiply(input_grads, output_image), base), depth_radius)
     own = b.multiply(input_grads, b.pow(base, -float(beta)))
     return b.subtract(own, b.multiply(b.multiply(input_image, shared), 2.0 * float(alpha) * float(beta)))

@@ -11,7 +11,7 @@ from .....ops.layouts import CHANNELS_FIRST
 from .....sizes import apply, hint_of, product
 from ....common.indexing import along
 from ..table import TensorFlowBuilder, numbers, rows
-from .convolution import spread
+from .convolution import transposed_conv
 from .windows import Padding, back, beside_space, first, is_first, layout_of, of_space, space_of
 
 
@@ -87,7 +87,7 @@ def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
     return b.avg_pool(value, **params, count_include_pad=False, layout=layout_of(windows.data_format))
 
 
-def _places(b: TensorFlowBuilder, x: Value, windows: _PoolingWindows) -> tuple[Value, Value]:
+def _max_indices(b: TensorFlowBuilder, x: Value, windows: _PoolingWindows) -> tuple[Value, Value]:
     """Return the maxima of the windows with channels first, and their flat spatial indices."""
     moved = first(b, x, windows.data_format)
     found: tuple[Value, Value] = b.max_pool_with_indices(
@@ -106,12 +106,12 @@ def max_pool_with_argmax(
     **attributes: Any,
 ) -> Any:
     windows = _PoolingWindows(attributes)
-    values, places = _places(b, input, windows)
-    found = _flat_places(b, places, input, include_batch_in_index)
+    values, places = _max_indices(b, input, windows)
+    found = _flat_indices(b, places, input, include_batch_in_index)
     return back(b, values, "NHWC"), b.astype(found, dtype=Targmax)
 
 
-def _flat_places(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
+def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
     """Return flat spatial indices as flat indices over height, width and channels, and the batch if
     ``with_batch``.
     """
@@ -136,7 +136,7 @@ def _flat(b: TensorFlowBuilder, x: Value) -> Any:
 
 def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
     """Add ``given`` up at the maximum of each window."""
-    _, places = _places(b, x, windows)
+    _, places = _max_indices(b, x, windows)
     moved, parts = first(b, x, windows.data_format), first(b, given, windows.data_format)
     whole = b.zeros(shape=(*moved.shape[:2], product(moved.shape[2:])), dtype=given.dtype)
     summed = b.scatter(whole, _flat(b, places), _flat(b, parts), axis=2, reduce="sum")
@@ -145,13 +145,13 @@ def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Poolin
 
 def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
     """Gather ``given`` at the maximum of each window."""
-    _, places = _places(b, x, windows)
+    _, places = _max_indices(b, x, windows)
     moved = _flat(b, first(b, given, windows.data_format))
     found = b.take_along_axis(moved, _flat(b, places), axis=2)
     return back(b, b.reshape(found, shape=places.shape), windows.data_format)
 
 
-def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
+def _register_argmax_rows(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
     """Register the rows of an operation on the maxima of windows, and of its second version with window
     operands.
     """
@@ -174,11 +174,11 @@ def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
         return formula(b, orig_input, grad, _PoolingWindows({**attributes, **options}))
 
 
-_of_places(("MaxPoolGrad", "MaxPool3DGrad"), _max_gradient)
-_of_places(("MaxPoolGradGrad", "MaxPool3DGradGrad"), _max_second)
+_register_argmax_rows(("MaxPoolGrad", "MaxPool3DGrad"), _max_gradient)
+_register_argmax_rows(("MaxPoolGradGrad", "MaxPool3DGradGrad"), _max_second)
 
 
-def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> Value:
+def _row_indices(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> Value:
     count = product(x.shape[1:])
     flat = b.reshape(argmax, shape=(x.shape[0], product(argmax.shape[1:])))
     return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat
@@ -195,7 +195,7 @@ def max_pool_grad_with_argmax(
     **_: Any,
 ) -> Any:
     rows_, count = input.shape[0], product(input.shape[1:])
-    places = _by_row(b, argmax, input, include_batch_in_index)
+    places = _row_indices(b, argmax, input, include_batch_in_index)
     whole = b.zeros(shape=(rows_, count), dtype=grad.dtype)
     parts = b.reshape(grad, shape=(rows_, product(grad.shape[1:])))
     return b.reshape(
@@ -213,7 +213,7 @@ def _avg_gradient(name: str) -> Callable[..., Any]:
         ones = b.ones(shape=(1, 1, *space), dtype=grad.dtype)
         shares = b.divide(moved, b.avg_pool(ones, **params, divisor_override=1))
         batch, channels = moved.shape[:2]
-        found = spread(
+        found = transposed_conv(
             b,
             b.reshape(shares, shape=(batch * channels, 1, *moved.shape[2:])),
             b.ones(shape=(1, 1, *windows.kernel), dtype=grad.dtype),

@@ -10,7 +10,7 @@ from ..table import TensorFlowBuilder, rows
 
 
 # ------------------------------------------------------------------------------------- fake quantisation
-def _nudged(
+def _nudge(
     b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool
 ) -> tuple[Value, Value, Value]:
     """Return the range moved so that 0 is one of the levels, and the distance between levels."""
@@ -21,9 +21,9 @@ def _nudged(
     return b.multiply(b.subtract(first, zero), scale), b.multiply(b.subtract(last, zero), scale), scale
 
 
-def _rounded(b: TensorFlowBuilder, x: Value, low: Any, high: Any, bits: int, narrow: bool) -> Any:
+def _fake_quantise(b: TensorFlowBuilder, x: Value, low: Any, high: Any, bits: int, narrow: bool) -> Any:
     low, high = b.array(low, "float32"), b.array(high, "float32")
-    least, most, scale = _nudged(b, low, high, bits, narrow)
+    least, most, scale = _nudge(b, low, high, bits, narrow)
     moved = b.subtract(b.clip(x, least, most), least)
     steps = b.floor(b.add(b.divide(moved, scale), 0.5))
     found = b.add(b.multiply(steps, scale), least)
@@ -53,7 +53,7 @@ def fake_quant_args(
     narrow_range: bool = False,
     **_: Any,
 ) -> Any:
-    return _rounded(b, inputs, float(min), float(max), num_bits, narrow_range)
+    return _fake_quantise(b, inputs, float(min), float(max), num_bits, narrow_range)
 
 
 @rows.row("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
@@ -67,7 +67,7 @@ def fake_quant_vars(
     narrow_range: bool = False,
     **_: Any,
 ) -> Any:
-    return _rounded(b, inputs, min, max, num_bits, narrow_range)
+    return _fake_quantise(b, inputs, min, max, num_bits, narrow_range)
 
 
 @rows.row("FakeQuantWithMinMaxArgsGradient")
@@ -83,7 +83,7 @@ def fake_quant_args_gradient(
     **_: Any,
 ) -> Any:
     gradients = b.stop_gradient(gradients)
-    least, most, _scale = _nudged(
+    least, most, _scale = _nudge(
         b, b.array(float(min), "float32"), b.array(float(max), "float32"), num_bits, narrow_range
     )
     inside = b.logical_and(b.greater_equal(inputs, least), b.less_equal(inputs, most))
@@ -107,7 +107,7 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
         """
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
-        least, most, _scale = _nudged(b, low, high, num_bits, narrow_range)
+        least, most, _scale = _nudge(b, low, high, num_bits, narrow_range)
         empty, none = b.logical_and(b.equal(low, 0.0), b.equal(high, 0.0)), b.array(0.0, "float32")
         below = b.logical_and(b.less(inputs, least), b.logical_not(empty))
         above = b.logical_and(b.greater(inputs, most), b.logical_not(empty))
@@ -123,7 +123,7 @@ rows.row("FakeQuantWithMinMaxVarsPerChannelGradient")(_vars_gradient(by_channel=
 
 
 # ------------------------------------------------------------------------------------- there and back
-def _scaled(
+def _quantise(
     b: TensorFlowBuilder,
     x: Value,
     ends: Any,
@@ -171,13 +171,13 @@ def _ends(b: TensorFlowBuilder, x: Value, low: Any, high: Any, axis: int, given:
     return low, high
 
 
-def _there_and_back(
+def _quantise_and_dequantise(
     b: TensorFlowBuilder, x: Any, low: Any, high: Any, bits: int, options: dict[str, Any]
 ) -> Any:
     given, axis = bool(options.get("range_given", False)), int(options.get("axis", -1))
     ends = _ends(b, x, low, high, axis, given)
     half_up = options.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
-    found = _scaled(
+    found = _quantise(
         b,
         x,
         ends,
@@ -195,7 +195,7 @@ def _there_and_back(
 def quantize_and_dequantize(
     b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
 ) -> Any:
-    return _there_and_back(b, input, input_min, input_max, num_bits, options)
+    return _quantise_and_dequantise(b, input, input_min, input_max, num_bits, options)
 
 
 @rows.row("QuantizeAndDequantizeV4")
@@ -205,7 +205,7 @@ def quantize_and_dequantize_v4(
     """Lift ``QuantizeAndDequantizeV4``, whose gradient is zero outside of the range."""
     low, high = _ends(b, input, input_min, input_max, int(options.get("axis", -1)), True)
     inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
-    found = _there_and_back(b, input, input_min, input_max, num_bits, options)
+    found = _quantise_and_dequantise(b, input, input_min, input_max, num_bits, options)
     return b.with_gradient(found, input, b.astype(inside, dtype=input.dtype))
 
 
@@ -215,7 +215,9 @@ def quantize_and_dequantize_v3(
 ) -> Any:
     if isinstance(num_bits, Value):
         raise NotImplementedError("a number of bits that is computed")
-    return _there_and_back(b, input, input_min, input_max, int(num_bits), {"range_given": True, **options})
+    return _quantise_and_dequantise(
+        b, input, input_min, input_max, int(num_bits), {"range_given": True, **options}
+    )
 
 
 @rows.row("QuantizeAndDequantizeV4Grad")

@@ -23,13 +23,13 @@ from .shapes import size_of
 _Chances = Callable[..., Value]
 
 
-def _expected(b: TensorFlowBuilder, chances: Value, tries: Value, count: int) -> Value:
+def _expected_counts(b: TensorFlowBuilder, chances: Value, tries: Value, count: int) -> Value:
     again = b.negative(b.expm1(b.multiply(tries, b.log1p(b.negative(chances)))))
     found: Value = b.where(b.equal(tries, float(count)), b.multiply(chances, float(count)), again)
     return found
 
 
-def _drawn_candidates(
+def _sample_classes(
     b: TensorFlowBuilder, true_classes: Value, chances: Value, count: int, unique: bool
 ) -> tuple[Value, Value, Value]:
     """Sample classes with the probabilities ``chances``.
@@ -55,7 +55,8 @@ def _drawn_candidates(
         tries = b.array(float(count), "float32")
     classes = b.astype(classes, dtype="int64")
     counts = [
-        _expected(b, b.take(chances, places, axis=0), tries, count) for places in (true_classes, classes)
+        _expected_counts(b, b.take(chances, places, axis=0), tries, count)
+        for places in (true_classes, classes)
     ]
     return classes, counts[0], counts[1]
 
@@ -64,7 +65,7 @@ def _sampler(chances: _Chances) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int, unique: bool, **options: Any
     ) -> Any:
-        return _drawn_candidates(b, true_classes, chances(b, **options), num_sampled, bool(unique))
+        return _sample_classes(b, true_classes, chances(b, **options), num_sampled, bool(unique))
 
     return row
 
@@ -80,7 +81,7 @@ def _log_uniform(b: TensorFlowBuilder, *, range_max: int, **_: Any) -> Value:
     return found
 
 
-def _of_counts(
+def _unigram(
     b: TensorFlowBuilder, *, range_max: int, unigrams: Any, distortion: float = 1.0,
     num_reserved_ids: int = 0, num_shards: int = 1, vocab_file: str = "", **_: Any,
 ) -> Value:  # fmt: skip
@@ -95,7 +96,7 @@ def _of_counts(
 
 rows.row("UniformCandidateSampler")(_sampler(_uniform))
 rows.row("LogUniformCandidateSampler")(_sampler(_log_uniform))
-rows.row("FixedUnigramCandidateSampler")(_sampler(_of_counts))
+rows.row("FixedUnigramCandidateSampler")(_sampler(_unigram))
 
 
 @rows.row("AllCandidateSampler")
@@ -157,10 +158,10 @@ def random_uniform_int(b: TensorFlowBuilder, shape: Any, minval: Any, maxval: An
 
 @rows.row("TruncatedNormal", static=("shape",))
 def truncated_normal(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
-    return _between(b, numbers(shape, "the shape"), b.result.dtype, 0.5 * math.erfc(math.sqrt(2.0)))
+    return _sample_truncated(b, numbers(shape, "the shape"), b.result.dtype, 0.5 * math.erfc(math.sqrt(2.0)))
 
 
-def _between(b: TensorFlowBuilder, shape: Any, dtype: str, below: float) -> Any:
+def _sample_truncated(b: TensorFlowBuilder, shape: Any, dtype: str, below: float) -> Any:
     wide = dtype if dtype in ("float32", "float64") else "float32"
     drawn = b.random_uniform(b.next_key(), shape=shape, dtype=wide)
     return b.astype(
@@ -228,7 +229,7 @@ def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
     ]
 
 
-def scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
+def derive_source(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
     """Return the key and the counter that TensorFlow derives from a seed."""
     counts = b.stack(*_words_of_seed(b, seed), axis=0)
     mixed = b.philox(b.array(_SCRAMBLE, "uint32"), counts)
@@ -236,14 +237,14 @@ def scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
     return cut(b, mixed, 0, 0, 2), b.concat(b.zeros(shape=(2,), dtype="uint32"), behind, axis=0)
 
 
-def _wide(b: TensorFlowBuilder, words: Value, count: int) -> Any:
+def _as_uint64(b: TensorFlowBuilder, words: Value, count: int) -> Any:
     return b.reshape(b.bitcast(b.reshape(words, shape=(count, 2)), dtype="uint64"), shape=(count,))
 
 
 @rows.row("StatelessRandomGetKeyCounter", static=("seed",))
 def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
-    key, counter = scrambled(b, seed)
-    return _wide(b, key, 1), _wide(b, counter, 2)
+    key, counter = derive_source(b, seed)
+    return _as_uint64(b, key, 1), _as_uint64(b, counter, 2)
 
 
 rows.table(
@@ -296,7 +297,7 @@ def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> A
     """Return the four Philox words for each of ``steps`` after the counter."""
     words = [b.getitem(counter, key=(place,)) for place in range(4)]
     lowest = b.add(words[0], steps)
-    carry: Any = b.less(_ordered(b, lowest), _ordered(b, words[0]))
+    carry: Any = b.less(_sortable(b, lowest), _sortable(b, words[0]))
     counts = [lowest]
     for word in words[1:]:
         moved = b.add(word, b.astype(carry, dtype="uint32"))
@@ -305,7 +306,7 @@ def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> A
     return b.philox(key, b.stack(*counts, axis=1))
 
 
-def _ordered(b: TensorFlowBuilder, x: Value) -> Any:
+def _sortable(b: TensorFlowBuilder, x: Value) -> Any:
     return b.bitcast(b.bitwise_xor(x, b.array(0x80000000, "uint32")), dtype="int32")
 
 
@@ -345,7 +346,7 @@ def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
 # TensorFlow reserves this many Philox steps for four samples, because it redraws those out of bounds.
 _RESERVED = 256
 # Four samples are taken from so many candidates. Fewer than four are within the bounds once in 10**14 times.
-_TRIED = 16
+_CANDIDATES = 16
 _MOST_GROUPS = 2**32 // _RESERVED
 
 
@@ -362,11 +363,12 @@ def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dt
             b.multiply(b.arange(start=0, stop=groups, step=1, dtype="uint32"), b.array(_RESERVED, "uint32")),
             shape=(groups, 1),
         ),
-        b.arange(start=0, stop=_TRIED // 4, step=1, dtype="uint32"),
+        b.arange(start=0, stop=_CANDIDATES // 4, step=1, dtype="uint32"),
     )
-    words = _blocks(b, *source, b.reshape(steps, shape=(groups * (_TRIED // 4),)))
+    words = _blocks(b, *source, b.reshape(steps, shape=(groups * (_CANDIDATES // 4),)))
     tried = b.reshape(
-        _box_muller(b, b.reshape(words, shape=(groups * (_TRIED // 2), 2)), dtype), shape=(groups, _TRIED)
+        _box_muller(b, b.reshape(words, shape=(groups * (_CANDIDATES // 2), 2)), dtype),
+        shape=(groups, _CANDIDATES),
     )
     inside = b.less(b.abs(tried), 2.0)
     place = b.cumulative_sum(b.astype(inside, dtype="int32"), axis=1)
@@ -385,7 +387,7 @@ def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dty
     return words if dtype == "uint32" else b.bitcast(words, dtype="int32")
 
 
-def checked(
+def source_of_key(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any
 ) -> tuple[Any, tuple[Value, Value]]:
     if known(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
@@ -395,13 +397,13 @@ def checked(
 
 def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
     return lambda b, shape, key, counter, alg, **_: draw(
-        b, *checked(b, shape, key, counter, alg), b.result.dtype
+        b, *source_of_key(b, shape, key, counter, alg), b.result.dtype
     )
 
 
 def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
     return lambda b, shape, seed, **_: draw(
-        b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype
+        b, numbers(shape, "the shape"), derive_source(b, seed), b.result.dtype
     )
 
 
@@ -427,12 +429,12 @@ def _in_range(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], low
 def stateless_int_v2(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any, **_: Any
 ) -> Any:
-    return _in_range(b, *checked(b, shape, key, counter, alg), minval, maxval)
+    return _in_range(b, *source_of_key(b, shape, key, counter, alg), minval, maxval)
 
 
 @rows.row("StatelessRandomUniformInt", static=("shape", "seed"))
 def stateless_int(b: TensorFlowBuilder, shape: Any, seed: Any, minval: Any, maxval: Any, **_: Any) -> Any:
-    return _in_range(b, numbers(shape, "the shape"), scrambled(b, seed), minval, maxval)
+    return _in_range(b, numbers(shape, "the shape"), derive_source(b, seed), minval, maxval)
 
 
 log = logging.getLogger("graph_compiler")
@@ -445,11 +447,11 @@ _SLOPE = (
     "seed"
 )
 # Steps of the bisection.
-_HALVED = 40
+_BISECTIONS = 40
 Source = tuple[Value, Value]
 
 
-def _drawn(b: TensorFlowBuilder, shape: Any, source: Source) -> Value:
+def _sample_uniform(b: TensorFlowBuilder, shape: Any, source: Source) -> Value:
     log.warning(_OTHER, b.graph.name)
     found: Value = uniform(b, shape, source, "float32")
     return found
@@ -482,13 +484,13 @@ def _inverse(
         [b.body("step", arguments, step)],
         carried=2,
         sequences=0,
-        length=_HALVED,
+        length=_BISECTIONS,
         reverse=False,
     )
     return found
 
 
-def _far(b: TensorFlowBuilder, mean: Value) -> Value:
+def _upper_bound(b: TensorFlowBuilder, mean: Value) -> Value:
     found: Value = b.ceil(b.add(mean, b.add(b.multiply(b.sqrt(mean), 12.0), 40.0)))
     return found
 
@@ -500,23 +502,25 @@ def _gamma(b: TensorFlowBuilder, shape: Any, source: Source, alpha: Any) -> Any:
         b.astype(given, dtype="float32") if b.result.dtype in ("float16", "bfloat16") else given
     )
     drawn, low = (
-        b.astype(_drawn(b, shape, source), dtype=kind.dtype),
+        b.astype(_sample_uniform(b, shape, source), dtype=kind.dtype),
         b.full(shape=shape, fill_value=-80.0, dtype=kind.dtype),
     )
-    found = b.exp(_inverse(b, lambda x: b.gammainc(kind, b.exp(x)), drawn, low, b.log(_far(b, kind)), False))
+    found = b.exp(
+        _inverse(b, lambda x: b.gammainc(kind, b.exp(x)), drawn, low, b.log(_upper_bound(b, kind)), False)
+    )
     return b.refuse_gradient(b.astype(found, dtype=b.result.dtype), given, message=_SLOPE)
 
 
 @rows.row("StatelessRandomGammaV2", static=("shape", "seed"))
 def stateless_gamma_v2(b: TensorFlowBuilder, shape: Any, seed: Any, alpha: Any, **_: Any) -> Any:
-    return _gamma(b, numbers(shape, "the shape"), scrambled(b, seed), alpha)
+    return _gamma(b, numbers(shape, "the shape"), derive_source(b, seed), alpha)
 
 
 @rows.row("StatelessRandomGammaV3", static=("shape", "alg"))
 def stateless_gamma_v3(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any, **_: Any
 ) -> Any:
-    return _gamma(b, *checked(b, shape, key, counter, alg), alpha)
+    return _gamma(b, *source_of_key(b, shape, key, counter, alg), alpha)
 
 
 @rows.row("StatelessRandomPoisson", static=("shape", "seed"))
@@ -524,10 +528,10 @@ def stateless_poisson(b: TensorFlowBuilder, shape: Any, seed: Any, lam: Any, **_
     sizes = numbers(shape, "the shape")
     rate = b.stop_gradient(b.broadcast_to(_float(b, lam), shape=sizes))
     drawn, low = (
-        b.astype(_drawn(b, sizes, scrambled(b, seed)), dtype=rate.dtype),
+        b.astype(_sample_uniform(b, sizes, derive_source(b, seed)), dtype=rate.dtype),
         b.full(shape=sizes, fill_value=-1.0, dtype=rate.dtype),
     )
-    found = _inverse(b, lambda x: b.gammaincc(b.add(x, 1.0), rate), drawn, low, _far(b, rate), True)
+    found = _inverse(b, lambda x: b.gammaincc(b.add(x, 1.0), rate), drawn, low, _upper_bound(b, rate), True)
     return b.astype(found, dtype=b.result.dtype)
 
 
@@ -544,7 +548,7 @@ def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any,
         found: Value = b.betainc(b.maximum(b.subtract(many, x), 1e-6), b.add(x, 1.0), fails)
         return found
 
-    found = _inverse(b, share, _drawn(b, sizes, scrambled(b, seed)), low, many, True)
+    found = _inverse(b, share, _sample_uniform(b, sizes, derive_source(b, seed)), low, many, True)
     return b.astype(found, dtype=b.result.dtype)
 
 
@@ -557,13 +561,15 @@ def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, s
     batch, classes = logits.shape
     shape = (batch, size_of(num_samples), 1)
     shares = b.cumulative_sum(b.softmax(b.stop_gradient(b.astype(logits, dtype="float32")), axis=1), axis=1)
-    below = b.less_equal(b.reshape(shares, shape=(batch, 1, classes)), _drawn(b, shape, scrambled(b, seed)))
+    below = b.less_equal(
+        b.reshape(shares, shape=(batch, 1, classes)), _sample_uniform(b, shape, derive_source(b, seed))
+    )
     found = b.sum(b.astype(below, dtype="int32"), axis=2, dtype="int32")
     return b.astype(b.minimum(found, b.array(classes - 1, "int32")), dtype=b.result.dtype)
 
 
 # ------------------------------------------------------------------------------------- bounds
-def _within(
+def _to_truncated_normal(
     b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value
 ) -> Any:
     """Transform uniform samples to a normal distribution between bounds by its inverse distribution function.
@@ -593,7 +599,8 @@ def parameterized_truncated_normal(
     ]
     drawn = b.random_uniform(b.next_key(), shape=sizes, dtype=wide)
     return b.astype(
-        _within(b, drawn, *(b.broadcast_to(item, shape=sizes) for item in each)), dtype=b.result.dtype
+        _to_truncated_normal(b, drawn, *(b.broadcast_to(item, shape=sizes) for item in each)),
+        dtype=b.result.dtype,
     )
 
 
@@ -610,8 +617,8 @@ def stateless_truncated_normal(
 ) -> Any:
     sizes, dtype = numbers(shape, "the shape"), b.result.dtype
     given = (b.broadcast_to(b.array(item, dtype), shape=sizes) for item in (means, stddevs, minvals, maxvals))
-    drawn = b.astype(_drawn(b, sizes, scrambled(b, seed)), dtype=dtype)
-    return _within(b, drawn, *given)
+    drawn = b.astype(_sample_uniform(b, sizes, derive_source(b, seed)), dtype=dtype)
+    return _to_truncated_normal(b, drawn, *given)
 
 
 # ------------------------------------------------------------------------------------- order
@@ -619,7 +626,7 @@ def stateless_truncated_normal(
 def stateless_shuffle(b: TensorFlowBuilder, value: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
     """Lift ``StatelessShuffle``, a Fisher-Yates shuffle of the rows."""
     count = value.shape[0]
-    _sizes, source = checked(b, (count,), key, counter, alg)
+    _sizes, source = source_of_key(b, (count,), key, counter, alg)
     place = b.arange(start=0, stop=count, step=1, dtype="int32")
     left = b.astype(b.subtract(b.array(count, "int32"), place), dtype="uint32")
     other = b.add(place, b.astype(b.remainder(bits(b, *source, count), left), dtype="int32"))

@@ -119,7 +119,7 @@ def lstm_cell_grad(
 
 
 # ------------------------------------------------------------------------------------- whole sequences
-def scanned(
+def scan_rows(
     b: TensorFlowBuilder,
     state: list[Value],
     sequences: list[Value],
@@ -142,7 +142,7 @@ def _steps_taken(b: TensorFlowBuilder, length: Any, x: Value) -> Value:
     return b.reshape(b.less(places, b.array(length, "int64")), shape=(x.shape[0], 1, 1))
 
 
-def _whole_lstm(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any]:
+def _lstm_sequence(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any,
         wco: Any, b_: Any, **options: Any,
@@ -157,18 +157,18 @@ def _whole_lstm(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any]:
             )
             return found[1], found[6], *found
 
-        _state, _shown, *outputs = scanned(b, [cs_prev, h_prev], [x], step)
+        _state, _shown, *outputs = scan_rows(b, [cs_prev, h_prev], [x], step)
         taken = _steps_taken(b, seq_len_max, x)
         return tuple(b.where(taken, item, b.array(0, item.dtype)) for item in outputs)
 
     return row
 
 
-rows.row("BlockLSTM")(_whole_lstm(_ENTER_NEW_FORGET_LEAVE))
-rows.row("BlockLSTMV2")(_whole_lstm(_ENTER_FORGET_NEW_LEAVE, forget_bias=0.0, cell_clip=0.0))
+rows.row("BlockLSTM")(_lstm_sequence(_ENTER_NEW_FORGET_LEAVE))
+rows.row("BlockLSTMV2")(_lstm_sequence(_ENTER_FORGET_NEW_LEAVE, forget_bias=0.0, cell_clip=0.0))
 
 
-def _whole_lstm_grad(order: tuple[int, ...]) -> Callable[..., Any]:
+def _lstm_sequence_grad(order: tuple[int, ...]) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any,
         wco: Any, b_: Any, i: Any, cs: Any, f: Any, o: Any, ci: Any, co: Any, h: Any, cs_grad: Any,
@@ -208,20 +208,20 @@ def _whole_lstm_grad(order: tuple[int, ...]) -> Callable[..., Any]:
 
         zeros = [b.zeros(shape=item.shape, dtype=item.dtype) for item in (cs_prev, h_prev)]
         sequences = [x, i, cs, f, o, ci, co, cs_grad, h_grad, *before, taken]
-        of_state, of_shown, of_x, *summed = scanned(b, zeros, sequences, step, reverse=True)
+        of_state, of_shown, of_x, *summed = scan_rows(b, zeros, sequences, step, reverse=True)
         return of_x, of_state, of_shown, *(b.sum(item, axis=0) for item in summed)
 
     return row
 
 
-rows.row("BlockLSTMGrad")(_whole_lstm_grad(_ENTER_NEW_FORGET_LEAVE))
-rows.row("BlockLSTMGradV2")(_whole_lstm_grad(_ENTER_FORGET_NEW_LEAVE))
+rows.row("BlockLSTMGrad")(_lstm_sequence_grad(_ENTER_NEW_FORGET_LEAVE))
+rows.row("BlockLSTMGradV2")(_lstm_sequence_grad(_ENTER_FORGET_NEW_LEAVE))
 
 
 _NEVER = -math.inf
 
 
-def _counted(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
+def _arange(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
     found: Value = b.arange(start=0, stop=count, step=1, dtype=dtype)
     return found
 
@@ -247,12 +247,12 @@ class _CtcLabels:
         )
         self.whole = b.concat(pairs, cut(b, b.reshape(blanks, shape=(batch, most)), 1, 0, 1), axis=1)
         is_blank = b.equal(self.whole, b.array(blank, "int32"))
-        before = _moved(b, self.whole, 2, blank)
+        before = _shift(b, self.whole, 2, blank)
         self.may_skip = b.logical_and(b.logical_not(is_blank), b.not_equal(self.whole, before))
         self.count = 2 * most + 1
 
 
-def _moved(b: TensorFlowBuilder, x: Value, by: int, fill: Any) -> Value:
+def _shift(b: TensorFlowBuilder, x: Value, by: int, fill: Any) -> Value:
     """Shift the columns to the right, or to the left if ``by`` is negative."""
     count = x.shape[1]
     if by > 0:
@@ -262,7 +262,7 @@ def _moved(b: TensorFlowBuilder, x: Value, by: int, fill: Any) -> Value:
     return moved
 
 
-def _sum_of(b: TensorFlowBuilder, *parts: Value) -> Value:
+def _logsumexp(b: TensorFlowBuilder, *parts: Value) -> Value:
     found: Value = b.logsumexp(b.stack(*parts, axis=0), axis=(0,), keepdims=False)
     return found
 
@@ -287,7 +287,7 @@ def ctc_loss(
         b.reshape(labels.whole, shape=(1, batch, labels.count)), shape=(time, batch, labels.count)
     )
     emitted = b.take_along_axis(chances, column, axis=2)
-    steps = b.reshape(_counted(b, time), shape=(time, 1, 1))
+    steps = b.reshape(_arange(b, time), shape=(time, 1, 1))
     lengths = b.reshape(b.astype(sequence_length, dtype="int32"), shape=(1, batch, 1))
     forwards = _forwards(b, labels, emitted, b.less(steps, lengths))
     backwards = _backwards(b, labels, emitted, b.less(b.add(steps, 1), lengths))
@@ -296,7 +296,7 @@ def ctc_loss(
     share = b.exp(b.subtract(both, b.reshape(total, shape=(1, batch, 1))))
     hits = b.scatter_nd(
         b.zeros(shape=(time, batch, classes), dtype=inputs.dtype), share,
-        b.reshape(_counted(b, time), shape=(time, 1, 1)), b.reshape(_counted(b, batch), shape=(1, batch, 1)),
+        b.reshape(_arange(b, time), shape=(time, 1, 1)), b.reshape(_arange(b, batch), shape=(1, batch, 1)),
         column, axes=(0, 1, 2), reduce="sum",
     )  # fmt: skip
     gradient = b.subtract(b.exp(chances), hits)
@@ -312,22 +312,22 @@ def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Va
     """Return the log-probabilities of all path prefixes that end at a label, ``[time, batch, label]``."""
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
-        skipped = _where(b, labels.may_skip, _moved(b, state, 2, _NEVER))
-        after = b.add(_sum_of(b, state, _moved(b, state, 1, _NEVER), skipped), chance)
+        skipped = _where(b, labels.may_skip, _shift(b, state, 2, _NEVER))
+        after = b.add(_logsumexp(b, state, _shift(b, state, 1, _NEVER), skipped), chance)
         new = b.where(goes_on, after, state)
         return new, new
 
     first = cut(b, emitted, 0, 0, 1)
-    place = _counted(b, labels.count)
+    place = _arange(b, labels.count)
     start = _where(b, b.less(place, 2), b.reshape(first, shape=first.shape[1:]))
-    _end, rest = scanned(b, [start], [cut(b, emitted, 0, 1, None), cut(b, runs, 0, 1, None)], step)
+    _end, rest = scan_rows(b, [start], [cut(b, emitted, 0, 1, None), cut(b, runs, 0, 1, None)], step)
     found: Value = b.concat(b.reshape(start, shape=(1, *start.shape)), rest, axis=0)
     return found
 
 
 def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: Value) -> Value:
     """Return the log-probabilities of all path suffixes after a label, without the current time step."""
-    place = b.reshape(_counted(b, labels.count), shape=(1, labels.count))
+    place = b.reshape(_arange(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))
     is_end = b.logical_and(b.less_equal(place, last), b.greater_equal(place, b.subtract(last, 1)))
     end = b.where(is_end, b.array(0.0, emitted.dtype), b.array(_NEVER, emitted.dtype))
@@ -335,13 +335,13 @@ def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: V
     def step(state: Value, following: Value, goes_on: Value) -> Any:
         weighted = b.add(state, following)
         skips = _where(b, labels.may_skip, weighted)
-        before = _sum_of(b, weighted, _moved(b, weighted, -1, _NEVER), _moved(b, skips, -2, _NEVER))
+        before = _logsumexp(b, weighted, _shift(b, weighted, -1, _NEVER), _shift(b, skips, -2, _NEVER))
         new = b.where(goes_on, before, end)
         return new, new
 
     count = emitted.shape[0]
     following = b.concat(cut(b, emitted, 0, 1, None), cut(b, emitted, 0, count - 1, None), axis=0)
-    _start, found = scanned(b, [end], [following, more], step, reverse=True)
+    _start, found = scan_rows(b, [end], [following, more], step, reverse=True)
     return found
 
 
@@ -361,10 +361,10 @@ def ctc_greedy_decoder(
     time, batch, classes = inputs.shape
     blank = b.array(classes + blank_index if blank_index < 0 else blank_index, "int64")
     best = b.permute_dims(b.astype(b.argmax(inputs, axis=2), dtype="int64"), axes=(1, 0))
-    runs = b.less(_counted(b, time), b.reshape(b.astype(sequence_length, dtype="int32"), shape=(batch, 1)))
+    runs = b.less(_arange(b, time), b.reshape(b.astype(sequence_length, dtype="int32"), shape=(batch, 1)))
     kept = b.logical_and(runs, b.not_equal(best, blank))
     if merge_repeated:
-        kept = b.logical_and(kept, b.not_equal(best, _moved(b, best, 1, -1)))
+        kept = b.logical_and(kept, b.not_equal(best, _shift(b, best, 1, -1)))
     row, column = b.nonzero(kept, hint=b.recorded[1].hints[0])
     place = b.subtract(b.cumulative_sum(b.astype(kept, dtype="int64"), axis=1), 1)
     indices = b.stack(row, b.gather_nd(place, row, column, axes=(0, 1)), axis=1)

@@ -39,13 +39,13 @@ def _extreme(name: str) -> Callable[..., Any]:
         if not axes:
             return input
         if any(input.spec.hints[axis] == 0 for axis in axes):
-            return _extreme_of_nothing(b, input, axes, name)
+            return _extreme_of_empty(b, input, axes, name)
         return getattr(b, name)(input, axis=axes, keepdims=bool(keep_dims))
 
     return row
 
 
-def _extreme_of_nothing(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], name: str) -> Any:
+def _extreme_of_empty(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], name: str) -> Any:
     """Return the maximum or minimum of an empty array, and fix all its sizes."""
     for size in x.shape:
         b.fix(size)
@@ -84,7 +84,7 @@ def euclidean_norm(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bo
     )
 
 
-def _place_of_extreme(name: str) -> Callable[..., Any]:
+def _arg_extreme(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, dimension: Any, *, output_type: Any = "int64", **_: Any) -> Any:
         values = b.astype(input, dtype="uint8") if input.dtype == "bool" else input
         if is_floating(values.dtype):
@@ -96,11 +96,11 @@ def _place_of_extreme(name: str) -> Callable[..., Any]:
     return row
 
 
-rows.row("ArgMax", static=("dimension",))(_place_of_extreme("argmax"))
-rows.row("ArgMin", static=("dimension",))(_place_of_extreme("argmin"))
+rows.row("ArgMax", static=("dimension",))(_arg_extreme("argmax"))
+rows.row("ArgMin", static=("dimension",))(_arg_extreme("argmin"))
 
 
-def _running(name: str) -> Callable[..., Any]:
+def _cumulative(name: str) -> Callable[..., Any]:
     """Return a row of a cumulative operation, from either end, with or without the element itself."""
 
     def row(
@@ -108,7 +108,7 @@ def _running(name: str) -> Callable[..., Any]:
     ) -> Any:
         axis = axis_in(axis, x.ndim)
         x = b.flip(x, axis=axis) if reverse else x
-        found = _run(b, name, x, axis)
+        found = _accumulate(b, name, x, axis)
         if exclusive:
             first = {"cumulative_sum": 0, "cumulative_prod": 1}.get(name, -math.inf)
             padding = tuple((1, 0) if i == axis else (0, 0) for i in range(x.ndim))
@@ -118,7 +118,7 @@ def _running(name: str) -> Callable[..., Any]:
     return row
 
 
-def _run(b: TensorFlowBuilder, name: str, x: Any, axis: int) -> Any:
+def _accumulate(b: TensorFlowBuilder, name: str, x: Any, axis: int) -> Any:
     options = {"dtype": x.dtype} if name != "logcumsumexp" and is_integer(x.dtype) else {}
     return getattr(b, name)(x, axis=axis, **options)
 
@@ -129,9 +129,9 @@ def _least(dtype: str) -> float:
     )
 
 
-rows.row("Cumsum", static=("axis",))(_running("cumulative_sum"))
-rows.row("Cumprod", static=("axis",))(_running("cumulative_prod"))
-rows.row("CumulativeLogsumexp", static=("axis",))(_running("logcumsumexp"))
+rows.row("Cumsum", static=("axis",))(_cumulative("cumulative_sum"))
+rows.row("Cumprod", static=("axis",))(_cumulative("cumulative_prod"))
+rows.row("CumulativeLogsumexp", static=("axis",))(_cumulative("logcumsumexp"))
 
 
 # ------------------------------------------------------------------------------------- segments
@@ -294,17 +294,19 @@ for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n"))
 # ------------------------------------------------------------------------------------- counts
 @rows.row("Bincount", static=("size",))
 def bincount(b: TensorFlowBuilder, arr: Any, size: Any, weights: Any, **_: Any) -> Any:
-    return _counted(b, b.reshape(arr, shape=(product(arr.shape),)), axes_or_size(size), weights, binary=False)
+    return _count_values(
+        b, b.reshape(arr, shape=(product(arr.shape),)), axes_or_size(size), weights, binary=False
+    )
 
 
 @rows.row("DenseBincount", static=("size",))
 def dense_bincount(
     b: TensorFlowBuilder, input: Any, size: Any, weights: Any, *, binary_output: bool = False, **_: Any
 ) -> Any:
-    return _counted(b, input, axes_or_size(size), weights, bool(binary_output))
+    return _count_values(b, input, axes_or_size(size), weights, bool(binary_output))
 
 
-def _counted(b: TensorFlowBuilder, x: Value, size: Any, weights: Any, binary: bool) -> Any:
+def _count_values(b: TensorFlowBuilder, x: Value, size: Any, weights: Any, binary: bool) -> Any:
     dtype, rank = b.result.dtype, x.ndim
     hits = b.equal(b.reshape(x, shape=(*x.shape, 1)), b.arange(start=0, stop=size, step=1, dtype=x.dtype))
     if binary:

@@ -96,11 +96,13 @@ def _nearest_places(
     return b.astype(b.clip(at, 0.0, b.array(size - 1, "float32")), dtype="int32")
 
 
-def _weighted(b: TensorFlowBuilder, x: Value, lines: Value, columns: Value) -> Any:
+def _apply_weights(b: TensorFlowBuilder, x: Value, lines: Value, columns: Value) -> Any:
     return b.einsum(lines, x, columns, equation="yh,bhwc,xw->byxc")
 
 
-def _both(b: TensorFlowBuilder, weights: Callable[..., Any], old: Any, new: Any, *options: bool) -> list[Any]:
+def _weights_by_axis(
+    b: TensorFlowBuilder, weights: Callable[..., Any], old: Any, new: Any, *options: bool
+) -> list[Any]:
     return [weights(b, size, count, *options) for size, count in zip(old, new)]
 
 
@@ -119,7 +121,9 @@ def resize_bilinear(
         return b.interpolate(
             x, size=new, method="linear", align_corners=bool(align_corners), layout=CHANNELS_LAST
         )
-    return _weighted(b, x, *_both(b, _linear_weights, x.shape[1:3], new, align_corners, half_pixel_centers))
+    return _apply_weights(
+        b, x, *_weights_by_axis(b, _linear_weights, x.shape[1:3], new, align_corners, half_pixel_centers)
+    )
 
 
 @rows.row("ResizeBicubic", static=("size",))
@@ -133,7 +137,9 @@ def resize_bicubic(
     **_: Any,
 ) -> Any:
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
-    return _weighted(b, x, *_both(b, _cubic_weights, x.shape[1:3], new, align_corners, half_pixel_centers))
+    return _apply_weights(
+        b, x, *_weights_by_axis(b, _cubic_weights, x.shape[1:3], new, align_corners, half_pixel_centers)
+    )
 
 
 @rows.row("ResizeArea", static=("size",))
@@ -141,7 +147,7 @@ def resize_area(
     b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, **_: Any
 ) -> Any:
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
-    return _weighted(b, x, *_both(b, _area_weights, x.shape[1:3], new, align_corners))
+    return _apply_weights(b, x, *_weights_by_axis(b, _area_weights, x.shape[1:3], new, align_corners))
 
 
 @rows.row("ResizeNearestNeighbor", static=("size",))
@@ -173,7 +179,7 @@ def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
         **_: Any,
     ) -> Any:
         old, new = original_image.shape[1:3], grads.shape[1:3]
-        found = _both(b, weights, old, new, align_corners, half_pixel_centers)
+        found = _weights_by_axis(b, weights, old, new, align_corners, half_pixel_centers)
         made = b.einsum(found[0], b.astype(grads, dtype="float32"), found[1], equation="yh,byxc,xw->bhwc")
         # TensorFlow defines no second derivative.
         return b.stop_gradient(b.astype(made, dtype=b.result.dtype))
@@ -286,7 +292,7 @@ def scale_and_translate(
 ) -> Any:
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     spans = zip(x.shape[1:3], new, _pair(b, scale), _pair(b, translation))
-    return _weighted(b, x, *(_span_weights(b, *span, kernel_type, bool(antialias)) for span in spans))
+    return _apply_weights(b, x, *(_span_weights(b, *span, kernel_type, bool(antialias)) for span in spans))
 
 
 @rows.row("ScaleAndTranslateGrad", static=("scale", "translation"))

@@ -148,7 +148,7 @@ rows.table(
 )
 
 
-def _mirrored(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
+def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
     """Mirror an array at both ends of an axis, with its edge (symmetric) or without (reflect)."""
     if mode == "REFLECT":
         return b.pad(
@@ -171,7 +171,7 @@ def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **
     if mode == "REFLECT":
         return b.pad(input, padding=amounts, mode="reflect") if input.ndim else input
     for axis, (low, high) in enumerate(amounts):
-        input = _mirrored(b, input, axis, low, high, mode)
+        input = _mirror(b, input, axis, low, high, mode)
     return input
 
 
@@ -183,7 +183,7 @@ def mirror_pad_grad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: st
             continue
         size = input.shape[axis] - low - high
         whole = b.zeros(shape=(*input.shape[:axis], size, *input.shape[axis + 1 :]), dtype=input.dtype)
-        places = _mirrored(b, b.arange(start=0, stop=size, step=1, dtype="int64"), 0, low, high, mode)
+        places = _mirror(b, b.arange(start=0, stop=size, step=1, dtype="int64"), 0, low, high, mode)
         input = b.scatter_nd(whole, input, places, axes=(axis,), reduce="sum")
     return input
 
@@ -243,13 +243,13 @@ def reverse_sequence(
 def roll(b: TensorFlowBuilder, input: Any, shift: Any, axis: Any, **_: Any) -> Any:
     axes = tuple(place % input.ndim for place in axes_of(axis))
     if isinstance(shift, Value):
-        return _rolled(b, input, b.reshape(shift, shape=(len(axes),)), axes)
+        return _roll_by_computed(b, input, b.reshape(shift, shape=(len(axes),)), axes)
     for amount, place in zip(numbers(shift, "the shift"), axes):
         input = b.roll(input, shift=amount, axis=place)
     return input
 
 
-def _rolled(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]) -> Value:
+def _roll_by_computed(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]) -> Value:
     """Roll by shifts that are computed from array elements."""
     for number, axis in enumerate(axes):
         places = b.arange(start=0, stop=x.shape[axis], step=1, dtype=shifts.dtype)

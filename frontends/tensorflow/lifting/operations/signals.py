@@ -30,13 +30,13 @@ def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
             for axis, length in zip(axes, lengths)
         )
         for axis, length in zip(axes, kept):
-            input = _resized(b, input, axis, length)
+            input = _resize(b, input, axis, length)
         return getattr(b, f"{kind}n")(input, s=lengths if kind == "irfft" else None, axes=axes)
 
     return row
 
 
-def _resized(b: TensorFlowBuilder, x: Value, axis: int, length: Any) -> Any:
+def _resize(b: TensorFlowBuilder, x: Value, axis: int, length: Any) -> Any:
     if length == x.shape[axis]:
         return x
     return b.pad(
