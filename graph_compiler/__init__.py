@@ -1,5 +1,4 @@
-"""Record a function or model written in torch, JAX, TensorFlow or NumPy once, and run it as a flat function
-of that framework or of another one.
+"""Record a function or model of torch, JAX, TensorFlow or NumPy once, and run it in any of them.
 
 >>> import torch, graph_compiler
 >>> graph = graph_compiler.transpile(lambda x: torch.softmax(x, -1), to="jax", args=(torch.zeros(2, 4),))
@@ -12,7 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from . import _rooms as _rooms  # first: from here on a bare checkout finds its backends and frontends
+# Imported first: only then can a bare checkout import its backends and frontends.
+from . import _rooms as _rooms
 from . import errors as errors
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ __all__ = [
     "unify",
 ]
 
-# A program that may never compile anything pays for none of it: each name brings its module when it is first
-# asked for.
+# Each module is imported when one of its names is first read, so that a program that compiles nothing starts
+# fast.
 _MODULES = {
     **dict.fromkeys(("compile", "load", "transpile", "unify"), ".api"),
     **dict.fromkeys(("Graph", "LazyGraph"), ".runtime"),

@@ -7,11 +7,12 @@ import sys
 
 
 def main() -> None:
-    """Runs the command line, where the packages that it is made of are installed."""
+    """Run the command line, if the packages that it needs are installed."""
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         sys.stderr.write(
-            f"graph-compiler: the command line needs {' and '.join(missing)}; install it with: pip install graph-compiler[cli]\n"
+            f"graph-compiler: the command line needs {' and '.join(missing)}; "
+            "install it with: pip install graph-compiler[cli]\n"
         )
         sys.exit(5)
     try:

@@ -1,6 +1,8 @@
-"""Lets a bare checkout import ``graph_compiler.backends`` and ``.frontends`` from the sibling folders.
+"""Import hook that lets a bare checkout import ``graph_compiler.backends`` and ``.frontends``.
 
-In an installed package both stand beside this file, and nothing happens here.
+There they are sibling folders of ``graph_compiler``.
+
+In an installed package both folders are inside ``graph_compiler``, and nothing happens here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ _ROOMS = {
 
 
 class _SiblingRooms:
-    """A finder for the names in ``_ROOMS``; all other names are left to the finders that were there before."""
+    """Finder for the names in ``_ROOMS``; other names are left to the other finders."""
 
     @staticmethod
     def find_spec(
@@ -34,6 +36,5 @@ class _SiblingRooms:
 
 
 if _ROOMS:
-    sys.meta_path.insert(
-        0, _SiblingRooms()
-    )  # before a finder of another checkout that is installed as editable
+    # First, because another checkout may be installed as editable, with a finder of its own.
+    sys.meta_path.insert(0, _SiblingRooms())

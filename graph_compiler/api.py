@@ -1,6 +1,4 @@
-"""``compile`` and ``transpile``: a callable and the frontend and backend that are registered for it, brought
-together.
-"""
+"""Public functions ``compile``, ``transpile``, ``unify`` and ``load``."""
 
 from __future__ import annotations
 
@@ -168,12 +166,12 @@ def compile(
 
 
 def _tracing(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
-    """What makes a graph of an object, of the traced one where that is wanted."""
+    """Return ``one``, applied to the object under ``trace`` if that is wanted."""
     return (lambda obj, **options: one(trace(obj), **options)) if is_wanted else one
 
 
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
-    """A graph that is not recorded yet serves as a method, too, where it is of a function."""
+    """Let the lazy graph of a function also serve as a method of a class."""
     if isinstance(graph, LazyGraph) and isinstance(obj, FunctionType):
         graph._method = LazyMethod(obj.__qualname__, obj, of_object)
     return graph
@@ -187,9 +185,7 @@ def _with_parameters(
     limits: tuple[Any, ...],
     obj: Any,
 ) -> Graph:
-    """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call``
-    gives.
-    """
+    """Return the graph of a function with arguments that are parameters, whose arrays ``call`` has."""
     source, to, options = how
     args, kwargs = call[0] or (), call[1] or {}
     if call == (None, None):
@@ -198,7 +194,8 @@ def _with_parameters(
     if not frontends.get(written_in).takes_parameters:
         takes = " and ".join(entry.name for entry in frontends.known().values() if entry.takes_parameters)
         raise InvalidOption(
-            f"parameters= is for functions of {takes}, and {_name(obj)} is written in {written_in}: keep its arrays in a module there"
+            f"parameters= is for functions of {takes}, and {_name(obj)} is written in {written_in}: "
+            "keep its arrays in a module there"
         )
     given, args, kwargs = give_arguments(obj, which, args, kwargs)
     graph = _graph(_pipeline(given, written_in, to, args, kwargs, options), False, static, *limits)
@@ -206,8 +203,9 @@ def _with_parameters(
 
 
 def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
-    """The static arguments of an object; of a function of a class or Python module, those that it has of all
-    that are asked for.
+    """Return the static arguments of an object.
+
+    For a function of a class or Python module (``is_part``) these are the requested ones that it has.
     """
     if is_part:
         return own_static_arguments(obj, *static)
@@ -217,8 +215,10 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
 
 
 def _of_owner(options: Options, obj: Any) -> Options:
-    """An object of a compiled class is there for its methods: what they change of it is put back, in any
-    framework, where all of them find it.
+    """Return options for a bound method of a compiled class, whose object counts as stateful.
+
+    Its changes are written back to the object in any framework, because all methods of the object read
+    them.
     """
     owner = getattr(obj, "__self__", None)
     if not responds_to(type(owner), COMPILED) or is_module(type(owner)):
@@ -227,7 +227,10 @@ def _of_owner(options: Options, obj: Any) -> Options:
 
 
 def _of_method(options: Options, owner: Any) -> Options:
-    """As :func:`_of_owner`; positions in the arguments count without the object, as the bound method does."""
+    """Return options for the method of an object, which counts as stateful.
+
+    Positions of arguments are those of the unbound function, so they are shifted by one.
+    """
     objects = () if is_module(type(owner)) else (owner,)
     shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
     paths = tuple(path for path in shifted if path[:2] != (0, -1))
@@ -242,24 +245,23 @@ def _of_object(
     limits: tuple[str, int, str],
     bound: Any,
 ) -> Graph:
-    """The graph of one object's method, not called yet."""
+    """Return the lazy graph of a bound method."""
     names = None if static == (None, None) else StaticArguments(bound.__func__, *static).names
     pipeline = _pipeline(bound, source, to, (), {}, _of_method(options, bound.__self__), True)
     return _graph(pipeline, True, (None, names), *limits)
 
 
 def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
-    """One result, or a tuple of them; without objects a decorator."""
+    """Return one result, or a tuple of them, or a decorator if there are no objects."""
     if not objs:
         return one
-    made = tuple([one(obj) for obj in objs])  # map would take a StopIteration of the user's for its end
+    # A list, because `map` would take a StopIteration that the user's code raises for its end.
+    made = tuple([one(obj) for obj in objs])
     return made if len(made) > 1 else made[0]
 
 
 def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """The graph with its first variant, where its arguments are given or, for another framework, the original
-    can tell them.
-    """
+    """Return the graph with a first variant if arguments, or example inputs of its own, are known."""
     pipeline: Any = graph.pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
@@ -284,11 +286,10 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) 
 @public
 @validated(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
-    """Record a callable and return it as a flat graph for another framework. Takes the options of
-    :func:`compile`.
+    """Record a callable and return it as a flat graph for another framework.
 
-    A transformers model needs no ``args``: it is recorded now with its own dummy inputs if it runs on them,
-    otherwise at its first call.
+    All options of :func:`compile` can be passed. A transformers model needs no ``args``: it is recorded now
+    with its own dummy inputs if it runs on them, otherwise at its first call.
 
     Args:
         objs: As in :func:`compile`.
@@ -310,14 +311,11 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 class _Another:
-    """The target of :func:`transpile` where none is asked for.
-
-    Stands in the place of its name until the source is known.
-    """
+    """Target of :func:`transpile` if none is given: the source framework's default, once it is known."""
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
-        """What the frontend names; ``InvalidOption`` where it names nothing."""
+        """Return the default target of a frontend; raise ``InvalidOption`` if it has none."""
         if source.target is None:
             raise InvalidOption(
                 f"say what to write for, to=: code of {source.name} is written for nothing else by itself"
@@ -328,8 +326,7 @@ class _Another:
 @public
 @validated(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
-    """Return a callable that runs in the framework that its arrays belong to, with one graph for each
-    framework.
+    """Return a callable that runs in the framework of its arrays, with one graph for each framework.
 
     NumPy arrays beside arrays of another framework are converted to that framework. A call without arrays
     runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now,
@@ -357,7 +354,8 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     def one(obj: Any) -> UnifiedGraph:
         if isinstance(obj, (ModuleType, type)):
             raise NotCompilable(
-                f"{obj.__name__} is a {'module' if isinstance(obj, ModuleType) else 'class'}: unify its functions, or objects, one by one"
+                f"{obj.__name__} is a {'module' if isinstance(obj, ModuleType) else 'class'}: "
+                "unify its functions, or objects, one by one"
             )
         obj = _plain(obj)
         written_in = _source_of(obj, source, args or (), kwargs or {})
@@ -377,17 +375,18 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
 
 def _whole(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
-    """An object compiled: itself, or what is inside of a class or Python module."""
+    """Compile an object, or all functions of a class or Python module."""
     return _inside(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(_plain(obj))
 
 
 def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
-    """A class or Python module with what is inside of it compiled."""
+    """Compile the functions of a class or Python module; raise ``NotCompilable`` if arguments are given."""
     if not is_lazy:
         kind = "module" if isinstance(obj, ModuleType) else "class"
         instead = "" if kind == "module" else f", or compile an object of it: {obj.__name__}(...)"
         raise NotCompilable(
-            f"{obj.__name__} is a {kind}, each of whose functions has arguments of its own: pass no args{instead}"
+            f"{obj.__name__} is a {kind}, each of whose functions has arguments of its own: "
+            f"pass no args{instead}"
         )
     part = functools.partial(one, is_part=True)
     return compile_module(obj, part) if isinstance(obj, ModuleType) else compile_class(obj, part)
@@ -395,14 +394,14 @@ def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
 
 @public
 def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
-    """Return the graph that :meth:`Graph.save` wrote to a file or folder, for the framework it was written
-    for or, with ``to=``, for another.
+    """Return the graph that :meth:`Graph.save` wrote to a file or folder.
 
-    Nothing in the file is executed: the source is written anew from the saved operations, and calls of a
-    torch graph are looked up among the public functions that can be recorded. The original and its framework
-    need not be there. A call that fits no saved variant raises ``GuardFailed`` with the reason. Containers
-    and objects come back as their own classes if the module of the class is imported, otherwise as plain
-    ones, with one notice for each class.
+    It is for the framework that it was saved for or, with ``to=``, for another. Nothing in the file is
+    executed: the source is written anew from the saved operations, and calls of a torch graph are looked up
+    among the public functions that can be recorded. The original and its framework need not be installed. A
+    call that fits no saved variant raises ``GuardFailed`` with the reason. Containers and objects come back
+    as their own classes if the module of the class is imported, otherwise as plain ones, with one notice for
+    each class.
 
     Args:
         path: Zip file, or folder.
@@ -431,14 +430,13 @@ def _renderer() -> ModuleType:
 
 
 def graph_from_bytes(data: bytes) -> Graph:
-    """The graph in a pickle: the bytes of a file that :meth:`Graph.save` would write, read as :func:`load`
-    reads one.
-    """
+    """Return the graph from the bytes of a saved file, as a pickle holds them."""
     return files.from_bytes(data, frontend_of, backend_of)
 
 
-Graph._from_bytes = graph_from_bytes  # set here, as below
-Graph._renderer = _renderer  # set here, for runtime imports no room above it
+# Set here, because `runtime` must not import packages of a higher rank.
+Graph._from_bytes = graph_from_bytes
+Graph._renderer = _renderer
 
 
 def _pipeline(
@@ -450,13 +448,13 @@ def _pipeline(
     options: Options,
     is_lazy: bool = False,
 ) -> Any:
-    """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by
-    the arguments only.
+    """Return the pipeline of a callable.
+
+    If the framework of a lazy graph can only be inferred from arguments, return a deferred pipeline.
     """
     if not callable(obj) or isinstance(obj, type):
-        held = (
-            {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
-        )  # as a SavedModel that was loaded
+        # An object such as a loaded SavedModel may hold callables, which the message names.
+        held = {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
         own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
         raise NotCompilable(
             f"{short_repr(obj)} cannot be compiled: a function, a method or a module object is "
@@ -476,8 +474,10 @@ def _pipeline(
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """The framework that a callable is written in: as the user says, as it can be told, or one that is loaded
-    and takes what is unclear.
+    """Return the framework that a callable is written in.
+
+    It is the one that the user names, or the inferred one, or a loaded framework that takes code without
+    any. Raise ``SourceNotFound`` if there is none.
     """
     if source:
         return frontends.get(source).name
@@ -493,31 +493,32 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     found = next(unclear, None)
     if found is None:
         raise SourceNotFound(
-            f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(frontends.all())})"
+            f"the framework of {_name(obj)} cannot be told from it; "
+            f"pass source= (one of {', '.join(frontends.all())})"
         )
     return found
 
 
 def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
-    """``SourceNotFound`` for code that names the framework of all code alone, and is given arrays of one
-    whose rules are others.
-    """
+    """Raise ``SourceNotFound`` for NumPy code that is called with arrays of other rules than NumPy's."""
     everywhere = (
         framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
     )
     if everywhere is not None:
         raise SourceNotFound(
-            f"{_name(obj)} names {everywhere} alone, and is called with arrays of {found.name}; {found.refuses_everywhere}: pass "
-            f"{everywhere} arrays, or source={everywhere!r} to have {everywhere}'s rules, or source={found.name!r} where elements become "
-            f"constants{place_of(obj)}"
+            f"{_name(obj)} names {everywhere} alone, and is called with arrays of {found.name}; "
+            f"{found.refuses_everywhere}: pass {everywhere} arrays, or source={everywhere!r} to have "
+            f"{everywhere}'s rules, or source={found.name!r} where elements become constants{place_of(obj)}"
         )
 
 
 def _plain(obj: Any) -> Any:
-    """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked
-    for some without running the user's code.
+    """Return a callable whose class defines ``__getattr__`` as its bound ``__call__``.
+
+    Attributes of the bound method can be read without running the user's ``__getattr__``.
     """
-    if isinstance(obj, (Graph, FunctionType)):  # a graph's attributes are those of the original
+    # A graph forwards attributes to its original, so it defines `__getattr__` too.
+    if isinstance(obj, (Graph, FunctionType)):
         return obj
     cls = type(obj)
     own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).copy().items()}

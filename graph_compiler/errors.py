@@ -65,8 +65,7 @@ class UnknownFramework(GraphCompilerError, ValueError):
 
 
 class InvalidRegistration(GraphCompilerError, TypeError):
-    """Raised when a package registers a frontend or backend that lacks required members, or under a name that
-    is taken.
+    """Raised when a package registers an invalid frontend or backend, or one under a name that is taken.
 
     Cause: the entry point of the package is not importable, is of the wrong type, or its module misses a
         member of the contract.
@@ -101,7 +100,7 @@ class NotCompilable(GraphCompilerError, TypeError):
     >>> graph_compiler.compile(3)
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.NotCompilable: 3 cannot be compiled: a function, a method or a module object is needed. ...
+    graph_compiler.errors.NotCompilable: 3 cannot be compiled: a function, a method or a module object is ...
     """
 
 
@@ -115,7 +114,7 @@ class InvalidOption(GraphCompilerError, ValueError):
     >>> graph_compiler.compile(torch.relu, static_argnum=0)
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.InvalidOption: compile has no option static_argnum=; did you mean 'static_argnums' or 'static_argnames'?
+    graph_compiler.errors.InvalidOption: compile has no option static_argnum=; did you mean ...
     """
 
 
@@ -130,7 +129,7 @@ class SourceNotFound(GraphCompilerError, ValueError):
     >>> graph_compiler.transpile(lambda x: np.sort(x), to="jax", args=(tf.ones(2),))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.SourceNotFound: function names numpy alone, and is called with arrays of tensorflow; ...
+    graph_compiler.errors.SourceNotFound: function names numpy alone, and is called with arrays of ...
     """
 
 
@@ -147,7 +146,7 @@ class CallMismatch(GraphCompilerError, TypeError):
     >>> graph.functional(graph.parameters, torch.ones(2))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.CallMismatch: Dropout draws random numbers: pass a key, rng=jax.random.key(0), another at each call
+    graph_compiler.errors.CallMismatch: Dropout draws random numbers: pass a key, rng=jax.random.key(0), ...
     """
 
 
@@ -183,7 +182,7 @@ class WeightsMissing(GraphCompilerError):
     >>> graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 3),)).parameters
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.WeightsMissing: Linear was recorded with its model on the device meta, and its weights are missing: weight, ...
+    graph_compiler.errors.WeightsMissing: Linear was recorded with its model on the device meta, and its ...
     """
 
 
@@ -199,7 +198,7 @@ class WeightsMismatch(GraphCompilerError, ValueError):
     >>> graph.load_weights({"weight": torch.ones(2, 4)})
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.WeightsMismatch: Linear: these are not the weights of the model; nothing was changed.
+    graph_compiler.errors.WeightsMismatch: Linear: these are not the weights of the model; nothing was ...
       missing: bias
       weight is float32[2, 4], and the model has float32[2, 3]
     """
@@ -219,7 +218,7 @@ class TargetRefused(GraphCompilerError):
     >>> graph.functional({}, np.zeros((2, 2), np.float32))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.TargetRefused: torch.linalg.inv at ...: numpy refuses what was recorded there: LinAlgError: Singular matrix
+    graph_compiler.errors.TargetRefused: torch.linalg.inv at ...: numpy refuses what was recorded there: ...
     """
 
 
@@ -239,7 +238,7 @@ class TooManyVariants(GraphCompilerError):
     >>> graph(-torch.ones(2))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.TooManyVariants: function was recorded 1 times and this call fits none: variant 0: ...
+    graph_compiler.errors.TooManyVariants: function was recorded 1 times and this call fits none: ...
     """
 
 
@@ -256,14 +255,16 @@ class TracingError(GraphCompilerError):
     >>> graph_compiler.compile(lambda x: torch.from_numpy(np.sort(x.numpy())), args=(torch.ones(2),))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.TracingError: torch.Tensor.numpy at ...: torch.Tensor.numpy hands the memory of a tensor that depends on the
-    inputs to code that cannot be recorded, so its result would be baked in. Compute it with torch, or move this line out ...
+    graph_compiler.errors.TracingError: torch.Tensor.numpy at ...: torch.Tensor.numpy hands the memory of a
+    tensor that depends on the inputs to code that cannot be recorded, so its result would be baked in.
+    Compute it with torch, or move this line out ...
     """
 
 
 class GradientRefused(GraphCompilerError):
-    """Raised when a gradient is taken that would be wrong or that the target does not have. Results are not
-    affected.
+    """Raised when a gradient is taken that would be wrong or that the target does not have.
+
+    Results are not affected.
 
     Cause: the gradient goes through a rule of yours (``torch.autograd.Function``, ``custom_vjp``, a backward
         hook) that decides by values in Python, changes state or has no translation; or the target has no
@@ -283,13 +284,12 @@ class GradientRefused(GraphCompilerError):
     >>> jax.grad(lambda x: graph.functional({}, x))(jax.numpy.ones(2))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.GradientRefused: a gradient is taken through the rule of Flip at ..., which the graph does not know ...
+    graph_compiler.errors.GradientRefused: a gradient is taken through the rule of Flip at ..., which the ...
     """
 
 
 class NotTraced(GraphCompilerError):
-    """Raised when a graph is asked for something that it has only once it is recorded, or only with its
-    original.
+    """Raised when a graph lacks something because it is not recorded yet or has no original.
 
     Cause: a lazy graph was not called yet; or a graph from a file is asked for its original (``verify``,
         ``load_weights``, ``to_source``).
@@ -299,7 +299,7 @@ class NotTraced(GraphCompilerError):
     >>> graph_compiler.compile(torch.relu).source
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.NotTraced: relu has not been called yet, so it has no source; call it once, or compile it with args=
+    graph_compiler.errors.NotTraced: relu has not been called yet, so it has no source; call it once, ...
     """
 
 
@@ -313,7 +313,8 @@ class VerificationFailed(GraphCompilerError, AssertionError):
         changes as an argument; report anything else.
 
     >>> import datetime, torch, graph_compiler
-    >>> graph = graph_compiler.compile(lambda x: x + datetime.datetime.now().microsecond, args=(torch.ones(2),))
+    >>> now = datetime.datetime.now
+    >>> graph = graph_compiler.compile(lambda x: x + now().microsecond, args=(torch.ones(2),))
     >>> graph.verify()
     Traceback (most recent call last):
         ...
@@ -322,8 +323,7 @@ class VerificationFailed(GraphCompilerError, AssertionError):
 
 
 class InvalidFile(GraphCompilerError, ValueError):
-    """Raised when a saved graph or weights file cannot be read, or a graph holds something that a file cannot
-    hold.
+    """Raised when a saved graph or weights file cannot be read, or when a graph cannot be saved.
 
     Cause: the file is truncated, altered, of another kind or of another format version; or the graph keeps
         state outside its buffers.
@@ -335,13 +335,14 @@ class InvalidFile(GraphCompilerError, ValueError):
     >>> graph_compiler.load(path)
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.InvalidFile: ...model.zip is no saved graph, or a damaged one: File is not a zip file
+    graph_compiler.errors.InvalidFile: ...model.zip is no saved graph, or a damaged one: ...
     """
 
 
 class CollectiveFailed(GraphCompilerError):
-    """Raised when processes that compute together cannot exchange arrays. ``__cause__`` is the framework's
-    own exception.
+    """Raised when processes that compute together cannot exchange arrays.
+
+    ``__cause__`` is the framework's own exception.
 
     Cause: a process has ended, waits elsewhere, or sends arrays of other shapes.
     Fix: look at the first process that failed; start all processes with the same program.
@@ -359,7 +360,7 @@ class NotSerialisable(GraphCompilerError, TypeError):
     >>> pickle.dumps(graph_compiler.compile(lambda x: torch.relu(x)))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.NotSerialisable: function has not been called yet, so that there is nothing of it to pickle; ...
+    graph_compiler.errors.NotSerialisable: function has not been called yet, so that there is nothing of ...
     """
 
 
@@ -380,8 +381,9 @@ class NarrowedNumbers(UserWarning):
 
 
 class InvalidGraph(GraphCompilerError):
-    """Raised when a graph breaks a rule of the intermediate representation: a bug in a pass or row, not in
-    your code.
+    """Raised when a graph breaks a rule of the intermediate representation.
+
+    This is a bug in a pass or row, not in your code.
 
     Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects.
     Fix: mend the pass; the message names the node and the rule.
@@ -389,8 +391,9 @@ class InvalidGraph(GraphCompilerError):
 
 
 class InternalError(GraphCompilerError):
-    """Raised for a bug of graph_compiler: an exception that it did not expect. ``__cause__`` is that
-    exception.
+    """Raised for a bug of graph_compiler: an exception that it did not expect.
+
+    ``__cause__`` is that exception.
 
     Cause: a mistake in this package.
     Fix: report it as the message says. Until it is mended, compute the line that the message names in another
@@ -399,15 +402,11 @@ class InternalError(GraphCompilerError):
 
 
 class Signal(Exception):
-    """Exception by which one part of this package tells another to go on differently.
-
-    It never leaves the package.
-    """
+    """Base class of exceptions for control flow inside this package, which never reach the user."""
 
 
 class UnknownOperation(GraphCompilerError, LookupError):
-    """Raised when the vocabulary has no such operation, or an operation no such parameter. Passes and rows
-    meet it.
+    """Raised when a pass, row or graph names an operation or parameter that does not exist.
 
     Cause: a typing error in a pass, a row or a graph.
     Fix: use the name that the message suggests; docs/support.md lists all operations.
@@ -416,7 +415,7 @@ class UnknownOperation(GraphCompilerError, LookupError):
     >>> ops.get("matmull")
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.UnknownOperation: the vocabulary has no operation 'matmull'; did you mean 'matmul' or 'all'?
+    graph_compiler.errors.UnknownOperation: the vocabulary has no operation 'matmull'; did you mean ...
     """
 
 
@@ -429,8 +428,7 @@ class DuplicateRow(GraphCompilerError, ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return words that name the known names most similar to ``name``, such as ``"; did you mean 'add'?"``,
-    or ``""``.
+    """Return a hint at the known names most similar to ``name``, or an empty string if there are none.
 
     >>> nearest("matmull", ["matmul", "exp"])
     "; did you mean 'matmul'?"

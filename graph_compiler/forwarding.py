@@ -1,7 +1,7 @@
-"""Calls that this package makes in the user's name, and errors that it raises as Python or a framework would.
+"""Marks of functions that call the user's code, or that raise errors as Python or a framework would.
 
-What is raised there is not a bug of this package, although its code runs:
-:mod:`graph_compiler.recording.faults` tells by it.
+Exceptions from these functions do not count as bugs of this package, although its code raises them
+(:mod:`graph_compiler.recording.faults`).
 """
 
 from __future__ import annotations
@@ -22,18 +22,15 @@ def forwards(function: Function) -> Function:
 
 @forwards
 def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``, a call that the user's code makes.
-
-    C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
-    """
+    """Return ``function(*args, **kwargs)``, a call that the user's code makes."""
+    # C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
     return function(*args, **kwargs)
 
 
 def passes_on(function: Function) -> Function:
-    """Mark a method that users call and that leaves its exceptions to the public function of this package
-    that it calls.
+    """Mark a method of users' objects that leaves its exceptions to the public function that it calls.
 
-    A wrapper in its place would break the graphs of compilers that follow modules.
+    Wrapping the method instead would break the graphs of compilers that trace modules.
     """
     PASSING.add(function.__code__)
     return function

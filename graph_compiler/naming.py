@@ -1,4 +1,4 @@
-"""Names for generated code: legal, unique, and never shadowing anything the code uses."""
+"""Names for generated code: legal, unique, and never shadowing anything that the code uses."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 
 @functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
-    """``text`` as a Python identifier.
+    """Convert ``text`` to a Python identifier.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
     """
-    name = (
-        _ILLEGAL.sub("_", text if text.isascii() else unicodedata.normalize("NFKC", text)).strip("_")
-        or "value"
-    )  # as Python reads names
+    # Python normalises names in the same way, so that different texts could become one name later.
+    normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    name = _ILLEGAL.sub("_", normal).strip("_") or "value"
     name = f"_{name}" if name[0].isdigit() else name
-    return (
-        name if name.isidentifier() else legal(ascii(name))
-    )  # some signs count as letters, but not in names
+    # Some characters are letters for regular expressions, but not allowed in names.
+    return name if name.isidentifier() else legal(ascii(name))
 
 
 class Namespace:
-    """Hands out names for one generated function.
+    """Source of names for one generated function.
 
-    Three promises: a name is a legal identifier, no name is in use twice, and none shadows a
-    builtin, a keyword or a name given as ``reserved`` (modules and helpers the code refers to).
+    Each name is a legal identifier, is in use only once, and shadows no builtin, keyword or name in
+    ``reserved`` (modules and helpers that the code refers to).
 
     >>> names = Namespace(reserved=["jnp"])
     >>> names.unique("add"), names.unique("add"), names.unique("jnp"), names.unique("list")
@@ -56,8 +54,9 @@ class Namespace:
         return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
 
     def lasting(self, wanted: str) -> str:
-        """As :meth:`unique`, a name that nothing has had before: for what is not of the function, whose
-        variables would hide it.
+        """Return a name that has never been used, not even by a variable that was released.
+
+        It is for names outside the function, such as helpers, which a variable of that name would shadow.
 
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")

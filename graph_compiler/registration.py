@@ -1,9 +1,8 @@
-"""What is known of frontends and backends before their frameworks are imported: one entry each, by name.
+"""Entries of frontends and backends, which are known before their frameworks are imported.
 
-An entry is a small record in a module that imports no framework. The package's own stand in
-``frontends/entries.py`` and ``backends/entries.py``, and are found there; those of other packages are found
-by the entry points of a group, which are read once, when a name is asked for that is not one of the package's
-own:
+An entry is a small record in a module that imports no framework. The entries of this package are in
+``frontends/entries.py`` and ``backends/entries.py``. Entries of other packages are found by entry points,
+which are read once, when a name is requested that is not one of this package's:
 
     [project.entry-points."graph_compiler.backends"]
     mlx = "graph_compiler_mlx:backend"     # a BackendEntry; importing graph_compiler_mlx must not import mlx
@@ -26,9 +25,11 @@ _PACKAGE = __name__.partition(".")[0]
 
 @dataclass(frozen=True)
 class ArrayProperty:
-    """Something that is so of an array beside its shape and dtype: ``read`` tells it, ``words`` say what is
-    wrong where it is otherwise than while recording (the text follows the name of the input). Of a program
-    for another framework one that ``is_of_source`` tells nothing.
+    """A property of arrays besides shape and dtype, on which a recording may rely.
+
+    words: what to say if the property differs from the recording, after the name of the input.
+    read(array): the property.
+    is_of_source: True if programs for other frameworks do not depend on it.
     """
 
     words: str
@@ -38,45 +39,46 @@ class ArrayProperty:
 
 @dataclass(frozen=True)
 class Traits:
-    """What the core has to know of code that is written in a framework.
+    """What the core has to know about code written in a framework. All fields are empty by default.
 
-    All of it is empty where the framework has nothing of the kind.
+    entry_methods: methods with the code of a model, one of which a call of the object runs (``forward``).
+    module_marks: methods that identify objects whose arrays the frontend finds and names (``state_dict``).
+    hooks: attributes with functions that see how the arguments of a model were passed.
+    reporting: full names of functions that use a text only in the exceptions that they raise.
+    passing_on: prefixes of modules, with a final dot, through which a question to an array reaches a
+        recording.
+    handing_on: packages whose decorators do not distinguish positional and keyword arguments.
+    values: module and name of classes that are compared by value, because their objects never change.
+    results: prefixes of modules with passive result classes, which files may name.
+    tracking: prefixes of modules whose containers the framework substitutes for the user's.
+    copies: bare names of recorded calls that only copy an array.
+    gradient_stops: bare names of recorded calls that detach an array from a gradient.
+    is_stateless: True if objects of the framework hold no state of the user's.
+    facts: properties of arrays that a recording may rely on, by name.
     """
 
     entry_methods: tuple[str, ...] = ()
-    """Methods that hold the code of a model: a call of the object runs one of them (``forward``)."""
     module_marks: tuple[str, ...] = ()
-    """Methods by which an object is known whose arrays the frontend finds and names itself (``state_dict``)."""
     hooks: tuple[str, ...] = ()
-    """Attributes with functions that see how the arguments of a model are spelt."""
     reporting: frozenset[str] = frozenset()
-    """Full names of functions that show a text only in what they raise."""
     passing_on: tuple[str, ...] = ()
-    """Beginnings of names of modules of the framework, each with its last dot, through which a question to an array reaches a recording."""
     handing_on: frozenset[str] = frozenset()
-    """Packages whose decorators treat an argument alike however it is spelt."""
     values: frozenset[tuple[str, str]] = frozenset()
-    """Module and name of classes that are compared by value: their objects never change."""
     results: tuple[str, ...] = ()
-    """Beginnings of names of modules whose classes of results hold what they are given, and do nothing: files may name them."""
     tracking: tuple[str, ...] = ()
-    """Beginnings of names of modules whose containers the framework puts in the place of the user's own."""
     copies: frozenset[str] = frozenset()
-    """Bare names of recorded calls that copy an array and do nothing else."""
     gradient_stops: frozenset[str] = frozenset()
-    """Bare names of recorded calls that take an array out of a gradient."""
     is_stateless: bool = False
-    """Whether objects of the framework hold no state of the user's."""
     facts: Mapping[str, ArrayProperty] = field(default_factory=dict)
-    """Facts of arrays that a recording may rely on, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A framework as a source or target: its name, and the module that is loaded when it is used.
+    """A framework as a source or target: its name, and the module to load when it is used.
 
-    ``packages`` are the top-level packages that are the framework's own, of which the first must be
-    importable; ``aliases`` what users call it too; ``install`` the command that installs it.
+    packages: top-level packages of the framework, the first of which must be importable.
+    aliases: other names that users call it by.
+    install: the command that installs it.
     """
 
     name: str
@@ -87,11 +89,11 @@ class Entry:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the framework is imported."""
+        """True if the framework is imported."""
         return self.packages[0] in sys.modules
 
     def require(self) -> None:
-        """``FrameworkNotInstalled`` where the framework cannot be imported."""
+        """Raise ``FrameworkNotInstalled`` if the framework cannot be imported."""
         if importlib.util.find_spec(self.packages[0]) is None:
             command = self.install or f"pip install {self.packages[0]}"
             raise FrameworkNotInstalled(
@@ -101,67 +103,73 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class BackendEntry(Entry):
-    """A framework that graphs are written for. Its module is a :class:`graph_compiler.contracts.Backend`."""
+    """A framework that graphs are written for. Its module is a :class:`graph_compiler.contracts.Backend`.
+
+    has_derivatives: True if the framework differentiates functions (``Backend.derivatives``).
+    """
 
     has_derivatives: bool = False
-    """Whether the framework differentiates functions (``Backend.derivatives``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrontendEntry(Entry):
-    """A framework that functions are recorded from. Its module is a
-    :class:`graph_compiler.contracts.Frontend`.
+    """A framework to record functions of. Its module is a :class:`graph_compiler.contracts.Frontend`.
 
-    Code that refers to one of its ``packages`` or of its ``libraries`` (of models that are written in it) is
-    written in it.
+    libraries: packages of models. Code that refers to one of them, or of ``packages``, is written in the
+        framework.
+    computing: for packages that compute with one of several frameworks, a function that returns its name.
+    traits: what the core knows about code in the framework.
+    target: default target of ``transpile``.
+    parts: packages that the framework is built on, which say nothing about the code that names them.
+    is_everywhere: True if code in all frameworks uses its arrays and functions, so that it is inferred
+        last.
+    takes_unclear: True if code that names no framework counts as written in it, once its package is
+        loaded.
+    refuses_everywhere: why code that names only the ``is_everywhere`` framework is not recorded with arrays
+        of this one; empty if it is.
+    takes_parameters: True if arguments of its functions may be parameters (``parameters=``).
+    loads_models: True if its module has ``pretrained``, which loads a model by name.
     """
 
     libraries: tuple[str, ...] = ()
     computing: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    """Of its packages those that compute with one of several frameworks in a process: what gives its name, once they are loaded."""
     traits: Traits = Traits()
     target: str | None = None
-    """What ``transpile`` writes for where nothing else is asked."""
     parts: tuple[str, ...] = ()
-    """Packages that the framework is built on, whose functions are its own too, and that tell nothing of the code that names them."""
     is_everywhere: bool = False
-    """Whether its arrays are data for every framework, and its functions stand in the code of all: it counts after all others."""
     takes_unclear: bool = False
-    """Whether code that names no framework is taken to be written in it, once its package is loaded."""
     refuses_everywhere: str = ""
-    """Why code that names the framework of all code alone is not recorded with arrays of this one, in words; empty where it is."""
     takes_parameters: bool = False
-    """Whether arguments of its functions may be parameters (``parameters=``)."""
     loads_models: bool = False
-    """Whether its module has ``pretrained``, which reads a model by its name."""
 
 
 E = TypeVar("E", bound=Entry)
 
 
 class Registry(Generic[E]):
-    """The entries of one group of entry points, which is also the name of the package that holds this
-    package's own.
+    """Entries of frontends or of backends, by name.
+
+    The group of entry points has the name of the package with this package's own entries. ``problems``
+    holds an error for each name that another package failed to register.
     """
 
     def __init__(self, kind: type[E], group: str, parameter: str) -> None:
         self._kind, self._group, self._parameter = kind, group, parameter
         self._others: dict[str, E] = {}
         self.problems: dict[str, InvalidRegistration] = {}
-        """Names that packages register without success, each with what is said where one is asked for."""
         self._is_read = False
 
     @functools.cached_property
     def own(self) -> Mapping[str, E]:
-        """This package's own; no entry point is read for them."""
+        """Entries of this package, for which no entry point is read."""
         return {entry.name: entry for entry in importlib.import_module(f"{self._group}.entries").ENTRIES}
 
     def known(self) -> dict[str, E]:
-        """This package's own, and those that were found by entry points so far. Reads none."""
+        """Return the entries of this package and those found so far, without reading entry points."""
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
-        """Every entry. Entry points are read at the first call."""
+        """Return all entries. Entry points are read at the first call."""
         if not self._is_read:
             from importlib.metadata import entry_points
 
@@ -172,7 +180,7 @@ class Registry(Generic[E]):
         return self.known()
 
     def _read(self, point: Any) -> None:
-        """One entry point. What is wrong with it concerns those alone who ask for its name."""
+        """Load one entry point. An error is stored, so that it concerns only those who ask for its name."""
         where = f"the entry point {point.name} = {point.value} of {self._group}"
         try:
             self._add(point.name, point.load(), where)
@@ -185,13 +193,14 @@ class Registry(Generic[E]):
             )
 
     def register(self, entry: E) -> None:
-        """Adds an entry for this process, as an entry point does for all; ``InvalidRegistration`` for a name
-        that is taken.
+        """Add an entry for this process, as an entry point does for all.
+
+        Raise ``InvalidRegistration`` if the name is taken.
         """
         self._add(entry.name, entry, "the entry")
 
     def unregister(self, name: str) -> None:
-        """Takes an entry away that :meth:`register` has added."""
+        """Remove an entry that :meth:`register` added."""
         del self._others[name]
         _forget()
 
@@ -212,19 +221,24 @@ class Registry(Generic[E]):
         _forget()
 
     def get(self, name: Any) -> E:
-        """The entry of a name; ``UnknownFramework``, with the nearest names, where there is none."""
+        """Return the entry of a name.
+
+        Raise ``UnknownFramework``, with the nearest names, if there is none.
+        """
         found = self.known().get(name) if isinstance(name, str) else None
         if found is None and isinstance(name, str):
             found = self.all().get(name)
         if found is None:
-            asked = str(getattr(name, "__name__", name)).lower()  # of a framework itself, to=jax
+            # Users may pass the module of a framework, as in `to=jax`.
+            asked = str(getattr(name, "__name__", name)).lower()
             entries = self.all()
             if problem := self.problems.get(asked):
                 raise problem
             meant = next((entry.name for entry in entries.values() if asked in entry.aliases), asked)
             names = ", ".join(map(repr, entries))
             raise UnknownFramework(
-                f"{self._parameter}={name!r} is not supported; known are {names}{nearest(meant, tuple(entries))}"
+                f"{self._parameter}={name!r} is not supported; known are {names}"
+                f"{nearest(meant, tuple(entries))}"
             )
         return found
 
@@ -235,7 +249,7 @@ backends = Registry(BackendEntry, f"{_PACKAGE}.backends", "to")
 
 @functools.cache
 def trait(name: str) -> Any:
-    """A trait of all frontends that are known, in one: tuples and sets joined, a table with the rows of all.
+    """Merge a trait of all known frontends: concatenate tuples, unite sets and update mappings.
 
     >>> trait("entry_methods"), "requires_grad" in trait("facts")
     (('forward',), True)
@@ -257,7 +271,7 @@ def responds_to(item: Any, *names: str) -> bool:
 
 
 def entry_method(item: Any, otherwise: Any = None) -> Any:
-    """The method (of a class: the function) that holds the code of a model; of what has none, something else.
+    """Return the method (for a class, the function) with the code of a model; ``otherwise`` if there is none.
 
     >>> class Model:
     ...     def forward(self):
@@ -271,7 +285,7 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
 
 
 def is_module(item: Any) -> bool:
-    """Whether this is an object (or a class of them) whose arrays the frontend itself finds and names.
+    """Return True for an object, or a class of objects, whose arrays the frontend finds and names itself.
 
     >>> is_module([])
     False
@@ -289,9 +303,7 @@ def _joined(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """The top-level packages of all frameworks that are known, as sources or targets, and of what they are
-    built on.
-    """
+    """Return the top-level packages of all known frameworks and of what they are built on."""
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)
@@ -299,7 +311,7 @@ def packages() -> frozenset[str]:
 
 @functools.cache
 def stateless_packages() -> frozenset[str]:
-    """The packages of frameworks whose objects hold no state of the user's."""
+    """Return the packages of frameworks whose objects hold no state of the user's."""
     return frozenset(
         package
         for entry in frontends.known().values()
@@ -309,13 +321,13 @@ def stateless_packages() -> frozenset[str]:
 
 
 def _forget() -> None:
-    """What was joined of all entries is joined anew."""
+    """Clear the caches of functions that merge all entries."""
     for joined in (trait, packages, stateless_packages):
         joined.cache_clear()
 
 
 def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
-    """Package -> the framework that it tells."""
+    """Map each package and library of ``entries`` to the framework that code naming it is written in."""
     return {
         package: entry.computing[package]()
         if package in entry.computing and package in sys.modules
