@@ -40,7 +40,8 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 class _Sizes:
     """Knowledge of the sizes in a block.
 
-    sources: the inputs of the graph. outward(size): a size of the block in sizes of the graph.
+    sources: the inputs of the graph.
+    outward(size): a size of the block in sizes of the graph.
     """
 
     def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:

@@ -90,8 +90,9 @@ class Wide:
     """Emits operations on padded arrays (:class:`Ragged`) through ``build``, with masks for the padding.
 
     masks: cache of masks. The caller restores it at the end of a block, whose values the enclosing blocks
-        cannot use. are_equal(a, b): True if two sizes are equal in every iteration. It may add a guard.
-        greatest(size): an upper bound of a size over all iterations; None if none is known.
+        cannot use.
+    are_equal(a, b): True if two sizes are equal in every iteration. It may add a guard.
+    greatest(size): an upper bound of a size over all iterations; None if none is known.
     """
 
     def __init__(
