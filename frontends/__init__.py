@@ -1,5 +1,4 @@
-"""Frontends: one folder for each framework that functions are recorded from, with the same file names in
-    each.
+"""Frontends: one folder for each framework that functions are recorded from, with the same file names.
 
 ``lifting/`` translates framework calls to canonical operations, and ``parameters.py`` finds weights and
 buffers.

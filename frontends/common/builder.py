@@ -19,9 +19,7 @@ from .read_numbers import as_read, fixed, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """Return the bits of the integers ``x`` along a new last axis, lowest first, as 0 and 1 in the dtype of
-    ``x``.
-    """
+    """Return the bits of integers along a new last axis, lowest first, in the dtype of ``x``."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
@@ -50,8 +48,7 @@ _HEAVIEST = 64
 
 
 class RaisingBuilder(Builder):
-    """Builder of canonical graphs for one source framework; subclasses define its type promotion
-    (``result_type``).
+    """Builder of canonical graphs for one framework; subclasses define type promotion (``result_type``).
 
     recorded: specs of the arrays that the current call returned while recording, with sizes as ints. Rows
         read them where the dtype or a data-dependent size follows no simpler rule.
@@ -93,8 +90,9 @@ class RaisingBuilder(Builder):
         raise NotImplementedError
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x`` to a value: values are cast to ``dtype`` if one is given, numbers and sizes become
-        0-d arrays.
+        """Convert ``x`` to a value.
+
+        Values are cast if ``dtype`` is given; numbers and sizes become 0-d arrays.
         """
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
@@ -107,8 +105,9 @@ class RaisingBuilder(Builder):
         return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
 
     def operand(self, x: Any, dtype: str) -> Any:
-        """Convert ``x`` to an operand for arrays of ``dtype``: cast values, and convert numbers by
-        :func:`number_as`.
+        """Convert ``x`` to an operand for arrays of ``dtype``.
+
+        Values are cast, and numbers converted by :func:`number_as`.
         """
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
 
@@ -141,9 +140,7 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Make the graph valid only where ``condition`` holds, a truth value over sizes that was true while
-        recording.
-        """
+        """Make the graph valid only where ``condition`` on sizes holds, which was true while recording."""
         if substitute(condition, self._of_first_selection) is True:
             return
         if isinstance(condition, Size) and not any(
@@ -152,9 +149,7 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """Return the size of ``symbol``; if a mask selected its array, the size of the first array selected
-        by that mask.
-        """
+        """Return the size of ``symbol``; of arrays selected by one mask, the size of the first."""
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
             return Size.of(symbol)
@@ -174,9 +169,7 @@ class RaisingBuilder(Builder):
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        """Store what is known of the ``inputs`` of a region of ``node`` from its ``operands``. The default
-        does nothing.
-        """
+        """Store properties of a region's ``inputs`` that follow from ``operands``; by default none."""
 
     def refuse_outside(self, index: Value, size: Any) -> None:
         """Guard that a computed scalar ``index`` is in bounds, if the framework raises otherwise.
@@ -185,9 +178,7 @@ class RaisingBuilder(Builder):
         """
 
     def left(self, index: Any, size: Any) -> None:
-        """Handle a scalar index that is known to be out of bounds. The default leaves the error to the
-        target.
-        """
+        """Handle a scalar index known to be out of bounds. The default leaves the error to the target."""
 
     def indices_of_axis(self, axis_name: str) -> Value:
         """Return the indices of the devices along a mesh axis, as one array for the whole graph.
@@ -210,9 +201,7 @@ class RaisingBuilder(Builder):
             self.steps.pop()
 
     def next_key(self) -> Any:
-        """Return a new random key, derived from the key of the call's generator or, by default, from the
-        input ``key``.
-        """
+        """Return a new random key, derived from that of the call's generator or from the input ``key``."""
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
             self.last_key = index
@@ -247,9 +236,7 @@ class RaisingBuilder(Builder):
 
 
 def number_as(item: Any, dtype: str) -> Any:
-    """Convert a number to a Python number that fits arrays of ``dtype``: 2 is 2.0 for floats, -1 is 255 for
-    ``uint8``.
-    """
+    """Convert a number to fit arrays of ``dtype``: 2 is 2.0 for floats, -1 is 255 for ``uint8``."""
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item
     if dtype == "bool":

@@ -1,6 +1,4 @@
-"""Condition numbers of matrices that may be singular or not finite, as frameworks compute them from LAPACK's
-inverse.
-"""
+"""Condition numbers of matrices that may be singular or have NaN, as LAPACK's inverse defines them."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the norm of ``x`` times the norm of its inverse, or infinity if ``x`` is singular or the
-    product is NaN.
+    """Compute the norm of ``x`` times that of its inverse; infinity if ``x`` is singular or the product NaN.
 
     For ``order`` 2 and -2, a NaN result stays NaN. With ``keeps_nan`` a matrix that has NaN gets NaN, and
     any other NaN becomes infinity, for all orders.

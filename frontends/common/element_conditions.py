@@ -1,5 +1,4 @@
-"""Guards on elements for which a framework raises an exception but a target computes a result (a singular
-matrix).
+"""Guards on elements for which a framework raises where a target computes a result (a singular matrix).
 
 The recording assumes that no call raises. If a guard fails, the function is recorded again, and the
 framework raises or the function handles the exception. Conditions are keyed by the canonical operations

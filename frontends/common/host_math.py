@@ -1,6 +1,4 @@
-"""Functions of Python's ``math`` as canonical operations on 0-d float64 arrays, guarded against Python's
-exceptions.
-"""
+"""Functions of Python's ``math`` on 0-d float64 arrays, guarded against Python's exceptions."""
 
 from __future__ import annotations
 
@@ -86,8 +84,7 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 
 
 def computed(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Compute the function ``name`` of :data:`COMPUTE`, with a guard that Python would not raise for
-    ``numbers``.
+    """Compute the function ``name`` of :data:`COMPUTE`, guarded against arguments for which Python raises.
 
     At least one of the numbers is an array.
     """

@@ -24,8 +24,7 @@ from .builder import RaisingBuilder
 
 
 class Taking(NamedTuple):
-    """Operations that take a view of a contiguous array: ``array[key]``, then a transposition, then a
-    reshape.
+    """Operations that take a view of a contiguous array: indexing, transposition, and reshape.
 
     key: index, or None for the whole array.
     order: permutation of the axes, or None.
@@ -38,8 +37,9 @@ class Taking(NamedTuple):
 
 
 def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
-    """Return the operations that take the view with these ``steps`` (strides) and ``offset`` from a
-    contiguous array of shape ``whole``.
+    """Return the operations that take a view from a contiguous array of shape ``whole``.
+
+    ``steps`` are the strides of the view, and ``offset`` its first element.
 
     All counts are in elements. Return None if indexing and transposing cannot produce the view.
 
@@ -157,9 +157,7 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 
 
 def _short(bound: Any, given: Any, size: Any) -> Any:
-    """Return a bound counted from the end (such as -1) if the user wrote a negative bound or the size is
-    symbolic.
-    """
+    """Return a bound counted from the end (such as -1) if the user wrote it so or the size is symbolic."""
     before_end = size - bound
     if (
         isinstance(before_end, int)
@@ -189,8 +187,9 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 
 
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
-    """Cut ``x`` to ``shape`` on all axes except ``but``. Sizes that were equal while recording are guarded to
-    be equal.
+    """Cut ``x`` to ``shape`` on all axes except ``but``.
+
+    Sizes that were equal while recording are guarded to be equal.
     """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
@@ -447,11 +446,6 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
 
 
 def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
-    """Add the new axis for ``True`` (length 1) or ``False`` (length 0).
-
-    If the index has ``several`` axes from arrays, this is an index array too, because it is broadcast with
-    them.
-    """
     if item is not None and several:
         result.arrays.append((place, b.asarray(data=(0,) if item else (), dtype="int64")))
     elif item is False:
@@ -483,7 +477,6 @@ def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
 
 
 def _width(b: RaisingBuilder, item: Any) -> int:
-    """Return the number of axes that an index item consumes."""
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, Value):
@@ -581,7 +574,6 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
 
 
 def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
-    """Index ``x`` by 0-d arrays at some of its axes, in one operation."""
     # One gather_nd, so that compilers do not materialize a row of x for x[i, j].
     axes, places = _inside(b, x, scalars)
     if len(axes) > 1:
@@ -610,9 +602,7 @@ def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
 def _integers(
     b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]
 ) -> tuple[tuple[int, ...], list[Value]]:
-    """Return the axes and the integer index arrays, with each mask replaced by the indices of its true
-    elements.
-    """
+    """Return the axes and index arrays, with each mask replaced by the indices of its true elements."""
     axes: list[int] = []
     indices: list[Value] = []
     beside = (hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim)
@@ -634,9 +624,7 @@ def _place_of_indices(arrays: Arrays) -> int:
 
 
 def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
-    """Return the recorded shape of the selection that ``value`` is written to, with 1 on axes that ``value``
-    does not have.
-    """
+    """Return the recorded shape of the selection written to, with 1 for axes that ``value`` lacks."""
     taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
     rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
     own = tuple(map(hint_of, value.shape)) if isinstance(value, Value) else ()
@@ -672,9 +660,7 @@ def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
 
 
 def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
-    """Return ``x`` with ``value`` written to what :func:`read_arrays` reads, or combined with it by
-    ``reduce``.
-    """
+    """Return ``x`` with ``value`` written to, or combined by ``reduce`` with, what ``arrays`` select."""
     scalars, others = _parted(arrays)
     if scalars:
         if others:
@@ -691,8 +677,9 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 
 
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
-    """Return ``x`` with ``value`` written or added where ``mask`` is true; the axes of the mask begin at
-    ``axis``.
+    """Return ``x`` with ``value`` written or added where ``mask`` is true.
+
+    The axes of the mask begin at ``axis``.
 
     If ``value`` broadcasts, no array of data-dependent size is made.
     """
@@ -709,9 +696,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """Return ``value`` broadcastable to ``x``, or None if it has one element for each true element of the
-    mask.
-    """
+    """Return ``value`` broadcastable to ``x``, or None if it has one element for each true mask element."""
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1
@@ -733,7 +718,6 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
 
 
 def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
-    """Return True if ``size`` is the number of elements that ``mask`` selects along ``axis``."""
     symbol = next(size.symbols(), None) if isinstance(size, Size) else None
     made = b.maker(symbol.source) if symbol is not None and size == Size.of(symbol) else None
     if symbol is None or made is None or made.op != "boolean_mask":
@@ -742,7 +726,6 @@ def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
 
 
 def _write_in_order(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Value, behind: int) -> Value:
-    """Write slices of ``value`` in row-major order, one for each true element of the mask."""
     front = tuple(range(axis, axis + mask.ndim))
     order = (*front, *(i for i in range(x.ndim) if i not in front))
     moved = b.permute_dims(x, axes=order)

@@ -1,6 +1,4 @@
-"""Lifting of nodes with regions: the calls in each region become canonical operations in a region of the new
-node.
-"""
+"""Lifting of nodes with regions, which become regions of canonical nodes."""
 
 from __future__ import annotations
 
@@ -105,7 +103,6 @@ class LiftedDerivative:
         return made
 
     def _body(self, region: Region, like: Sequence[Value]) -> Body:
-        """Lift a region whose inputs have the specs of ``like``."""
         lifter, b = self.lifter, self.lifter.b
         inputs = [Value(old.name, value.spec) for old, value in zip(region.block.inputs, like, strict=True)]
         lifter.held.update(zip(region.block.inputs, inputs))
@@ -153,8 +150,9 @@ _NUMBER = ArraySpec((), "int32")
 
 
 class LiftedRegions:
-    """Lifting of the regions of one graph, with the same builder as the graph, so they share sizes and
-    guards.
+    """Lifting of the regions of one graph.
+
+    They are written with the builder of the graph, so they share its sizes and guards.
     """
 
     def __init__(self, lifter: Lifter) -> None:
@@ -170,8 +168,7 @@ class LiftedRegions:
         return self._called(node) if node.op == "call" else self._run(node)
 
     def _called(self, node: Node) -> tuple[Value, ...] | None:
-        """Lift a ``call`` node, reusing the region of an earlier call of the same function with the same
-        operand specs.
+        """Lift a ``call`` node. A function that is called again with the same operand specs is lifted once.
 
         If the function draws random numbers, the first operand is the number of the call, from which its
         keys derive.
@@ -246,8 +243,7 @@ class LiftedRegions:
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Create the inputs of the canonical region: like the operands, but without the first axis of scanned
-        sequences.
+        """Create the inputs of the canonical region: like the operands, but sequences lose their first axis.
 
         The pairs of an ``associative_scan`` have a length of their own.
         """
@@ -291,16 +287,13 @@ class LiftedRegions:
         return node.op in ("scan", "while_loop") and drawn is not None
 
     def _of_call(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """Lift the region of a ``call`` with the number of the call as its first input."""
         number = Value("number", _NUMBER)
         with self.lifter.b.step(number):
             body = self._body(node, region, operands, captured)
         return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """Lift a region of a loop with the iteration number appended to the carry, from which its random keys
-        derive.
-        """
+        """Lift a region of a loop with the iteration number in the carry, from which random keys derive."""
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
             body = self._body(node, region, operands, captured)
@@ -357,8 +350,7 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Append the guards after the first ``since``, which rows have added inside of a block, to ``nodes``
-        as checks.
+        """Append guards after the first ``since``, which a block has added, to ``nodes`` as checks.
 
         Guards on sizes of the enclosing scope stay guards. In a branch they become checks if elements
         determine one of the sizes, because the branch may be chosen by that size.

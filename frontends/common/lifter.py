@@ -1,5 +1,4 @@
-"""Lifting of recorded graphs: framework calls become canonical operations, and in-place writes become new
-values.
+"""Lifting of recorded graphs: calls become canonical operations, and in-place writes new values.
 
 A recorded value is an array object, whose elements change when something writes to its memory. The lifter
 stores the canonical value that each object currently holds. A write through a view becomes a new value of
@@ -36,9 +35,7 @@ from .views import write_through
 
 
 class RecordedCalls:
-    """Dialect of recorded graphs; subclasses add the text of a call (``expression``) and the ``imports`` it
-    needs.
-    """
+    """Dialect of recorded graphs; subclasses add ``expression``, the text of a call, and ``imports``."""
 
     imports: Mapping[str, str]
     prelude: ModuleType | tuple[str, ...] | None = None
@@ -262,9 +259,7 @@ class Lifter:
             self._effect(value)
 
     def _assume_guards(self) -> None:
-        """Add the guards of the recorded graph in canonical sizes, leaving out duplicates and those that
-        always hold.
-        """
+        """Add the guards of the recorded graph in canonical sizes, without duplicates and trivial ones."""
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:
@@ -279,7 +274,6 @@ class Lifter:
                 assumed.add(mapped.condition)
 
     def _checked_here(self, guard: Guard) -> None:
-        """Lift a guard that is a node of a block."""
         condition = self._condition(guard.origin, guard.condition)
         if isinstance(condition, Value):
             self.result.guards.append(
@@ -289,7 +283,6 @@ class Lifter:
             self.b.guard(condition)
 
     def _condition(self, origin: Origin, item: Any) -> Any:
-        """Return the condition in canonical values; one over numbers read from arrays becomes an array."""
         condition = self.mapped(item)
         if is_read(condition):
             self.b.origin, condition = origin, number_of(self.b, condition)
@@ -347,9 +340,7 @@ class Lifter:
         return self._inner.get(value) or self.recorded.maker(value)
 
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
-        """Return the calls that lead from the owner of the memory to ``view``, each as a function of the
-        array it views.
-        """
+        """Return the calls from the owner of the memory to ``view``, each as a function of what it views."""
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
             node = self._maker(view)
@@ -405,8 +396,7 @@ class Lifter:
         return (self._with_floats(node, args) if self.counted else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
-        """Return the arguments with floats computed from iteration numbers cast to the dtype of the floating
-        operands.
+        """Cast floats computed from iteration numbers to the dtype of the floating operands.
 
         Not every target combines a Python float with an iteration number that is an array.
         """

@@ -23,8 +23,7 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """Return the comparison ``condition`` with each loop index replaced by its end that makes the comparison
-    strictest.
+    """Return the comparison with each loop index replaced by the end that makes it strictest.
 
     Sums are monotonic in an index, so the comparison then holds for all iterations. Return None if
     ``condition`` is no comparison of sums that contain one of the ``numbers``, or if the result was false
@@ -46,7 +45,6 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
 
 
 def _factor(item: Any, value: Value) -> int:
-    """Return the coefficient of ``value`` in a sum of integers."""
     terms = item.terms() if isinstance(item, Size) and item.type is int else ()
     return sum(
         factor

@@ -81,9 +81,7 @@ def can_be_symbols(seen: Any) -> bool:
 def record_read(
     recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord
 ) -> Any:
-    """Record that the call ``op`` reads the numbers ``seen`` from ``value``; return them as symbolic
-    expressions.
-    """
+    """Record that the call ``op`` reads the numbers ``seen`` from ``value``; return them as symbols."""
     name = f"{value.name}_{op.rpartition('.')[2]}"
     outputs = recorder.new_values(
         [(name, _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in iterate_structure((seen,))]
@@ -232,8 +230,9 @@ def _applied(b: Any, atom: Apply) -> Any:
 
 
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
-    """Guard that ``estimate`` is below :data:`LARGE`; raise :class:`UnsupportedOperation` if it was not while
-    recording.
+    """Guard that ``estimate`` is below :data:`LARGE`.
+
+    Raise :class:`UnsupportedOperation` if it was not while recording.
 
     The function is then recorded again with constant numbers.
     """

@@ -1,5 +1,4 @@
-"""Recording of public function calls while a function is traced: each becomes one equation with its public
-name.
+"""Recording of public function calls while a function is traced, each as one equation.
 
 Functions with a lifting row are replaced in their modules, for the recording thread. A call of one binds
 :data:`call_p`. Transformations (``vmap``, ``grad``) run the function itself, so no row sees a transformed
@@ -106,8 +105,9 @@ def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Function with derivatives of its own under ``vmap``. Equal objects become one object of the generated
-    source.
+    """Function with derivatives of its own under ``vmap``.
+
+    Equal objects become one object of the generated source.
 
     function: the mapped function.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
@@ -154,9 +154,7 @@ def _differentiated(primals: Any, tangents: Any, *, call: Call) -> Any:
 
 
 def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
-    """Transpose a call that is linear in its unknown arrays, such as one in JAX's derivatives of its own
-    functions.
-    """
+    """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions."""
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
     def linear(*given: Any) -> list[Any]:
@@ -260,7 +258,6 @@ def _with_rule(function: Any) -> Any:
 
 
 def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any, **kwargs: Any) -> Any:
-    """Record a call of the user's function with a derivative rule as one equation."""
     own = getattr(rule.fun, "__module__", None) or ""
     if own.partition(".")[0] in _HOLDERS or not _traces():
         return forward(original, rule, *args, **kwargs)
@@ -303,8 +300,6 @@ def _method(name: str) -> list[Replacement]:
 
 
 def _by_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method so that numbers read from elements are passed as arrays."""
-
     # JAX indexes by an array in the same way, whether its value is known or not.
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
         return method(
@@ -389,9 +384,7 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results, inferred by the function's row, or None if the row does not
-    accept it.
-    """
+    """Return the types of a call's results, inferred by its row, or None if the row does not accept it."""
     from .lifting.abstract_eval import abstract_eval
 
     recording = current()
@@ -477,9 +470,7 @@ _PLAIN = (
 
 
 def _is_static(item: Any) -> bool:
-    """Return True if an argument may be stored in a recorded call: a number, a string or a dtype, but not a
-    function.
-    """
+    """Return True if an argument may be stored in a recorded call: a number or dtype, but no function."""
     if isinstance(item, (tuple, list, dict)):
         return not item
     if isinstance(item, slice):

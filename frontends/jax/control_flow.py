@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 
 def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``scan`` equation, which ``lax.map`` and ``lax.fori_loop`` with a constant trip count become
-    too.
-    """
+    """Read a ``scan`` equation; ``lax.map`` and ``lax.fori_loop`` with constant trip count become one too."""
     params = equation.params
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
@@ -55,7 +53,6 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the number of constant and of carried operands of a ``scan``."""
     # JAX 0.11 replaced the two counts by trees of operands.
     if (operands := params.get("ft_in")) is None:
         return params["num_consts"], params["num_carry"]
@@ -122,8 +119,9 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
 
 
 def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read ``jax.checkpoint`` of a function other than the body of a ``lax.scan`` as a ``call`` with
-    ``checkpoint=True``.
+    """Read ``jax.checkpoint`` as a ``call`` with ``checkpoint=True``.
+
+    Bodies of ``lax.scan`` are read by :func:`scan`.
     """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
@@ -250,7 +248,6 @@ def _without_inputs(program: ClosedJaxpr, places: Sequence[int]) -> ClosedJaxpr:
 
 
 def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Any]) -> ClosedJaxpr:
-    """Return ``program`` with these inputs and outputs, in another order or fewer of them."""
     jaxpr = program.jaxpr
     if len(invars) == len(jaxpr.invars) and list(outvars) == list(jaxpr.outvars):
         return program
@@ -296,8 +293,7 @@ def _kept(
 
 # ------------------------------------------------------------------------------------- loops that count
 def _count(reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int) -> Any:
-    """Return the trip count of a ``lax.fori_loop``, if it follows from numbers and sizes; None for other
-    loops.
+    """Return the trip count of a ``lax.fori_loop``, or None for other loops and unknown trip counts.
 
     The state of such a loop begins with a counter and an end. The condition compares them, and each
     iteration adds 1 to the counter and leaves the end unchanged.
@@ -375,7 +371,6 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
 
 
 def _truth_of(reader: Reader, index: Value) -> Value | None:
-    """Return the bool array that was converted to the index of a branch, or None."""
     node = reader.maker(index)
     if (
         node is None
@@ -555,9 +550,7 @@ class Call:
         return None if self.reader.orders is None else self.reader.orders - 1
 
     def _operands(self) -> tuple[list[Value], list[Any]]:
-        """Return new inputs for the array operands, and all operands with these inputs in place of the
-        arrays.
-        """
+        """Return new inputs for the array operands, and all operands with the inputs in their place."""
         names = names_of_arguments(self.inner, len(self.operands))
         inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
         self.reader.stands_for.update((value, self.operands[place]) for place, value in inputs.items())

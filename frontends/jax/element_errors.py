@@ -21,9 +21,7 @@ _CONVERSIONS = (
 
 @contextmanager
 def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """Turn JAX's errors about elements into :class:`CallMismatch` if a transformation around the call traces
-    ``leaves``.
-    """
+    """Turn JAX's errors about elements into :class:`CallMismatch` if ``leaves`` are traced from outside."""
     try:
         yield
     except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:

@@ -44,9 +44,7 @@ _FEWEST = 3
 
 
 def repeated(program: ClosedJaxpr) -> frozenset[int]:
-    """Return the ``id`` of each jitted function of the user's code that is called more than once, at any
-    depth.
-    """
+    """Return the ``id`` of each jitted function of the user that is called more than once, at any depth."""
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 
@@ -132,9 +130,7 @@ class Reader:
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """Append the equations of ``program`` and return its results for ``arguments``, which are values or
-        numbers.
-        """
+        """Append the equations of ``program`` and return its results for these values or numbers."""
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
         constants = dict(zip(program.jaxpr.constvars, program.consts))
         # A number may depend on elements that an equation reads, so it is made where it is used first.
@@ -151,9 +147,7 @@ class Reader:
         return operands(program.jaxpr.outvars)
 
     def _kept_aside(self, item: Any) -> Any:
-        """Return the value of a constant of a program: an array, or a symbolic number that a jitted function
-        closed over.
-        """
+        """Return the value of a constant: an array, or a symbolic number in a jitted function's closure."""
         if is_symbolic(item):
             return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
         value = self.constant(item)
@@ -459,7 +453,6 @@ def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
 
 
 def _on_words(equation: Any) -> ClosedJaxpr:
-    """Return the program of an equation that only moves keys, applied to their words."""
     move = jax.vmap(
         lambda *operands: equation.primitive.bind(*operands, **equation.params),
         in_axes=tuple(-1 if is_key(atom.aval) else None for atom in equation.invars),
@@ -488,9 +481,7 @@ def _structure(tree: Tree, made: Sequence[Any]) -> Any:
 
 
 def _is_assigned(result: Any) -> bool:
-    """Return True if a Python assignment can unpack ``result``: an array, or nested tuples and lists of
-    arrays.
-    """
+    """Return True if an assignment can unpack ``result``: an array, or nested tuples and lists of them."""
     return (
         all(map(_is_assigned, result))
         if type(result) in (tuple, list)
@@ -500,9 +491,7 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Named tuple of axes of JAX (``GatherDimensionNumbers`` ...), which must not be taken for a tuple of
-    arguments.
-    """
+    """Named tuple of axes of JAX (``GatherDimensionNumbers`` ...), kept apart from tuples of arguments."""
 
     name: str
     fields: tuple[tuple[str, tuple[int, ...]], ...]
@@ -553,9 +542,7 @@ def spec_of(aval: Any) -> ArraySpec:
 # ---------------------------------------------------------------------------------- where equations come from
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if ``file`` belongs to neither a framework, nor this package, nor Python's import and
-    context machinery.
-    """
+    """Return True if ``file`` is part of no framework, this package, or Python's import machinery."""
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS

@@ -1,6 +1,4 @@
-"""Callbacks into Python (``jax.pure_callback``), and error checks: branches that only raise in one, read as
-guards.
-"""
+"""Callbacks into Python (``jax.pure_callback``), and error checks made of them, which become guards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Calls and objects of JAX that a saved graph may contain: public functions with a row, primitives, and plain
-data.
-"""
+"""Calls and objects of JAX that a saved graph may contain: public functions, primitives, and data."""
 
 from __future__ import annotations
 
@@ -71,9 +69,7 @@ def _python(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls neither a primitive nor a public function that can be
-    recorded.
-    """
+    """Raise :class:`InvalidFile` if a node calls neither a primitive nor a recordable public function."""
     from .lifting.driver import rows
 
     for node in every(graph.nodes):

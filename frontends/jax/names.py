@@ -315,9 +315,7 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _drawn(written: str) -> Written:
-    """Return a row that writes a function of ``jax.random`` if all its arrays are scalar, as for a single
-    key.
-    """
+    """Return a row that writes a function of ``jax.random`` if all arrays are scalar, as a single key is."""
     return lambda node, text: (
         written.format(
             *(repr(text(item)) for item in node.inputs),

@@ -163,9 +163,7 @@ class Weights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """Unwrap ``function`` up to the model that it is or is a method of; if there is none, up to the innermost
-    function.
-    """
+    """Unwrap ``function`` up to the model that it is, or is a method of, or to the innermost function."""
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
         inner = (
@@ -190,8 +188,9 @@ def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield each model with the prefix of its names. Parts of other models come last, without arrays already
-    named.
+    """Yield each model with the prefix of its names.
+
+    Parts of other models come last, without arrays that are already named.
     """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}

@@ -79,9 +79,7 @@ class Hypotheses:
     loops: bool = True
 
     def given_up_of(self, before: Hypotheses) -> str:
-        """Return a phrase for what these hypotheses give up relative to ``before``; empty if only ``reads``
-        is new.
-        """
+        """Return a phrase for what these hypotheses give up; empty if only ``reads`` is new."""
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
         if self.fixed != before.fixed:
@@ -104,8 +102,9 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def outside_of(reached: Reached) -> list[EnvironmentGuard]:
-    """Return guards on what the callables refer to; for models, on their settings, since their arrays are
-    parameters.
+    """Return guards on what the callables refer to.
+
+    The arrays of models are parameters, so only their settings are guarded.
     """
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"

@@ -123,9 +123,7 @@ class JaxRegions(Regions):
 
 
 def _stand_in(item: Any, kind: ArrayKind | None) -> Any:
-    """Return the type of an array of kind ``kind`` with the shape of ``item``; if ``kind`` is None, of a row
-    of ``item``.
-    """
+    """Return the type of an array of this kind with the shape of ``item``; without a kind, of a row of it."""
     shape = np.shape(item)
     if kind is None:
         return jax.ShapeDtypeStruct(shape[1:], item.dtype)

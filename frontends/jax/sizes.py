@@ -84,9 +84,7 @@ def current() -> Recording:
 
 
 def symbolic(size: Any) -> Any:
-    """Return an expression as the object that user code holds; bools are decided, and numbers returned
-    unchanged.
-    """
+    """Return an expression as the object that user code gets; bools are decided."""
     if not isinstance(size, Size):
         return size
     if size.type is bool:
@@ -304,9 +302,7 @@ class Dimension(SymbolicFloat):
 
 
 class ReadNumber(SymbolicFloat):
-    """An integer computed from elements. JAX takes it for a number and not for a size; an axis of that size
-    is decided.
-    """
+    """An integer computed from elements. JAX takes it for a number; an axis of that size is decided."""
 
     __slots__ = ()
 

@@ -63,9 +63,7 @@ class Shown:
         return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
-        """Return the first error about elements that the user's code caught, or None. JAX catches some of
-        them itself.
-        """
+        """Return the first error about elements that the user's code, not JAX's own, caught, or None."""
         caught = ((problem, problem.__traceback__) for problem in self.errors)
         return next(
             (

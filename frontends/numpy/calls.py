@@ -54,7 +54,8 @@ PYTHON_MODULES = "numpy.polynomial."
 _OPERATOR_NAMES = {
     **{f"__{name}__": ufunc.__name__ for name, (_, ufunc) in BINARY.items()},
     "__eq__": "equal", "__ne__": "not_equal", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
-    "__ge__": "greater_equal", "__neg__": "negative", "__pos__": "positive", "__abs__": "absolute", "__invert__": "invert",
+    "__ge__": "greater_equal", "__neg__": "negative", "__pos__": "positive", "__abs__": "absolute",
+    "__invert__": "invert",
 }  # fmt: skip
 OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | {
     f"__{name}__": compute for name, compute in {**COMPARISONS, **UNARY}.items()
@@ -131,12 +132,14 @@ FACTS: dict[str, Callable[[Any], Any]] = {
 GETTERS = frozenset({"T", "mT", "real", "imag"})
 REFUSED = frozenset({
     "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "resize", "setflags", "setfield",
-    "getfield", "byteswap", "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
+    "getfield", "byteswap", "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex",
+    "choose",
 })  # fmt: skip
 # Functions that write to their first argument.
 _WRITERS = frozenset({
     f"{METHOD}__setitem__", f"{METHOD}fill", f"{METHOD}put", f"{METHOD}sort", f"{METHOD}partition",
-    "numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal", "numpy.put_along_axis",
+    "numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal",
+    "numpy.put_along_axis",
 })  # fmt: skip
 # Calls that return a view or a copy, depending on the strides of their argument.
 BY_STRIDES = frozenset(
@@ -175,9 +178,7 @@ def wish(key: str) -> str:
 
 
 def is_operand_call(key: str) -> bool:
-    """Return True if all arguments are operands, whose dtypes matter: ufuncs, operators, and similar
-    functions.
-    """
+    """Return True if all arguments are operands with dtypes, as those of ufuncs and operators are."""
     return (
         key in _OPERANDS
         or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc)
@@ -265,7 +266,10 @@ def dtype_name(dtype: Any) -> str | None:
 
 
 def as_scalar(capture: Any, number: Any) -> Any:
-    """Convert a Python number to a NumPy scalar; raise :class:`TracingError` for an int that no dtype holds."""
+    """Convert a Python number to a NumPy scalar.
+
+    Raise :class:`TracingError` for an int that no dtype holds.
+    """
     scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
         raise TracingError(

@@ -340,7 +340,6 @@ class Capture:
         made: list[Any],
         result: Any,
     ) -> CallRecord:
-        """Return ``noted`` with what the call returned, wrote to and views."""
         memory = {
             id(owner_of(item._seen)): item._value
             for item in reversed(operands)
@@ -384,9 +383,7 @@ class Capture:
         return (TracedArray if isinstance(array, np.ndarray) else TracedScalar)(self, array, value)
 
     def spec_of(self, array: Any) -> ArraySpec:
-        """Return the spec of an array; raise :class:`TracingError` for dtypes and array classes that no
-        target has.
-        """
+        """Return the spec of an array; raise :class:`TracingError` for types that no target has."""
         name = kinds.dtype_name(array.dtype)
         if name is None:
             raise TracingError(
@@ -473,9 +470,7 @@ class Capture:
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """Return a copy of what an array holds now, since guards are evaluated at the end. Scalars are
-        immutable.
-        """
+        """Return a copy of what an array holds now, since guards are evaluated at the end."""
         as_constants = as_constants and is_inexact(array.dtype.name)
         if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
             return array

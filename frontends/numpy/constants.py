@@ -32,8 +32,9 @@ class Constants:
         return self._met[id(array)][2]
 
     def _made(self, array: Any, elements: bytes, spec: ArraySpec) -> Value:
-        """Add a constant. Equal scalars without a variable name share one, such as those of each loop
-        iteration.
+        """Add a constant.
+
+        Equal scalars without a variable name share one, such as those of each loop iteration.
         """
         name, is_array = self._locator.name_of(array), isinstance(array, np.ndarray)
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))

@@ -17,11 +17,11 @@ GENERATORS = (np.random.Generator, np.random.RandomState)
 SPEC = ArraySpec((), "generator")
 # Functions and methods that are recorded. "shuffle" is recorded as a permutation.
 NAMES = frozenset({
-    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation", "normal",
-    "uniform", "standard_normal", "exponential", "standard_exponential", "poisson", "binomial", "beta", "gamma",
-    "standard_gamma", "laplace", "gumbel", "logistic", "rayleigh", "lognormal", "chisquare", "standard_cauchy",
-    "integers", "multivariate_normal", "geometric", "weibull", "pareto", "triangular", "standard_t",
-    "dirichlet", "multinomial", "permuted", "seed",
+    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation",
+    "normal", "uniform", "standard_normal", "exponential", "standard_exponential", "poisson", "binomial",
+    "beta", "gamma", "standard_gamma", "laplace", "gumbel", "logistic", "rayleigh", "lognormal", "chisquare",
+    "standard_cauchy", "integers", "multivariate_normal", "geometric", "weibull", "pareto", "triangular",
+    "standard_t", "dirichlet", "multinomial", "permuted", "seed",
 })  # fmt: skip
 
 

@@ -1,6 +1,4 @@
-"""``np.r_``, ``np.c_``, ``np.mgrid`` and ``np.ogrid`` as recorded calls, since no NumPy protocol intercepts
-them.
-"""
+"""``np.r_``, ``np.c_``, ``np.mgrid`` and ``np.ogrid`` as recorded calls, since no protocol covers them."""
 
 from __future__ import annotations
 

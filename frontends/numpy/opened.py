@@ -1,4 +1,4 @@
-"""Functions of numpy that call the user's functions, or look at elements: what they do, in recorded calls."""
+"""NumPy functions that call the user's functions or read elements, reimplemented with recorded calls."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 from ...forwarding import forwards
 from .vectorized import vectorize
 
-Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it
+# Returns the function that records calls of the NumPy function with a name.
+Recorded = Callable[[str], Callable[..., Any]]
 
 
 @forwards
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
-    """np.piecewise: one function for each condition, and optionally one more for elements where none holds."""
+    """Compute ``np.piecewise``: a function for each condition, and optionally one for other elements."""
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
     conditions = [
@@ -37,7 +38,6 @@ def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: A
 
 
 def apply_along_axis(recorded: Recorded, func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """np.apply_along_axis: of each line, one after the other."""
     lines = np.moveaxis(recorded("asarray")(arr), axis, -1)
     before = lines.shape[:-1]
     places = itertools.product(*(range(operator.index(size)) for size in before))
@@ -54,7 +54,7 @@ def fromfunction(recorded: Recorded, function: Any, shape: Any, *, dtype: Any = 
 
 @forwards
 def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
-    """np.apply_over_axes: a reduction over one axis after the other, all of which stay."""
+    """Compute ``np.apply_over_axes``: reduce over one axis after the other, keeping each with size 1."""
     found = recorded("asarray")(a)
     rank = found.ndim
     for axis in axes if isinstance(axes, (list, tuple)) else (axes,):
@@ -67,9 +67,9 @@ def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
 
 @forwards
 def roots(recorded: Recorded, p: Any) -> Any:
-    """np.roots: eigenvalues of the companion matrix.
+    """Compute ``np.roots`` from the eigenvalues of the companion matrix.
 
-    Which coefficients at the ends are 0 is read, as numpy reads it.
+    Which leading and trailing coefficients are 0 is read from the array, and guarded.
     """
     p = np.atleast_1d(recorded("asarray")(p))
     if p.ndim != 1:
@@ -89,7 +89,10 @@ def roots(recorded: Recorded, p: Any) -> Any:
 
 
 def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
-    """np.polydiv: long division. Whether what is left begins with a 0 is read, as numpy reads it."""
+    """Compute ``np.polydiv`` by long division.
+
+    Whether the remainder has leading zeros is read from the array, and guarded.
+    """
     u, v = (np.atleast_1d(recorded("asarray")(item)) + 0.0 for item in (u, v))
     kind, steps = (u[0] + v[0]).dtype, max(len(u) - len(v) + 1, 0)
     quotient, rest = recorded("zeros")(max(steps, 1), kind), u.astype(kind)
@@ -103,7 +106,6 @@ def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
 
 
 def ndenumerate(recorded: Recorded, arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """np.ndenumerate: indices and elements, in row-major order."""
     array = recorded("asarray")(arr)
     return (
         (place, array[place])

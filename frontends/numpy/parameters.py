@@ -1,6 +1,4 @@
-"""Where a function keeps arrays outside of its arguments: in globals, closures and attributes, and in lists,
-dicts and tuples there.
-"""
+"""Arrays that a function stores in globals, closures, attributes, and in containers there."""
 
 from __future__ import annotations
 
@@ -34,15 +32,18 @@ from .traced import is_traced
 
 
 class Kept:
-    """What is in the ``places`` that are known to change; which these are is found by recording."""
+    """State that a function changes: the ``places`` that earlier recordings found to change.
+
+    values: what the places hold while recording.
+    """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:
         self.places = outermost(places, is_array)
-        self.values: tuple[Any, ...] = ()  # what the places hold while recording
+        self.values: tuple[Any, ...] = ()
         self._trees: tuple[Tree, ...] = ()
 
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
-        """The places hold traced arrays and symbolic numbers, which are inputs."""
+        """Put traced arrays and symbolic numbers, which are inputs, into the places."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -62,15 +63,16 @@ class Kept:
         self.values, self._trees = tuple(values), tuple(trees)
 
     def recorded(self, containers: Containers) -> ExternalState:
-        """For the graph: what is read, and what each place holds afterwards.
+        """Return the state for the graph: what it reads, and what each place holds after the call.
 
-        Parts of a list are looked after as those of an argument.
+        Parts of a list are updated like those of an argument.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
         for index, (place, before) in enumerate(zip(self.places, self.values)):
             now = place.read()
-            if isinstance(now, frozenset):  # a set asks for hashes, so it holds for these sizes
+            # Sets need hashes, so their numbers are guarded.
+            if isinstance(now, frozenset):
                 now = frozenset(item.number() if is_symbolic(item) else item for item in now)
             is_list = place.whole and not isinstance(now, (frozenset, Fixed))
             if (
@@ -97,21 +99,25 @@ Array = np.ndarray[Any, Any]
 
 
 class Where(Protocol):
-    """The place of an array."""
+    """Interface of the place of an array."""
 
     def read(self) -> Any:
-        """What is there now."""
+        """Return the object that is there now."""
 
 
 class _Lies(NamedTuple):
-    """The shape of the owner, and where in it the elements of a view are."""
+    """Position of a view in its owner.
+
+    shape: shape of the owner.
+    taken: operations that take the view; None if there are none.
+    """
 
     shape: tuple[int, ...]
     taken: Taking | None
 
 
 class KeptViews(kept_views.KeptViews[Array]):
-    """The views of numpy, and where this attempt has found them and their owners."""
+    """Views among NumPy arrays, and where the current attempt found them and their owners."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,8 +148,9 @@ class KeptViews(kept_views.KeptViews[Array]):
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """A new attempt finds all of them anew, but for those of arrays that are ``given`` as arguments (by
-        identity), which other calls are not given.
+        """Start a new attempt, without views of arrays whose ids are in ``given``.
+
+        Other calls get other arguments.
         """
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
@@ -153,9 +160,7 @@ class KeptViews(kept_views.KeptViews[Array]):
         self._placed[id(array)] = (array, place)
 
     def taken(self, capture: Any, place: Where, array: Any, known: dict[int, Any]) -> Any:
-        """What stands for a view: calls that take it of what stands for its owner; the array itself where
-        that was not met so far.
-        """
+        """Return the view of its traced owner, or ``array`` if the owner was not traced yet."""
         owner = self._owners[id(array)][1]
         found = self.lies(array, owner).taken
         if id(owner) not in known or found is None:
@@ -178,24 +183,25 @@ Key = tuple[int, Any]
 
 @dataclass(frozen=True, eq=False)
 class ArrayPlace(StatePlace):
-    """Where one array is: a part of a container, and below it the path through tuples."""
+    """Place of one array: a key of a container, and below it a path through tuples."""
 
     path: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         whole = super().name.removeprefix("self.") + "".join(f"[{index}]" for index in self.path)
-        return re.sub(r"[\[\]'\"\\]+", ".", whole).strip(".")  # layers[0]['bias'] is layers.0.bias
+        # layers[0]['bias'] becomes layers.0.bias
+        return re.sub(r"[\[\]'\"\\]+", ".", whole).strip(".")
 
     def read(self) -> Any:
-        """What is there now."""
+        """Return the object that is there now."""
         found = super().read()
         for index in self.path:
             found = found[index] if isinstance(found, tuple) and index < len(found) else MISSING
         return found
 
     def holds(self, array: Any) -> EnvironmentGuard:
-        """That this very array is there now, of the shape and type that it has now."""
+        """Return a guard that this same array, with its current shape and dtype, is there."""
         kept = "{}[{}] is {}"
         space = (
             getattr(self.held.item, "space", None)
@@ -227,7 +233,6 @@ def _with(whole: Any, path: tuple[int, ...], item: Any) -> Any:
 
 
 def _defaults(function: types.FunctionType) -> dict[str, Any]:
-    """The defaults of a function by the names of its arguments."""
     given, count = function.__defaults__ or (), function.__code__.co_argcount
     return {
         **dict(zip(function.__code__.co_varnames[count - len(given) : count], given)),
@@ -253,8 +258,9 @@ _DEFAULTS = ContainerKind(_defaults, _put_default)
 
 
 class LiveArrays(contracts.Live):
-    """Called, the arrays that stand in these places at the moment: the very dict of before while none was
-    replaced.
+    """Callable that returns the arrays in these places when it is called.
+
+    It returns the same dict as before while no array was replaced.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -262,7 +268,7 @@ class LiveArrays(contracts.Live):
         self._held = self._read()
 
     def _read(self) -> tuple[dict[str, Any], Callable[[], bool]]:
-        """The arrays, and the guards that they are still in their places."""
+        """Return the arrays, and a function that is true while they are still in their places."""
         found = {name: place.read() for name, place in self._places.items()}
         if any(map(is_traced, found.values())):
             raise GuardFailed("another thread records a function that keeps the same arrays")
@@ -286,9 +292,7 @@ _EMPTY: tuple[Any, ...] = ()
 
 
 class Weights(contracts.Weights):
-    """The arrays that a function can reach, by the names of their places; an array in two places has the name
-    of the first.
-    """
+    """Arrays that a function can reach, named by the first place that holds each."""
 
     def __init__(
         self,
@@ -325,8 +329,10 @@ class Weights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: Kept, inputs: Inputs, list_shims: ListShims) -> None:
-        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by
-        name; what is ``kept`` becomes inputs.
+        """Replace all arrays by traced arrays, and imported NumPy functions by recording ones.
+
+        The places in ``kept`` become inputs, other arrays parameters. Raise :class:`TracingError` if a
+        changed container is also reachable from another place.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
@@ -353,10 +359,8 @@ class Weights(contracts.Weights):
         kept.enter(inputs, list_shims)
         self.views.begin(inputs.known)
         known: dict[int, Any] = {}
-        for held, key, item in (
-            *parts,
-            *(parts if self.views.any else ()),
-        ):  # once more: views are taken of their owners
+        # If there are views, a second pass takes them of their owners, which may come later.
+        for held, key, item in (*parts, *(parts if self.views.any else ())):
             new = self._traced(capture, ArrayPlace(held, key), item, known, inputs)
             if new is not item:
                 held.kind.put(held.item, key, new)
@@ -365,9 +369,8 @@ class Weights(contracts.Weights):
     def _traced(
         self, capture: Any, place: ArrayPlace, item: Any, known: dict[int, Any], inputs: Inputs
     ) -> Any:
-        if (
-            id(item) in inputs.known
-        ):  # also an argument, or kept in another place: it is one array now, and may be two later
+        # The array is also an argument, or state in another place. In later calls these may be two arrays.
+        if id(item) in inputs.known:
             self._shared.append(StatePlace(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
@@ -394,10 +397,9 @@ class Weights(contracts.Weights):
         return item if new is None else new
 
     def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
-        """The arrays that have taken the place of others of their shape and type, by name; and places that
-        are not known to change.
+        """Return the arrays that replaced others of the same type, by name, and newly changed places.
 
-        ``is_given`` tells the containers of arguments and places, which are looked after otherwise.
+        ``is_given`` is true for containers of arguments and state, whose changes are found in another way.
         """
         self._list_shims.take_out()
         arrays: dict[str, Any] = {}
@@ -419,7 +421,7 @@ class Weights(contracts.Weights):
         return arrays, list(found.values())[len(self.kept.places) :]
 
     def _name_of(self, change: Change) -> str | None:
-        """The name of a place where an array stands in for one of its shape and type."""
+        """Return the name of the array that was replaced by one of its shape and dtype, or None."""
         old, new = change.before, change.now
         if not (
             is_traced(new)
@@ -445,7 +447,7 @@ class Weights(contracts.Weights):
         return LiveArrays({name: self.places[name] for name in names})
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
-        """Whether the places hold arrays of the recorded types."""
+        """Return a function that tests that the places hold arrays of the recorded shapes and dtypes."""
         expected = [
             (self.places[name], value.spec.shape, np.dtype(value.dtype))
             for name, value in graph.parameters.items()
@@ -456,7 +458,7 @@ class Weights(contracts.Weights):
         )
 
     def parts(self) -> set[Key]:
-        """The containers and keys of the places."""
+        """Return the ids of the containers of all places, with the keys."""
         items = (
             (
                 place.held.item.space if isinstance(place.held.item, NamespacePart) else place.held.item,
@@ -476,9 +478,7 @@ class Weights(contracts.Weights):
         self.places[name].write(np.asarray(array))
 
     def leave(self, name: str, elements: Array, rebound: bool) -> Array:
-        """Gives an array other elements, or (``rebound``) puts a new one of them in its place; the array that
-        is there then.
-        """
+        """Write elements into the array, or into a new one if ``rebound``; return the array then stored."""
         held: Array = self.places[name].read()
         if rebound:
             held = own(elements, held.dtype.name)

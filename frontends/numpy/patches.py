@@ -1,10 +1,9 @@
-"""Functions of numpy that no protocol hands over (``np.zeros``, ``np.array``), replaced in the user's code
-while a recording runs.
+"""Replacements in user code for NumPy functions without array protocol (``np.zeros``, ``np.array``).
 
-numpy itself stays as it is: compiled code that calls ``np.empty`` would take what stands for an array for
-one. In the modules of the functions that are recorded, ``np`` is a shim whose functions are recorded calls,
-so that arrays which they make can be written to and have symbolic sizes. The shim looks at the thread: in
-others its functions do what they did before.
+NumPy itself is not changed, because compiled code that calls ``np.empty`` would take a traced array for a
+real one. In the modules of the recorded functions ``np`` is a shim whose functions are recorded, so that
+arrays they create can be written to and have symbolic sizes. In other threads the functions of the shim do
+what NumPy's do.
 """
 
 from __future__ import annotations
@@ -39,15 +38,17 @@ from .traced import TracedScalar, is_traced
 from .vectorized import Vectorized
 
 _OF_ONE = (
-    "sqrt", "cbrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-    "tanh", "asinh", "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "floor", "ceil", "trunc",
+    "sqrt", "cbrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin",
+    "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "degrees", "radians", "fabs", "erf",
+    "erfc", "gamma", "lgamma", "floor", "ceil", "trunc",
 )  # fmt: skip
 _ROUNDING = frozenset({"math.floor", "math.ceil", "math.trunc"})
 _OF_TWO = ("atan2", "copysign", "fmod", "remainder", "pow")
 _OF_COMPLEX = (
-    "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "phase",
+    "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+    "asinh", "acosh", "atanh", "phase",
 )  # fmt: skip
-# Functions that become calls, by how many numbers they are given.
+# Numbers of arguments with which functions become recorded calls.
 _COUNTS: dict[str, tuple[int, ...]] = {
     **{f"math.{name}": (1,) for name in _OF_ONE},
     **{f"math.{name}": (2,) for name in _OF_TWO},
@@ -65,9 +66,7 @@ def is_number(item: Any) -> bool:
 
 
 def call(current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Record ``original(*args)`` in the recording that runs, or return NotImplemented where it is none of the
-    functions that can be.
-    """
+    """Record ``original(*args)``, or return NotImplemented if that is not possible."""
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -102,12 +101,13 @@ def _frexp(x: Any) -> Any:
 
 
 def _polar(x: Any) -> Any:
-    import cmath  # the shim of the module is looked up when it is called
+    # Imported here so that the shim of the module is found.
+    import cmath
 
     return abs(x), cmath.phase(x)
 
 
-# Functions with several results, or that numpy computes alike.
+# Functions that are recorded as NumPy functions.
 _BY_UFUNCS: dict[str, Callable[..., Any]] = {
     "math.modf": _modf,
     "math.frexp": _frexp,
@@ -140,10 +140,9 @@ def _patches_recorded(name: str, original: Callable[..., Any]) -> Callable[..., 
 
 
 def _is_foreign(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call makes what is no array of numbers: of texts, of objects, of dates."""
-    elements = (
-        2 if name.startswith("numpy.full") else 1
-    )  # what stands behind them as a text is a type or an order
+    """Return True if a call creates no array of numbers (but of strings, objects or dates)."""
+    # Strings after the elements are dtypes or orders.
+    elements = 2 if name.startswith("numpy.full") else 1
     types = (
         kwargs.get("dtype"),
         *(item for item in args[elements:] if isinstance(item, (str, type, np.dtype)) and _is_type(item)),
@@ -172,9 +171,7 @@ def _is_no_number(dtype: Any) -> bool:
 
 
 def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """``asarray`` and the like: arrays stay what they are where nothing has to change, also those that are
-    not recorded.
-    """
+    """Return a recording ``asarray`` or similar function, which returns untraced arrays as NumPy does."""
     record = _patches_recorded(name, original)
 
     @functools.wraps(original)
@@ -239,10 +236,9 @@ SYMBOLS = Symbols(
 
 
 _CREATION = (
-    "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "tri", "array", "indices",
-    "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett", "kaiser", "zeros_like", "ones_like", "empty_like",
-    "full_like",
-    "copy", "diag", "meshgrid",
+    "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "tri",
+    "array", "indices", "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett",
+    "kaiser", "zeros_like", "ones_like", "empty_like", "full_like", "copy", "diag", "meshgrid",
 )  # fmt: skip
 _CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 Place = tuple[Any, str]
@@ -250,7 +246,7 @@ Place = tuple[Any, str]
 
 @functools.cache
 def replacements() -> dict[Place, tuple[Any, Any]]:
-    """(module, name) -> the original and what stands in its place."""
+    """Map (module, name) to the original function and its replacement."""
     found: dict[Place, tuple[Any, Any]] = {}
 
     def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
@@ -282,9 +278,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
 
 
 class _Stand(types.ModuleType):
-    """Stands in the place of a module in the user's code: its functions are recorded, all else is as it is
-    there.
-    """
+    """Shim of a module in the user's code, with recording functions in place of the module's."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__)
@@ -299,16 +293,17 @@ class _Stand(types.ModuleType):
         return item if type(item) is not type(np.sum) or name in _OF_SEQUENCES else _of_lists(item)
 
 
-# Functions that numpy asks for every item of a list; all others see the list alone.
+# Functions that dispatch on the items of a list. For others the list itself has no array protocol.
 _OF_SEQUENCES = frozenset({
-    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block", "select", "choose", "lexsort",
-    "ix_", "multi_dot", "broadcast_shapes", "broadcast_arrays", "where", "ravel_multi_index", "reshape", "full", "pad", "histogramdd",
+    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block",
+    "select", "choose", "lexsort", "ix_", "multi_dot", "broadcast_shapes", "broadcast_arrays", "where",
+    "ravel_multi_index", "reshape", "full", "pad", "histogramdd",
 })  # fmt: skip
 
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    """A function of numpy that takes lists with arrays of a recording as one array: ``np.max([x[0], x[1]])``."""
+    """Wrap a NumPy function so that lists with traced arrays become one array (``np.max([x[0], x[1]])``)."""
 
     @functools.wraps(function)
     @forwards
@@ -338,16 +333,13 @@ def _stand_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """What stands in the place of a function, of an ``np.vectorize`` or a module while recording; None for
-    all others.
-    """
+    """Return what replaces a function, ``np.vectorize`` object or module while recording, or None."""
     if type(item) is np.vectorize:
         return Vectorized(recorded, item)
     if isinstance(item, types.ModuleType):
         return _stands().get(item)
-    if isinstance(
-        item, functools._lru_cache_wrapper
-    ):  # a cache would keep arrays of the recording, or give it those of before
+    # A cache would store traced arrays, or return earlier results to the recording.
+    if isinstance(item, functools._lru_cache_wrapper):
         return item.__wrapped__
     return _by_identity().get(id(item))
 
@@ -358,7 +350,7 @@ def _by_identity() -> dict[int, Any]:
 
 
 def is_replaced(function: Any) -> bool:
-    """Whether a function of numpy is recorded by a replacement."""
+    """Return True if ``function`` is recorded by a replacement. Functions of ``np.random`` do not count."""
     return any(
         function is original and module is not np.random
         for (module, _), (original, _) in replacements().items()
@@ -378,9 +370,10 @@ def _written_in_python() -> list[dict[str, Any]]:
 def replaced(
     capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()
 ) -> Iterator[None]:
-    """Record the calls of this thread by ``capture`` inside the block: the ``functions`` find the
-    replacements in their modules, and the namespaces ``others`` hold them under whatever name they import an
-    original.
+    """Record the calls of this thread by ``capture`` inside of the block.
+
+    The ``functions`` find the replacements in their modules. The namespaces ``others`` get them under
+    every name that they have for an original.
     """
     before = getattr(_here, "capture", None)
     spaces = [
@@ -407,7 +400,7 @@ def replaced(
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Inside of the block no recording of this thread sees what is done."""
+    """Suspend the recording of this thread inside of the block."""
     before, _here.capture = getattr(_here, "capture", None), None
     try:
         yield

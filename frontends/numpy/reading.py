@@ -1,8 +1,7 @@
-"""Numbers that Python reads from arrays (``int(np.argmax(x))``, ``x.max().item()``): they stay part of the
-graph, as numbers of Python.
+"""Numbers that Python reads from arrays (``int(np.argmax(x))``), which stay part of the graph.
 
-Where Python has to have the number itself (``range``, a shape, a text) it becomes a guard, as before; so does
-what Python or numpy would refuse.
+A number that Python needs to know (``range``, a shape, a string) is guarded to equal its recorded value.
+So are conditions under which Python or NumPy would raise.
 """
 
 from __future__ import annotations
@@ -32,16 +31,19 @@ if TYPE_CHECKING:
 
 
 class UnrecordedSteps:
-    """Of one recording. ``loaded`` gives a recorded graph as a function; ``any`` is whether steps were run by
-    it.
+    """Runner of loop iterations that are not recorded.
+
+    loaded: loads a recorded graph as a function.
+    any: True once iterations were run by it.
     """
 
     def __init__(self, loaded: Callable[[Graph], Callable[..., Any]]) -> None:
         self.loaded, self.any = loaded, False
 
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
-        """Runs what is left of a loop after so many steps; False, with all arrays as they were, where that
-        cannot be done.
+        """Run the iterations of a loop after the first ``done``.
+
+        Return False, with all arrays restored, if that fails.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
@@ -64,7 +66,7 @@ class UnrecordedSteps:
                 one._seen.shape == item.shape and one._seen.dtype == item.dtype
                 for one, item in zip(made, found)
             )
-        # A step may raise anything, which the user's own code is to raise when it is recorded.
+        # An iteration may raise any exception. Recording it instead lets the user's own code raise it.
         except Exception as problem:
             if is_fault(problem):
                 raise
@@ -102,19 +104,14 @@ _OPEN = (
     "complex128",
 )
 _DIVISIONS = ("divide", "floor_divide", "remainder")
-_BY_SIGN = (
-    "power",
-    "left_shift",
-    "right_shift",
-)  # another type, or an error, where the second number is negative
+# A negative second operand gives another result type, or an error.
+_BY_SIGN = ("power", "left_shift", "right_shift")
 _INDEXED = ("__getitem__", "__setitem__")
 _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarray.argmin")
 
 
 def number_in(capture: Capture, array: Any) -> Any:
-    """The only element, a whole number or float, as a number of Python to be computed with; None where it has
-    to be known.
-    """
+    """Return the only element, an integer or float, as a traced number; None if it must be known."""
     is_open = (
         capture.reading.symbolic
         and array.ndim == 0
@@ -134,9 +131,7 @@ def fits_everywhere(number: Any) -> bool:
 
 
 def rounded_number(capture: Capture, array: Any) -> Any:
-    """Return `round(array)` as an int of Python: one to be computed with, or, where it has to be known, a
-    guard.
-    """
+    """Return ``round(array)`` as a traced int, or as a guarded one if its value must be known."""
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):
         number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))
@@ -146,9 +141,7 @@ def rounded_number(capture: Capture, array: Any) -> Any:
 
 
 def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of an operator; numbers that were read as they are where the type of its result, or an
-    error, depends on them.
-    """
+    """Return an operator's operands, with read numbers as constants if they decide the result's type."""
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
     if key == "power" and _has_float_power(capture, *operands):
@@ -160,8 +153,9 @@ def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any,
 
 
 def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
-    """Return True, under a guard on the base, if the power is a float: a negative base may have a complex
-    one, and 0 an error.
+    """Return True, and guard the base, if the power is a float.
+
+    A negative base may give a complex number, and 0 an error.
     """
     numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
@@ -178,7 +172,7 @@ def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
 
 
 def expect_as_read(capture: Capture, key: str, operands: Sequence[Any], result: Any) -> None:
-    """Guards on what Python or numpy refuses for other numbers than those that were read."""
+    """Add guards against errors that Python or NumPy would raise for other numbers than those read."""
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
     if key in _INDEXED:
@@ -186,7 +180,7 @@ def expect_as_read(capture: Capture, key: str, operands: Sequence[Any], result: 
 
 
 def _expect_inside(capture: Capture, operands: Sequence[Any]) -> None:
-    """Indices that were read: numpy refuses those outside of the array, and targets do not."""
+    """Guard that indices that were read are in bounds, since targets do not check them."""
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
     for axis, item in enumerate(index):
@@ -203,7 +197,7 @@ def _expect(capture: Capture, name: str, item: Any, other: Any) -> None:
 
 
 def _is_place_in(item: Any, array: Any) -> bool:
-    """Whether this is the place of the largest or smallest element of the array itself, which has one axis."""
+    """Return True if ``item`` is the argmax or argmin of the 1-d array itself, which is always in bounds."""
     graph = item._capture.recorder.graph
     read = graph.maker(item._value)
     found = graph.maker(read.inputs[0]) if read is not None and read.op.endswith(".item") else None
@@ -220,8 +214,6 @@ def _size(capture: Any, a: Any, axis: Any = None) -> Any:
 
 
 def _of_types(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that looks at nothing but dtypes, ranks and Python numbers."""
-
     def answer(capture: Any, *args: Any, **kwargs: Any) -> Any:
         return function(*(hint(seen_of(item)) for item in args), **kwargs)
 
@@ -257,7 +249,7 @@ def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     return answer
 
 
-# name of the function -> what it gives; (capture, the call's arguments)
+# Functions that are answered without a recorded call of their own; they get the capture first.
 ANSWERS: dict[str, Callable[..., Any]] = {
     "shape": lambda capture, a: a.shape,
     "size": _size,
@@ -280,7 +272,6 @@ ANSWERS: dict[str, Callable[..., Any]] = {
 
 
 def _broadcast(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """np.broadcast_arrays by np.broadcast_to: the sizes that were more than 1 are those of the result."""
     seen = np.broadcast_shapes(*(tuple(map(hint, np.shape(item))) for item in arrays))
     shape: list[Any] = []
     for place in range(1, len(seen) + 1):
@@ -293,7 +284,8 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
     if place:
         index = place[0] if len(place) == 1 else place
         array = array[index] if isinstance(index, tuple) or array.ndim == 1 else array.reshape(-1)[index]
-    array._seen.item()  # numpy's own error where there are several
+    # Raises NumPy's error if there are several elements.
+    array._seen.item()
     if (number := number_in(capture, array)) is not None:
         return number
     found = capture.elements(array, as_constants=True)
@@ -302,7 +294,7 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
     return found
 
 
-# name of the method -> what it gives; (capture, the array, the call's arguments)
+# Methods that are answered in the same way; they get the capture and the array first.
 METHODS: dict[str, Callable[..., Any]] = {
     "item": _item,
     "tolist": lambda capture, array: capture.elements(array, as_constants=True),

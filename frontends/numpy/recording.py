@@ -1,4 +1,4 @@
-"""One recording of a numpy function, from its arguments to a graph."""
+"""Recording of a NumPy function: from its arguments to a graph."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ from .traced import TracedScalar, is_traced
 
 
 def record(request: Request) -> Recording:
-    """Runs the function and records it; see :class:`graph_compiler.contracts.Frontend`.
+    """Run the function and record it (see :class:`graph_compiler.contracts.Frontend`).
 
-    Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced
-    by others of their shape and type; what else it changes becomes inputs and results.
+    Arrays that the function stores outside of its arguments are parameters. They may be written to, or
+    replaced by others of their shape and dtype. Whatever else it changes becomes inputs and results.
     """
     with following_libraries(True):
         often, numbers = _changed_often(request)
@@ -98,7 +98,8 @@ def record(request: Request) -> Recording:
         )
 
     def too_many() -> str:
-        return f"{request.name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in found[-5:])}"
+        places = ", ".join(place.name for place in found[-5:])
+        return f"{request.name} keeps its state in other places each time it is recorded: {places}"
 
     return recorded(attempt, start, give_up, _MOST_ROUNDS, too_many, request.name)
 
@@ -108,9 +109,15 @@ _MOST_ROUNDS = 7
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """How the function is recorded next: places that are state (``known``, and ``often`` changed ones), where
-    the call has numbers that are inputs, lists that it may only append to (``grown``), how numbers are read,
-    views that are kept beside their owner, and what runs ``steps`` of loops that are not recorded.
+    """Assumptions of one recording.
+
+    known: places that are state.
+    often: places of numbers that have changed between calls.
+    numbers: paths of the arguments that are numbers and become inputs.
+    grown: lists to which the function may only append.
+    reading: how numbers that Python reads are recorded.
+    views: arrays that are views of others.
+    steps: runner of loop iterations that are not recorded; None to record all.
     """
 
     known: list[StatePlace]
@@ -148,8 +155,9 @@ def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 
 
 def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
-    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments.
-    Of these, those that count steps as well.
+    """Return numbers that changed before this and earlier recordings, in places and in arguments.
+
+    Arguments that loops count to are included.
     """
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
@@ -165,7 +173,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[StatePlace]]:
-    """A recording, and the places that it shows to be state although they are not known to be."""
+    """Return a recording, and places that it found to be state although they are not among the known ones."""
     numbers, grown, reading, views = (
         hypotheses.numbers,
         hypotheses.grown,
@@ -180,14 +188,14 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         refuse_outside(code.found())
         library = library_code((function, *code.found()), frontends.own["numpy"].parts)
         capture = BlockCapture(Recorder(request.name, "numpy"), reading)
-        # What libraries change is state of the function. Their settings are taken for constant, so `code`
-        # above does not follow them.
+        # What libraries change is state of the function, while `code` assumes their settings constant.
         with following_libraries(True):
             weights = Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views)
         locks.only(weights.may_change)
         if hypotheses.steps is not None:
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
-        known = weights.world.owners()  # places of objects that earlier calls were given are out of reach
+        # Places of objects that earlier calls got as arguments are not reachable from this call.
+        known = weights.world.owners()
         before, kept, inputs = (
             _before(code),
             Kept([place for place in places if id(place.held.owner) in known]),
@@ -231,12 +239,12 @@ def _before(code: Reached) -> EnvironmentGuards:
     return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
-# Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these.
+# Besides changes of settings, random numbers of Python are refused, because no key of a graph yields them.
 _PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 
 
 class _Asked:
-    """What code asks for while it runs: globals by text, and settings of the process."""
+    """Probes for what code reads while it runs: globals by name, and settings of the process."""
 
     def __init__(self, code: Reached, library: LibraryCode, capture: Capture) -> None:
         self.globals, self.settings = (
@@ -318,9 +326,10 @@ def _output(capture: Capture, leaf: Any) -> Any:
 
 
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
-    """Assumes which inputs are one object, and that written ones share memory with no other array.
+    """Assume which inputs are the same object, and that written ones share no memory with other arrays.
 
-    The first ``count`` are arguments.
+    The first ``count`` inputs are arguments. Raise :class:`TracingError` if a written array does share
+    memory.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
@@ -328,7 +337,8 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
     if len(graph.inputs) > count:
         graph.call_inputs = count
     aliases = Aliases(graph)
-    graph.demand(matmul_precision="highest")  # numpy has no other
+    # NumPy has no lower precision of matrix products.
+    graph.demand(matmul_precision="highest")
     apart, written_inputs = (
         same.apart(),
         tuple(same.firsts[index] for index, value in enumerate(graph.inputs) if value in aliases.written),
@@ -350,7 +360,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
             "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of "
             "it inside the function"
         )
-    # Such a write reaches the argument, or a copy of it.
+    # Whether such a write changes the argument or a copy depends on its strides.
     if capture.reads_layout or any(aliases.is_written(value) for value in capture.by_strides):
         assume_fact(
             graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]
@@ -360,7 +370,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
 def _environment(
     code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers
 ) -> EnvironmentGuards:
-    """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
+    """Return the guards of a recording on everything it refers to, except the elements of its arrays."""
     free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
     read_anew = set(map(id, weights.buffers()))
 

@@ -1,6 +1,4 @@
-"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its
-calls give on the way.
-"""
+"""Reference runs of the original function: random inputs, and runs without side effects."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from .parameters import Weights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """A canonical operation of a check as a recorded call."""
+    """Return a canonical operation of a check as a recorded call."""
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
         return Node(
@@ -36,7 +34,8 @@ def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: O
     return Node(f"numpy.{op}", inputs, dict(params), origin, (made,), CallRecord(op, result=made))
 
 
-watching = None  # an array tells nothing of writes to it
+# NumPy arrays do not count writes.
+watching = None
 COPY = "numpy.copy"
 RANDOM_STATE = ("numpy.random.get_state", "numpy.random.set_state")
 Array = np.ndarray[Any, Any]
@@ -62,8 +61,7 @@ def _range(array: Array) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
-    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats
-    the neighbourhood.
+    """Return a random array for ``dtype``, with elements in the range ``seen`` (see ``drawn``).
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -72,7 +70,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
-    """In row-major order, or in the other one, as the array was that was seen.
+    """Return ``array`` in column-major order if the recorded array was not contiguous.
 
     >>> with_facts(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
     False
@@ -86,7 +84,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Afterwards generators and the arrays that the function keeps are as before."""
+    """Restore generators and the arrays that the function stores after the block."""
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]
     own = [

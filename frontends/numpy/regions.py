@@ -1,9 +1,10 @@
-"""Python's own statements as blocks of a NumPy recording; see
-:class:`graph_compiler.recording.control_flow.Regions`.
+"""Python statements as regions of a NumPy recording.
 
-A block is recorded on copies that stand for its inputs. The node's results are those of the steps that Python
-takes now, which are run on real arrays. Writes to arrays of the outside go to copies, which the node gives
-besides, and behind it stands the write to the array itself.
+See :class:`graph_compiler.recording.control_flow.Regions`.
+
+A region is recorded on copies of its inputs. The results of the node are those of the iterations that
+Python runs now, on real arrays. Writes to arrays of the enclosing scope go to copies, which the node
+returns too; after it, a recorded call copies them into the arrays.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ _ARRAYS = (np.ndarray, np.generic)
 
 
 class BlockCapture(Capture):
-    """A recording that knows what the open blocks write to, and which arrays may be one."""
+    """Recording that tracks which arrays the open regions write to, and which arrays may be the same one.
+
+    blocks: for each open region, the outer arrays it writes to, with their elements before.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.blocks: list[
-            dict[Value, tuple[Any, Any]]
-        ] = []  # of each open block: the array outside that is written to, and before
+        self.blocks: list[dict[Value, tuple[Any, Any]]] = []
         self.tied = TiedArrays(self.recorder)
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
@@ -56,7 +58,8 @@ class BlockCapture(Capture):
         base = self.recorder.base_of(item._value)
         self.tied.refuse(base, self.here())
         if self.blocks and not self.recorder.is_made_here(base) and not self.recorder.is_given_here(base):
-            if self.recorder.is_made_here(item._value):  # a view taken inside: a[i] += x
+            # The view was taken inside of the region, as by a[i] += x.
+            if self.recorder.is_made_here(item._value):
                 whole = self.recorder.array_of(base)
                 item = item if whole is None else whole
             owner = item._seen if item._seen.base is None else item._seen.base
@@ -67,8 +70,10 @@ class BlockCapture(Capture):
 
 @dataclass(frozen=True)
 class _Block(RecordedBlock):
-    """A block, the arrays of the outside that it has ``written`` to, and for each output (``like``) what it
-    is now, and whether it is a number of Python.
+    """A region.
+
+    written: arrays of the enclosing scope that it writes to.
+    like: for each output, its current value and whether it is a Python number.
     """
 
     written: dict[Value, Any]
@@ -76,7 +81,7 @@ class _Block(RecordedBlock):
 
 
 class NumpyRegions(RecordedRegions[_Block]):
-    """The blocks of one recording."""
+    """Regions of one recording."""
 
     takes_lists = True
     module, arrays, copy = np, (TracedArray, TracedScalar, *_ARRAYS), "np.copy"
@@ -105,7 +110,8 @@ class NumpyRegions(RecordedRegions[_Block]):
         array = self._array(item, dtype)
         if kind.number:
             return self._number(array)
-        return array if array.ndim else array[()]  # NumPy computes with scalars, and gives them back
+        # NumPy returns scalars instead of 0-d arrays.
+        return array if array.ndim else array[()]
 
     def _array(self, item: Any, dtype: Any) -> Any:
         return self.capture.record(
@@ -122,7 +128,8 @@ class NumpyRegions(RecordedRegions[_Block]):
 
     def truth(self, item: Any) -> Any:
         if item.ndim:
-            forward(bool, item._seen)  # numpy's own error where there are several elements
+            # Raises NumPy's error if there are several elements.
+            forward(bool, item._seen)
             item = item.reshape(())
         return item if item.dtype == bool and item._value not in self.capture.weak else np.not_equal(item, 0)
 
@@ -137,7 +144,8 @@ class NumpyRegions(RecordedRegions[_Block]):
         return bool(kind.shape)
 
     def needs_a_row(self, kinds: Sequence[ArrayKind]) -> bool:
-        return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
+        # The stacked results have the axes of one iteration, which is unknown if there was none.
+        return any(kind.shape for kind in kinds)
 
     def own(self, array: Any) -> Any:
         return array.copy()
@@ -179,7 +187,8 @@ class NumpyRegions(RecordedRegions[_Block]):
         capture.blocks.append(written)
         try:
             with capture.recorder.block(values) as nodes, warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of elements that only stand for others
+                # The elements are placeholders, so warnings about them are meaningless.
+                warnings.simplefilter("ignore", RuntimeWarning)
                 for array, value in zip(arrays, values):
                     capture.recorder.track(array, value)
                 yield values, arrays, nodes
@@ -234,9 +243,7 @@ class NumpyRegions(RecordedRegions[_Block]):
         return _Block(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
 
     def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
-        """Python needs a number of which each step has another one, as a bound of a slice: one step alone has
-        that of the recording.
-        """
+        """Raise :class:`TracingError` if Python needs a number that differs between iterations."""
         for guard in filter(None, map(guard_of, every(nodes))):
             if isinstance(guard.condition, Value) and type(guard.expected) is not bool:
                 raise TracingError(

@@ -1,6 +1,4 @@
-"""Sizes of arrays as numbers that remember where they come from, so that arithmetic on them is seen while
-recording.
-"""
+"""Symbolic sizes of traced NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from ...sizes import Size, SymbolicNumber, expression_of, hint_of
 
 
 class SizeNumber(SymbolicNumber):
-    """A number of a recording. Beside numpy's arrays and functions it counts as a Python number."""
+    """A symbolic number of a recording. NumPy takes it for a Python number."""
 
     __slots__ = ("__weakref__", "capture", "expression")
 

@@ -1,8 +1,7 @@
-"""What stands for arrays and scalars of numpy while a function is recorded.
+"""Proxies for NumPy arrays and scalars while a function is recorded.
 
-These are not arrays: nothing can read their elements behind the recording's back, for they have no memory
-that C code knows of. They pass for arrays (``isinstance(x, np.ndarray)``), and every public function, ufunc,
-method and operator of numpy comes back to the recording.
+They are no arrays, so C code has no memory to read their elements from. They pass ``isinstance(x,
+np.ndarray)``, and each public function, ufunc, method and operator of NumPy calls the recording.
 """
 
 from __future__ import annotations
@@ -20,18 +19,17 @@ from ...ir.node import Value
 
 
 class Traced:
-    """An array or scalar of a recording: ``_seen`` is what it was while recording, ``_value`` its place in
-    the graph.
-    """
+    """Proxy for an array or scalar; ``_seen`` is its current value, and ``_value`` its value in the graph."""
 
     __slots__ = ("__weakref__", "_capture", "_seen", "_value")
-    stands_for_array = True  # which backends ask
+    # Backends test for this attribute.
+    stands_for_array = True
 
     def __init__(self, capture: Any, seen: Any, value: Value) -> None:
         self._capture, self._seen, self._value = capture, seen, value
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+    def __class__(self) -> Any:
         return type(self._seen.item() if self._value in self._capture.weak else self._seen)
 
     # ------------------------------------------------------------------------------ numpy's own protocols
@@ -94,7 +92,8 @@ class Traced:
         return format(self._seen, spec)
 
     def __len__(self) -> int:
-        forward(len, self._seen)  # numpy's own error where there is no axis
+        # Raises NumPy's error for a scalar.
+        forward(len, self._seen)
         return int(self.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
@@ -133,7 +132,7 @@ class Traced:
 
 
 class TracedArray(Traced):
-    """Stands for an ``np.ndarray``, which can be written to."""
+    """Proxy for an ``np.ndarray``, which can be written to."""
 
     __slots__ = ()
 
@@ -153,7 +152,7 @@ class TracedArray(Traced):
 
 
 class TracedScalar(Traced):
-    """Stands for a scalar such as ``np.float64``, which is never written to."""
+    """Proxy for a NumPy scalar such as ``np.float64``, which is immutable."""
 
     __slots__ = ()
 
@@ -180,16 +179,18 @@ def _in_place(ufunc: Any) -> Callable[..., Any]:
     return lambda self, other: self._capture.ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
 
 
-# name of the operator -> (Python's function, the ufunc that the in-place operator is)
+# For each operator the function in Python's `operator`, and the ufunc of the in-place operator.
 BINARY: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
     "add": (operator.add, np.add), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
-    "truediv": (operator.truediv, np.true_divide), "floordiv": (operator.floordiv, np.floor_divide), "mod": (operator.mod, np.remainder),
-    "pow": (operator.pow, np.power), "matmul": (operator.matmul, np.matmul), "and": (operator.and_, np.bitwise_and),
-    "or": (operator.or_, np.bitwise_or), "xor": (operator.xor, np.bitwise_xor), "lshift": (operator.lshift, np.left_shift),
-    "rshift": (operator.rshift, np.right_shift),
+    "truediv": (operator.truediv, np.true_divide), "floordiv": (operator.floordiv, np.floor_divide),
+    "mod": (operator.mod, np.remainder), "pow": (operator.pow, np.power),
+    "matmul": (operator.matmul, np.matmul), "and": (operator.and_, np.bitwise_and),
+    "or": (operator.or_, np.bitwise_or), "xor": (operator.xor, np.bitwise_xor),
+    "lshift": (operator.lshift, np.left_shift), "rshift": (operator.rshift, np.right_shift),
 }  # fmt: skip
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+    "ge": operator.ge,
 }  # fmt: skip
 UNARY: dict[str, Callable[[Any], Any]] = {
     "neg": operator.neg, "pos": operator.pos, "abs": operator.abs, "invert": operator.invert,
@@ -223,9 +224,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """The call that reads or writes elements, with traced numbers in the index that lie inside of their axes,
-    where these have any.
-    """
+    """Return the call with traced integers of an index clamped to their axes."""
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args
@@ -237,7 +236,7 @@ def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
 
 
 def _inside(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
-    """The parts of an index, as far as each is a number or a slice."""
+    """Yield the parts of an index, clamped, up to the first that is neither number nor slice."""
     for size, part in zip(shape, parts):
         if (
             isinstance(part, TracedScalar)

@@ -1,4 +1,4 @@
-"""``np.vectorize``: functions of single elements, called for one after the other while they are recorded."""
+"""``np.vectorize``: functions of single elements, called for one element after the other while recording."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ...forwarding import forward, forwards
 from .calls import METHOD
 from .traced import is_traced
 
-Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it
+# Returns the function that records calls of the NumPy function with a name.
+Recorded = Callable[[str], Callable[..., Any]]
 
 
 class Vectorized:
-    """Stands for an ``np.vectorize``. As there, elements are Python's numbers, the first of them is asked
-    twice, and its type is that of all results.
+    """Replacement of an ``np.vectorize`` object.
+
+    As in NumPy, elements are Python numbers, the function is called twice for the first one, and its
+    result's dtype is that of all results.
     """
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
@@ -27,7 +30,8 @@ class Vectorized:
 
     @forwards
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._real.pyfunc is np._NoValue:  # @np.vectorize(otypes=...)
+        # Used as @np.vectorize(otypes=...).
+        if self._real.pyfunc is np._NoValue:
             return Vectorized(self._recorded, forward(self._real, *args))
         function, given = self._function_of(args, kwargs)
         arrays = [self._recorded("asarray")(item) for item in given]
@@ -46,7 +50,7 @@ class Vectorized:
     def _function_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[..., Any], list[Any]]:
-        """A function of the arguments that are vectorised, and these; others are handed on as they are."""
+        """Return a function of the vectorized arguments, and these arguments; others are passed unchanged."""
         excluded = self._real.excluded
         names = [name for name in kwargs if name not in excluded]
         places = [place for place in range(len(args)) if place not in excluded]
@@ -63,7 +67,6 @@ class Vectorized:
     def _of_parts(
         self, function: Any, arrays: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]
     ) -> Any:
-        """With a signature: of arrays of the axes that it names."""
         if len(inputs) != len(arrays):
             raise TypeError(
                 f"wrong number of positional arguments: expected {len(inputs)}, got {len(arrays)}"
@@ -97,7 +100,6 @@ class Vectorized:
         return [self._recorded("asarray")(part).dtype for part in parts], isinstance(first, tuple)
 
     def _joined(self, results: list[Any], kinds: Sequence[Any], several: bool, loop: tuple[Any, ...]) -> Any:
-        """The results of all elements, those of a tuple apart, in arrays of these dtypes."""
         columns = zip(*results) if several else [results]
         if not results:
             columns = [[] for _ in kinds]
@@ -112,11 +114,10 @@ class Vectorized:
 
 
 def _spread(arrays: Sequence[Any], ranks: Sequence[int]) -> tuple[list[Any], tuple[Any, ...]]:
-    """The arrays with all axes before the last few, of which each has its own number, broadcast against each
-    other; and the sizes of those.
-    """
+    """Broadcast the axes before the last ``rank`` of each array; return the arrays and these sizes."""
     before = [tuple(array.shape[: array.ndim - rank]) for array, rank in zip(arrays, ranks)]
-    seen = [tuple(map(operator.index, shape)) for shape in before]  # a number each: this is a loop in Python
+    # The elements are looped over in Python, so the sizes are guarded.
+    seen = [tuple(map(operator.index, shape)) for shape in before]
     loop = np.broadcast_shapes(*seen)
     return [
         np.broadcast_to(array, (*loop, *array.shape[array.ndim - rank :]))
@@ -133,9 +134,7 @@ def _elements(lines: Sequence[Any], loop: tuple[int, ...]) -> Iterator[tuple[Any
 
 
 def _number(element: Any) -> Any:
-    """An element as the number of Python that ``item`` gives, which is part of the graph where it depends on
-    the inputs.
-    """
+    """Return an element as a Python number, traced if it depends on the inputs."""
     if not is_traced(element):
         return element.item()
     capture = element._capture

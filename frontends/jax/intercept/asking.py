@@ -46,9 +46,7 @@ def compares(frame: FrameType) -> bool:
 
 
 def wants_answer(frame: FrameType) -> bool:
-    """Return True if code outside of JAX needs the answer of a comparison, rather than calling JAX, which has
-    caches.
-    """
+    """Return True if code outside of JAX needs the answer itself, rather than calling JAX."""
     if _module(frame).startswith(_INTERNAL):
         return False
     return (

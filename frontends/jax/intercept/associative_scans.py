@@ -89,9 +89,7 @@ class _AnyLength:
 
 # ---------------------------------------------------------------------------------- in the place of JAX's own
 def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bool]) -> Callable[..., Any]:
-    """Return an ``associative_scan`` that binds the primitive while ``is_traced`` returns True in this
-    thread.
-    """
+    """Return an ``associative_scan`` that binds the primitive while this thread's calls are recorded."""
     thread = threading.get_ident()
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
@@ -113,8 +111,9 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
 
 
 def _checked(leaves: list[Any], axis: Any) -> int | None:
-    """Return ``axis`` as a nonnegative int, or None, to let JAX raise, if the leaves have no common length
-    along it.
+    """Return ``axis`` as a nonnegative int, or None if the leaves have no common length along it.
+
+    JAX then raises its error.
     """
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
@@ -186,7 +185,6 @@ def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
 
 
 def _open(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program with its constants as its first inputs."""
     jaxpr = program.jaxpr
     info = jaxpr.debug_info
     if info.arg_names is not None:
@@ -235,7 +233,6 @@ def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, revers
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """Return ``leaf`` with gradients only where ``mask`` is true."""
     # Elsewhere unrelated elements are combined, and 0 times an infinite derivative is NaN.
     return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
 

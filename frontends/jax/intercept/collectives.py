@@ -29,9 +29,7 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 
 
 def collective(name: str, x: Any, **params: Any) -> Any:
-    """Return the result of a collective; over an axis of ``vmap`` inside of the function, JAX's own
-    collective.
-    """
+    """Return the result of a collective, over an axis of an inner ``vmap`` by JAX's own collective."""
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":
         return _hint.bind(*operands, **params)

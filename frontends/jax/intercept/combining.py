@@ -51,9 +51,7 @@ def _combine(program: Any, consts: Any = ()) -> Combine:
 
 
 def _apart(program: Any) -> list[str]:
-    """Return the operation for each of several arrays that are reduced independently; otherwise an empty
-    list.
-    """
+    """Return the operation for each of several independently reduced arrays; otherwise an empty list."""
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
@@ -67,8 +65,7 @@ def _apart(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that combines neighbours until one element is left, and then combines it with the
-    initial value.
+    """Return a function that combines neighbours until one element is left, and then adds the initial value.
 
     XLA does not specify the order either. Return None for reductions by a single primitive.
     """
@@ -130,7 +127,6 @@ def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
 
 
 def _strided(array: Any, start: list[int], params: dict[str, Any]) -> Any:
-    """Return the elements at one position of each window."""
     steps, reaches = params["window_strides"], zip(params["window_dimensions"], params["window_dilation"])
     stops = [
         size - (length - 1) * gap + begin for size, (length, gap), begin in zip(array.shape, reaches, start)

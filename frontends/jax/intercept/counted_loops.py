@@ -18,9 +18,7 @@ from ..sizes import decided, symbolic
 
 
 def counted(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``fori_loop`` that becomes a ``scan`` if a bound is symbolic, so that it has reverse-mode
-    derivatives.
-    """
+    """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic."""
     thread = threading.get_ident()
 
     def fori_loop(
@@ -47,9 +45,7 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``scan`` that takes a symbolic ``length`` from its sequences, or from an unused index
-    sequence.
-    """
+    """Return a ``scan`` that takes a symbolic ``length`` from its sequences, or from an unused one."""
     thread = threading.get_ident()
 
     def scan(

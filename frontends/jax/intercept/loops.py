@@ -41,8 +41,9 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 
 
 class TracedLoops(Loops):
-    """Python loops of one tracing. Until the program is read, marks refer to moments by index and to arrays
-    by placeholder values.
+    """Python loops of one tracing.
+
+    Until the program is read, marks refer to moments by index and to arrays by placeholder values.
     """
 
     def __init__(self, recorder: Recorder, shown: Shown, here: Callable[[], Origin], is_on: bool) -> None:
@@ -94,9 +95,7 @@ class TracedLoops(Loops):
         return number
 
     def settle(self, behind: int) -> None:
-        """Give the marks their positions and values in the graph, ``behind`` nodes after where they were
-        read.
-        """
+        """Give the marks their values in the graph, and their positions moved back by ``behind`` nodes."""
         self._positions = [place + behind for place in self._positions]
         for loop in self.found:
             loop.marks[:] = map(self._settled, loop.marks)
@@ -117,7 +116,6 @@ def marked(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def _rows(session: Session, original: Callable[..., Any], array: Any) -> Any:
-    """Return what a ``for`` over an array iterates over."""
     loops: TracedLoops = current().loops
     steps = loops.steps_of(array)
     found = None if steps is None else loops.run(behind(sys._getframe(1)), steps)

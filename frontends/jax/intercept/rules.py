@@ -33,9 +33,7 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public function that an equation calls on real arrays of one dtype and shape and on numbers,
-    or None.
-    """
+    """Return the public function that an equation calls on real arrays of one type and numbers, or None."""
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
@@ -108,9 +106,7 @@ class _Call:
         self._operands = [_type(atom.aval) for atom in equation.invars]
 
     def _of(self, operands: Sequence[Any]) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return a function from the differentiated operands to the differentiable results and to all
-        results.
-        """
+        """Return a function from differentiated operands to the differentiable results and all results."""
         primitive, params = self._equation.primitive, self._equation.params
 
         @forwards
@@ -140,8 +136,9 @@ class _Call:
         return jax.make_jaxpr(straight)(self._primals(self._operands), self._operands)
 
     def forward_and_backward(self) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-        """Return the two reverse-mode programs. Cotangents of complex arrays are conjugated relative to
-        JAX's.
+        """Return the two reverse-mode programs.
+
+        Cotangents of complex arrays are conjugates of JAX's.
         """
         pulls: list[Any] = []
 

@@ -1,3 +1,1 @@
-"""Lifting of recorded JAX programs: ``primitives/`` has the rows of primitives, ``functions`` of public
-functions.
-"""
+"""Lifting of recorded JAX programs: rows of primitives (``primitives/``) and of public functions."""

@@ -1,6 +1,4 @@
-"""Trial runs of a row while a function is traced, to learn whether it accepts a call and the symbolic result
-sizes.
-"""
+"""Trial runs of rows while a function is traced, to infer symbolic result sizes."""
 
 from __future__ import annotations
 

@@ -62,7 +62,6 @@ class _JaxLifter(Lifter):
         return self._opened(node)
 
     def _opened(self, node: Node) -> Any:
-        """Lift the program of a call equation by equation."""
         program = jax_record(node)
         if program.body is None:
             raise UnsupportedOperation(
@@ -112,8 +111,9 @@ def _formal(item: Any) -> Value:
 
 
 def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> list[Any]:
-    """Return a primitive's operands with NumPy scalars as Python numbers; if none is an array, the first
-    becomes one.
+    """Return a primitive's operands with scalars as Python numbers.
+
+    If no operand is an array, the first becomes one.
     """
     if not args or any(isinstance(item, Value) for item in args):
         return list(numbers(args))

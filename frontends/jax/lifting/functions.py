@@ -70,7 +70,6 @@ def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
 
 
 def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the index with its arrays clamped to their axes."""
     axes = iter(x.shape[: sum(item is not None for item in items)])
     if Ellipsis in [item for item in items if not isinstance(item, Value)]:
         place = next(place for place, item in enumerate(items) if item is Ellipsis)
@@ -402,8 +401,7 @@ def dot_product_attention(
     is_causal: bool = False,
     implementation: Any = None,
 ) -> Any:
-    """Lift ``jax.nn.dot_product_attention`` of float32 [batch, tokens, heads, features], or without the batch
-    axis.
+    """Lift ``jax.nn.dot_product_attention`` of float32 [batch, tokens, heads, features] or without batch.
 
     Arrays for both ``bias`` and ``mask`` are not accepted, nor a mask with ``is_causal``, nor fewer heads
     for ``key``.
@@ -431,7 +429,6 @@ def dot_product_attention(
 
 
 def _same(b: JaxBuilder, left: Any, right: Any) -> bool:
-    """Return True if two sizes are equal now, and guard that."""
     if left == right:
         return True
     if hint_of(left) != hint_of(right):

@@ -1,5 +1,4 @@
-"""Ranges of integer elements. JAX clamps an index that is out of bounds; a clamp is emitted only where it may
-be.
+"""Ranges of integer elements, which show where JAX's clamping of indices is not needed.
 
 A range is a lower and an upper bound of all elements, as ints or sizes.
 """
@@ -70,7 +69,6 @@ def note_step(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequen
 
 
 def _counts(nodes: Sequence[Node], before: Value, after: Any) -> bool:
-    """Return True if the body adds 1 to the carried value."""
     made = next((node for node in nodes if after in node.outputs), None)
     return (
         made is not None and made.op == "jax.lax.add_p" and made.inputs[0] is before and made.inputs[1] == 1
@@ -146,7 +144,6 @@ def _sum(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _product(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the range of a product with a constant int."""
     for factor, item in (node.inputs[:2], node.inputs[1::-1]):
         by, found = range_of(b, factor), range_of(b, item)
         if by is not None and found is not None and by[0] == by[1] and isinstance(by[0], int):

@@ -1,5 +1,4 @@
-"""Models that a function refers to: names of their arrays, and how to replace these while the function is
-traced.
+"""Models that a function refers to: names of their arrays, and how to replace these while tracing.
 
 A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or an immutable one that
 is rebuilt with other arrays (a module of ``equinox`` or any other pytree, a bound module of

@@ -13,9 +13,7 @@ from .nnx import WithVariables
 
 
 class KerasModel(WithVariables):
-    """Variables of one Keras object, named by their paths (``dense/kernel``), with a number appended to
-    duplicates.
-    """
+    """Variables of one Keras object, named by their paths (``dense/kernel``), duplicates by a number."""
 
     def __init__(self, item: Any) -> None:
         named: dict[str, Any] = {}

@@ -1,6 +1,4 @@
-"""Immutable pytrees of arrays: modules of ``equinox``, dataclasses of flax, and arguments that are
-parameters.
-"""
+"""Immutable pytrees of arrays: ``equinox`` modules, flax dataclasses, and arguments that are parameters."""
 
 from __future__ import annotations
 
@@ -64,9 +62,7 @@ class BoundModel(Fixed):
         return named_leaves(self._given())
 
     def is_trained(self, name: str) -> bool:
-        """Return True for inexact arrays; in flax variables with a ``params`` collection only for those of
-        it.
-        """
+        """Return True for inexact arrays; of flax variables with ``params`` only for those."""
         collections = self._given()
         is_flax = isinstance(collections, Mapping) and "params" in collections
         array = self.arrays()[name]

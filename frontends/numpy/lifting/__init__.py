@@ -1,4 +1,4 @@
-"""numpy call -> canonical operations: one row a function, one file a section of numpy's API."""
+"""Lifting of NumPy calls to canonical operations, one file for each section of NumPy's API."""
 
 from . import creation as creation
 from . import driver as driver

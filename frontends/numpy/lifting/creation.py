@@ -1,4 +1,4 @@
-"""Arrays made of numbers and sizes."""
+"""Rows that create arrays from numbers and sizes, and ``pad``."""
 
 from __future__ import annotations
 
@@ -65,9 +65,8 @@ def arange(
         )
     kind = _kind(b, dtype)
     if not any(type(hint_of(item)) is float for item in (first, last, by)):
-        beyond = (
-            isinstance(by, int) and (hint_of(last) - hint_of(first)) * by < 0
-        )  # nothing; at other sizes it may be something
+        # The range is empty, but at other sizes it may not be.
+        beyond = isinstance(by, int) and (hint_of(last) - hint_of(first)) * by < 0
         return b.arange(
             start=first,
             stop=apply("max" if by > 0 else "min", last, first) if beyond else last,
@@ -77,9 +76,11 @@ def arange(
     counted = b.arange(
         start=0, stop=apply("max", apply("ceil", (last - first) / by), 0), step=1, dtype="int64"
     )
-    if is_inexact(kind):  # as numpy computes it: from the first step on
+    # NumPy computes each float from the first one.
+    if is_inexact(kind):
         return b.add(b.multiply(b.astype(counted, dtype=kind), _float(by)), _float(first))
-    whole = apply("trunc", first)  # numpy makes the first two numbers whole, and goes on by their distance
+    # NumPy truncates the first two numbers, and continues by their difference.
+    whole = apply("trunc", first)
     return b.cast(b.add(b.multiply(counted, apply("trunc", first + by) - whole), whole), kind)
 
 
@@ -101,9 +102,17 @@ def _bounds(bounds: tuple[Any, ...], start: Any, stop: Any, step: Any) -> tuple[
 
 @rows.row("linspace")
 def linspace(
-    b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
-    *, device: Any = None,
-) -> Any:  # fmt: skip
+    b: NumpyBuilder,
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
     kind = _kind(b, dtype)
     wide = kind if is_inexact(kind) else "float64"
     if retstep:
@@ -119,7 +128,6 @@ def linspace(
 
 
 def _step(b: NumpyBuilder, start: Any, stop: Any, parts: Any) -> Value:
-    """The distance of the numbers of a linspace."""
     kind = b.recorded_dtype(1)
     if not hint_of(parts):
         raise UnsupportedOperation("the step of a linspace of one number is NaN, which has no row")
@@ -234,11 +242,17 @@ def vander(b: NumpyBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
 
 
 rows.table({
-    # what numpy.empty holds is open, so zeros will do
-    ("zeros", "empty"): lambda b, shape, dtype=None, order="C", device=None: b.zeros(shape=shape_of(shape), dtype=_kind(b, dtype)),
-    "ones": lambda b, shape, dtype=None, order="C", device=None: b.ones(shape=shape_of(shape), dtype=_kind(b, dtype)),
-    ("zeros_like", "empty_like"): lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.zeros(
-        shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
+    # The elements of numpy.empty are unspecified, so zeros will do.
+    ("zeros", "empty"): lambda b, shape, dtype=None, order="C", device=None: b.zeros(
+        shape=shape_of(shape), dtype=_kind(b, dtype)
+    ),
+    "ones": lambda b, shape, dtype=None, order="C", device=None: b.ones(
+        shape=shape_of(shape), dtype=_kind(b, dtype)
+    ),
+    ("zeros_like", "empty_like"): (
+        lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.zeros(
+            shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
+        )
     ),
     "ones_like": lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.ones(
         shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
@@ -250,7 +264,9 @@ rows.table({
         n_rows=N, n_cols=N if M is None else M, k=k, dtype=_kind(b, dtype)
     ),
     "identity": lambda b, n, dtype=None: b.eye(n_rows=n, n_cols=n, k=0, dtype=_kind(b, dtype)),
-    "tri": lambda b, N, M=None, k=0, dtype=None: b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k),
+    "tri": lambda b, N, M=None, k=0, dtype=None: b.tril(
+        b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k
+    ),
     "tril": lambda b, m, k=0: b.tril(_matrix(b, m), k=k),
     "triu": lambda b, m, k=0: b.triu(_matrix(b, m), k=k),
     "tril_indices_from": lambda b, arr, k=0: tril_indices(b, arr.shape[-2], k, arr.shape[-1]),
@@ -281,7 +297,6 @@ rows.row("blackman")(_window((0.42, 0.5, 0.08)))
 
 @rows.row("bartlett")
 def bartlett(b: NumpyBuilder, M: Any) -> Any:
-    """numpy.bartlett: a triangle."""
     if hint_of(M) <= 1:
         b.fix(M)
         return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
@@ -291,7 +306,6 @@ def bartlett(b: NumpyBuilder, M: Any) -> Any:
 
 @rows.row("kaiser")
 def kaiser(b: NumpyBuilder, M: Any, beta: Any) -> Any:
-    """numpy.kaiser: a Bessel function of a half circle."""
     if hint_of(M) <= 1:
         b.fix(M)
         return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
@@ -306,10 +320,16 @@ _MODES = {"edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap"
 
 @rows.row("pad")
 def pad(
-    b: NumpyBuilder, array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0,
+    b: NumpyBuilder,
+    array: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    *,
+    constant_values: Any = 0,
+    end_values: Any = 0,
     stat_length: Any = None,
     reflect_type: str = "even",
-) -> Any:  # fmt: skip
+) -> Any:
     x = b.array(array)
     widths = _widths(pad_width, x.ndim)
     if mode == "constant":
@@ -331,7 +351,7 @@ def pad(
 
 
 def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...], numbers: Any) -> Value:
-    """Padded with one number, or axis by axis with those of either side."""
+    """Pad with one constant, or with constants for each side of each axis."""
     if not isinstance(numbers, (Value, list, tuple)):
         return b.pad(x, padding=widths, value=b.operand(numbers, x.dtype))
     if isinstance(numbers, Value) and numbers.ndim:
@@ -344,7 +364,7 @@ def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...]
 def _around(
     b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], sides: list[Value]
 ) -> tuple[Value, Value, Value]:
-    """What stands before an array, itself, and what stands behind it: two sides, broadcast."""
+    """Return the padding before an array, the array, and the padding after it."""
     before, after = (
         b.broadcast_to(side, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :]))
         for side, count in zip(sides, width)
@@ -355,7 +375,7 @@ def _around(
 def _with_statistic(
     b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], lengths: tuple[Any, Any], mode: str
 ) -> Value:
-    """One axis padded with the extreme or the mean of the line, or of so many elements at its ends."""
+    """Pad an axis with the extreme or mean of all elements, or of ``lengths`` elements at its ends."""
     parts = [
         cut(b, x, axis, None, lengths[0]),
         x
@@ -381,7 +401,7 @@ _STATISTICS: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
 
 
 def _with_ramp(b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], ends: tuple[Any, Any]) -> Value:
-    """One axis padded with numbers that lead from an end value to the edge."""
+    """Pad an axis with a linear ramp from the end values to the edges."""
     line = [1] * x.ndim
     parts = [x]
     for side, (count, end) in enumerate(zip(width, ends)):
@@ -396,7 +416,6 @@ def _with_ramp(b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], end
 
 
 def _widths(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
-    """``pad_width=`` as a pair an axis; a dict names the axes that are padded."""
     if not isinstance(width, dict):
         return _pairs(width, rank)
     by_axis = {axis_of(axis, rank): _pairs(one, 1)[0] for axis, one in width.items()}
@@ -413,7 +432,7 @@ def _pairs(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def _mirrored(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
-    """One axis padded by taking elements at positions that fold back into it."""
+    """Pad an axis with elements of the array, at positions clamped, wrapped or reflected into it."""
     if before == 0 and after == 0:
         return x
     size = x.shape[axis]

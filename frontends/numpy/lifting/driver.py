@@ -1,4 +1,4 @@
-"""How calls of numpy find their rows, and what those that write leave in the arrays that they write to."""
+"""Dispatch of recorded NumPy calls to their rows, and lifting of in-place writes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _NumpyLifter(Lifter):
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
     def run(self) -> Graph:
-        """Results that are numbers which Python's code has read are Python's numbers in the end."""
+        """Lift the graph; results that are read numbers are returned as Python numbers."""
         graph = super().run()
         records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
         read = {value for record, value in records if record is not None and record.read}
@@ -81,9 +81,7 @@ class _NumpyLifter(Lifter):
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
-        """Make outputs raise where a derivative is taken with respect to what elements were computed from,
-        which Python read as numbers.
-        """
+        """Make outputs raise if differentiated with respect to ``elements``, which were read as constants."""
         self.b.origin = origin
         message = (
             f"{origin}: elements of an array are read here as numbers of Python, which become constants, so "
@@ -93,7 +91,7 @@ class _NumpyLifter(Lifter):
         refused = self.b.sum(self.b.refuse_gradient(elements, message=message))
         for place, output in enumerate(self.result.outputs):
             if isinstance(output, Value) and is_inexact(output.dtype):
-                # A derivative of 0 is asked of the elements, and adding -0.0 changes no number.
+                # The gradient with respect to the elements is 0, and adding -0.0 changes no number.
                 nothing, slope = (self.b.array(number, output.dtype) for number in (-0.0, 0.0))
                 nothing = self.b.with_gradient(nothing, self.b.cast(refused, output.dtype), slope)
                 self.result.outputs[place] = self.b.add(output, nothing)
@@ -126,7 +124,7 @@ class _NumpyLifter(Lifter):
         return row(self.b, *args, **kwargs)
 
     def _where(self, node: Node, result: Any, where: Any) -> Any:
-        """A ufunc with a mask: what ``out`` holds stays where the mask is false."""
+        """Lift ``where=`` of a ufunc: ``out`` keeps its elements where the mask is false."""
         out = node.params.get("out")
         if not isinstance(out, Value) or not isinstance(result, Value):
             raise UnsupportedOperation(
@@ -152,9 +150,7 @@ def _are_constants(node: Node) -> bool:
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
-    """The values that are numbers of Python in the user's code, also in regions, whose inputs are what the
-    operands are.
-    """
+    """Return the values that are Python numbers in the user's code, in regions too."""
     for node in nodes:
         if node.record is not None and node.record.weak:
             known.update(node.outputs)

@@ -1,4 +1,4 @@
-"""ufuncs: the loop that numpy chooses for the operands says what each of them is cast to."""
+"""Rows of ufuncs, on operands of the dtypes of the loop that NumPy selects, and of ``math``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big"
 
 @rows.row("unpackbits")
 def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """numpy.unpackbits: ``count`` bits of them, with zeros after the last; a negative one leaves out so many."""
+    """Lift ``numpy.unpackbits``; ``count`` pads with zeros, or removes bits from the end if negative."""
     x, along = _line(b, a, axis)
     bits = b.unpackbits(x, axis=along, bitorder=bitorder)
     if count is None or hint_of(count) <= hint_of(bits.shape[along]):
@@ -50,7 +50,6 @@ def _line(b: NumpyBuilder, a: Any, axis: Any) -> tuple[Value, int]:
 def unwrap(
     b: NumpyBuilder, p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi
 ) -> Any:
-    """numpy.unwrap of floats."""
     if not is_floating(p.dtype):
         raise UnsupportedOperation(f"unwrap of {p.dtype} has no row; convert to floats before")
     x, place = p, axis_of(axis, p.ndim)
@@ -66,7 +65,7 @@ def unwrap(
     return b.add(x, b.concat(b.zeros(shape=shape, dtype=x.dtype), total, axis=place))
 
 
-# functions whose names depend on how many numbers they are given
+# Names of functions in host_math that differ by the number of arguments.
 _BY_COUNT = {("pow", 2): "pow_float", ("log", 2): "log_to"}
 _ROUNDED = ("floor", "ceil", "trunc")
 
@@ -81,7 +80,6 @@ def _row(name: str) -> None:
 def _row_of_rounding(name: str) -> None:
     @rows.row(f"math.{name}")
     def row(b: NumpyBuilder, number: Any) -> Any:
-        """Lift a function of ``math`` that rounds to an int."""
         number = b.array(number)
         if is_floating(number.dtype):
             b.expect(b.less(b.abs(number), float(LARGE)), True)
@@ -98,7 +96,7 @@ for _math_name in _ROUNDED:
 
 @rows.row("math.fsum")
 def fsum(b: NumpyBuilder, numbers: Any) -> Any:
-    """Lift ``math.fsum`` as a sum that carries what each addition rounds off (Neumaier)."""
+    """Lift ``math.fsum`` as a compensated sum (Neumaier)."""
     total, rest = b.array(0.0, "float64"), b.array(0.0, "float64")
     given = tuple(b.cast(b.array(number, "float64"), "float64") for number in numbers)
     for number in given:
@@ -116,7 +114,7 @@ def fsum(b: NumpyBuilder, numbers: Any) -> Any:
 def _row_of_complex(name: str, compute: Callable[..., Any]) -> None:
     @rows.row(f"cmath.{name}")
     def row(b: NumpyBuilder, *given: Any) -> Any:
-        """Lift a function of ``cmath``, which computes in complex128."""
+        # cmath computes in complex128.
         numbers = tuple(b.cast(b.array(number, "complex128"), "complex128") for number in given)
         result = compute(b, *numbers)
         b.expect(b.logical_or(b.isfinite(result), b.logical_not(b.isfinite(numbers[0]))), True)
@@ -131,7 +129,8 @@ _COMPLEX: dict[str, Callable[..., Any]] = {
     **{
         name: host_math.COMPUTE[name]
         for name in (
-            "sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+            "sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+            "acosh", "atanh",
         )
     },
     "log": _log,
@@ -161,9 +160,7 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guards that a call whose floating-point errors raise made no infinity (division by 0, overflow) and no
-    NaN (invalid) of elements without.
-    """
+    """Guard against floating-point errors that ``errstate`` raises: new infinities or NaN."""
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
         *([b.isnan] if errstate.get("invalid") == "raise" else []),
@@ -176,7 +173,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Whether no element of a result passes the test, or one of an operand does."""
+    """Return True if no element of a result passes ``test``, or one of an operand does."""
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
@@ -184,25 +181,31 @@ def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, valu
     return told
 
 
-# ufunc -> canonical operation on operands of the loop's types
+# The canonical operation that computes each ufunc on operands of the dtypes of its loop.
 _SAME: dict[str, str] = {
-    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
-    "floor_divide": "floor_divide", "negative": "negative", "positive": "positive", "power": "pow", "float_power": "pow",
-    "remainder": "remainder", "fmod": "fmod", "absolute": "abs", "fabs": "abs", "rint": "round", "sign": "sign", "conjugate": "conj",
-    "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10", "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt",
-    "square": "square", "reciprocal": "reciprocal", "gcd": "gcd", "lcm": "lcm", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin",
-    "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "hypot": "hypot", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
-    "greater": "greater", "greater_equal": "greater_equal", "less": "less", "less_equal": "less_equal", "equal": "equal",
-    "not_equal": "not_equal", "maximum": "maximum", "minimum": "minimum", "fmax": "fmax", "fmin": "fmin", "isfinite": "isfinite",
-    "isinf": "isinf", "isnan": "isnan", "signbit": "signbit", "copysign": "copysign", "nextafter": "nextafter", "floor": "floor",
-    "ceil": "ceil", "trunc": "trunc", "matmul": "matmul", "frexp": "frexp",
+    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide",
+    "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "floor_divide": "floor_divide",
+    "negative": "negative", "positive": "positive", "power": "pow", "float_power": "pow",
+    "remainder": "remainder", "fmod": "fmod", "absolute": "abs", "fabs": "abs", "rint": "round",
+    "sign": "sign", "conjugate": "conj", "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2",
+    "log10": "log10", "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt", "square": "square",
+    "reciprocal": "reciprocal", "gcd": "gcd", "lcm": "lcm", "sin": "sin", "cos": "cos", "tan": "tan",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "hypot": "hypot",
+    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift", "greater": "greater", "greater_equal": "greater_equal",
+    "less": "less", "less_equal": "less_equal", "equal": "equal", "not_equal": "not_equal",
+    "maximum": "maximum", "minimum": "minimum", "fmax": "fmax", "fmin": "fmin", "isfinite": "isfinite",
+    "isinf": "isinf", "isnan": "isnan", "signbit": "signbit", "copysign": "copysign",
+    "nextafter": "nextafter", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "matmul": "matmul",
+    "frexp": "frexp",
 }  # fmt: skip
 _SPECIAL: dict[str, str] = {
-    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "lgamma", "psi": "digamma", "expit": "sigmoid", "i0": "i0", "i1": "i1",
-    "ndtr": "ndtr", "ndtri": "ndtri", "log_ndtr": "log_ndtr", "xlogy": "xlogy", "xlog1py": "xlog1py", "gammainc": "gammainc",
-    "gammaincc": "gammaincc", "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "i0e": "i0e", "i1e": "i1e",
+    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "lgamma", "psi": "digamma",
+    "expit": "sigmoid", "i0": "i0", "i1": "i1", "ndtr": "ndtr", "ndtri": "ndtri", "log_ndtr": "log_ndtr",
+    "xlogy": "xlogy", "xlog1py": "xlog1py", "gammainc": "gammainc", "gammaincc": "gammaincc",
+    "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "i0e": "i0e", "i1e": "i1e",
     "entr": "entr", "erfcx": "erfcx",
 }  # fmt: skip
 _LOGICAL = {
@@ -217,9 +220,13 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
-    """The operands in the types of the loop that numpy runs; at least one is an array."""
+    """Cast operands to the dtypes of the ufunc loop that NumPy selects.
+
+    At least one result is an array.
+    """
     given = [_loop_type(b, item) for item in operands]
-    if not any(isinstance(kind, np.dtype) for kind in given):  # Python's numbers alone
+    # All operands are Python numbers.
+    if not any(isinstance(kind, np.dtype) for kind in given):
         given = list(map(np.dtype, given))
     wanted = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)}
     loop = [str(kind.name) for kind in ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), **wanted)]
@@ -234,7 +241,8 @@ def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: A
 def _loop_type(b: NumpyBuilder, item: Any) -> Any:
     kind = b.type_of(item)
     if isinstance(kind, bool):
-        return np.dtype(bool)  # unlike other numbers of Python it has a dtype of its own
+        # Unlike other Python numbers a bool is not weakly typed.
+        return np.dtype(bool)
     return kind if isinstance(kind, np.dtype) else type(kind)
 
 
@@ -254,7 +262,7 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """A row for a ufunc: ``compute(b, *operands)`` in the types of its loop."""
+    """Register a row for a ufunc: ``compute(b, *operands)`` on operands of the loop's dtypes."""
     called = ufunc or getattr(np, name)
 
     def row(
@@ -275,9 +283,7 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
-    """Return what a comparison gives with a number that is beyond the whole numbers of the array; None for
-    any other.
-    """
+    """Return a comparison of an integer array with an int that its dtype cannot hold, or None."""
     arrays = [
         item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak
     ]
@@ -307,7 +313,8 @@ def _plain(op: str) -> Callable[..., Any]:
                 "the reciprocal of whole numbers, which is 0 but for 1 and -1, has no row; divide floats"
             )
         if op == "sign" and is_floating(first.dtype):
-            return b.where(b.isnan(first), first, b.sign(first))  # torch's is 0 there
+            # torch's sign of NaN is 0.
+            return b.where(b.isnan(first), first, b.sign(first))
         if op == "matmul" and is_bool(first.dtype):
             return b.not_equal(b.matmul(*(b.astype(item, dtype="int64") for item in operands)), 0)
         if op in _DIVISIONS and not is_inexact(first.dtype) and isinstance(operands[1], Value):
@@ -427,7 +434,8 @@ def _special(name: str, op: str) -> None:
 
 
 for _name, _op in _SPECIAL.items():
-    if _name not in ("i0",):  # numpy has a function of this name, with the same meaning
+    # NumPy has an i0 too, which computes the same.
+    if _name not in ("i0",):
         _special(_name, _op)
 
 
@@ -487,7 +495,7 @@ def clip(
     max: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """numpy.clip: the bounds take part in the promotion."""
+    """Lift ``numpy.clip``, whose bounds take part in type promotion."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is not None:
         a = rows.get("maximum")(b, a, low)  # type: ignore[misc]
@@ -532,7 +540,7 @@ def astype(
 
 @rows.row("view")
 def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
-    """numpy.ndarray.view: the same elements, or their bytes as another dtype."""
+    """Lift ``ndarray.view``: a reshape to the same shape, or a bitcast."""
     if type is not None:
         raise UnsupportedOperation("a view as another class of arrays has no counterpart")
     if dtype is None or dtype_name(dtype) == x.dtype:
@@ -542,7 +550,9 @@ def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
 
 rows.table({
     "real": lambda b, val: b.real(val) if is_complex(val.dtype) else val,
-    "imag": lambda b, val: b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype),
+    "imag": lambda b, val: (
+        b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype)
+    ),
     "conj": lambda b, x: b.conj(x) if is_complex(x.dtype) else b.copy(x),
     "isreal": lambda b, x: b.logical_not(iscomplex(b, x)),
     "fix": lambda b, x: b.trunc(b.array(x)) if is_inexact(b.array(x).dtype) else x,
@@ -550,6 +560,6 @@ rows.table({
     "isneginf": lambda b, x: b.equal(b.floating(x), -math.inf),
     "sinc": lambda b, x: b.sinc(b.floating(x)),
     "copy": lambda b, a, order="K", subok=False: b.copy(b.array(a)),
-    # ``x ** y``, which takes short cuts that give truth values another type than the ufunc does
+    # The operator `x ** y` has shortcuts, in which bools have another result type than in the ufunc.
     "ndarray.power": lambda b, x, y: b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype()),
 })  # fmt: skip

@@ -1,4 +1,4 @@
-"""Indices of numpy, and functions that take or choose elements."""
+"""Rows of indexing, and of functions that select or write elements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .manipulation import resize
 from .searching import sort
 from .table import NumpyBuilder, axis_of, rows
 
-# ufunc -> what stands for an element of no segment; None: the first element of the segment, which changes
-# nothing
+# For each ufunc the neutral element that replaces elements outside of a segment. None means the first element
+# of the segment, which the ufunc ignores if repeated.
 _NEUTRAL: dict[str, int | None] = {
     "add": 0, "multiply": 1, "maximum": None, "minimum": None, "logical_and": None, "logical_or": None,
 }  # fmt: skip
@@ -23,7 +23,7 @@ _NEUTRAL: dict[str, int | None] = {
 
 def _reduceat(name: str, neutral: int | None) -> Callable[..., Any]:
     def row(b: NumpyBuilder, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Value:
-        """ufunc.reduceat: from each index up to the next one; where that is none further on, the one element."""
+        # Each segment goes from its index up to the next one. If that is not larger, it has one element.
         kind = b.recorded_dtype() if dtype is None else dtype
         given = b.array(array)
         place, last = axis_of(axis, given.ndim), given.ndim - 1
@@ -47,7 +47,7 @@ def _first(b: NumpyBuilder, x: Value, starts: Value) -> Value:
 
 
 def _inside(b: NumpyBuilder, indices: Any, count: Any) -> Value:
-    """The indices, which numpy refuses below 0 and beyond the axis."""
+    """Return the indices, guarded to be in ``[0, count)``, since NumPy raises for others."""
     if isinstance(indices, (list, tuple)) and not any(isinstance(index, Value) for index in indices):
         b.guard(apply("gt", count, max(indices)))
         return b.array(indices, "int64")
@@ -57,7 +57,7 @@ def _inside(b: NumpyBuilder, indices: Any, count: Any) -> Value:
 
 
 def _segments(b: NumpyBuilder, starts: Value, count: Any) -> Value:
-    """[segments, elements]: whether an element lies in a segment."""
+    """Return a [segments, elements] mask of the elements in each segment."""
     following = b.roll(starts, shift=(-1,), axis=(0,))
     number = b.arange(start=0, stop=starts.shape[0], step=1, dtype="int64")
     is_last = b.equal(number, b.array(starts.shape[0] - 1, "int64"))
@@ -74,8 +74,9 @@ for _name, _other in _NEUTRAL.items():
 
 
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """An index as rows shared between frameworks take it: beside an index array, numbers are arrays too,
-    which decides where axes go.
+    """Return an index in the form that all frontends share.
+
+    Next to an index array scalars become arrays too, because they decide where the axes of the result go.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]
@@ -137,7 +138,7 @@ def extract(b: NumpyBuilder, condition: Any, arr: Any) -> Any:
     return compress(b, b.reshape(mask, shape=(product(mask.shape),)), arr)
 
 
-# mode -> the numbers of the choices, made to lie in range where the mode does so
+# For each mode a function that brings the indices of the choices into range.
 _IN_RANGE: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
     "raise": lambda b, number, count: number,
     "clip": lambda b, number, count: b.clip(number, 0, count - 1),
@@ -189,7 +190,6 @@ def diagflat(b: NumpyBuilder, v: Any, k: int = 0) -> Any:
 
 @rows.row("ix_")
 def ix_(b: NumpyBuilder, *args: Any) -> Any:
-    """numpy.ix_, of integers."""
     lines = [b.array(item) for item in args]
     if any(line.dtype == "bool" for line in lines):
         raise UnsupportedOperation("ix_ of truth values has no row; use nonzero")
@@ -310,7 +310,7 @@ def _at(reduce: str, negate: bool = False) -> Callable[..., Any]:
     return at
 
 
-# name of the call -> the whole new array
+# For each call that writes, a function that returns the new value of the array.
 WRITTEN: dict[str, Callable[..., Any]] = {
     "__setitem__": _setitem,
     "fill": lambda b, x, value: b.broadcast_to(b.array(value, x.dtype), shape=x.shape),

@@ -1,4 +1,4 @@
-"""Products, decompositions, norms."""
+"""Rows of ``numpy.linalg`` and ``numpy.fft``, and of matrix products."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _inexact(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
 # ---------------------------------------------------------------------------------------------- products
 @rows.row("dot")
 def dot(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """numpy.dot: the last axis of one with the last but one of the other."""
+    """Lift ``numpy.dot``, which contracts the last axis of ``a`` with the last but one of ``b_``."""
     x, y = b.promote(a, b_)
     if not x.ndim or not y.ndim:
         return b.multiply(x, y)
@@ -78,7 +78,7 @@ def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 def cross(
     b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
-    """numpy.cross, of vectors of three."""
+    """Lift ``numpy.cross`` of 3-vectors."""
     x, y = b.promote(a, b_)
     along = {axisa, axisb, axisc} if axis is None else {axis}
     if len(along) > 1 or x.ndim != y.ndim and along != {-1} or hint_of(x.shape[along_of(along)]) != 3:
@@ -102,13 +102,12 @@ def einsum(
     order: str = "K",
     casting: str = "safe",
 ) -> Any:
-    """numpy.einsum, with the sum as a text or as lists of axes."""
+    """Lift ``numpy.einsum``, with an equation or with lists of axes."""
     if not isinstance(operands[0], str):
         operands = _from_lists(operands)
     equation, arrays = operands[0].replace(" ", ""), [b.array(item) for item in operands[1:]]
-    kind = (
-        arrays[0].dtype if len(arrays) == 1 and dtype is None else b.recorded_dtype()
-    )  # one array alone is a view, and taken of positions too
+    # The result for one array may be a view, which is taken of integer positions too.
+    kind = arrays[0].dtype if len(arrays) == 1 and dtype is None else b.recorded_dtype()
     inputs, _, result = equation.partition("->")
     if "->" not in equation:
         result = _implicit(inputs)
@@ -116,7 +115,7 @@ def einsum(
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``x, [0, 1], y, [1, 2], [0, 2]`` as ``"AB,BC->AC", x, y``."""
+    """Convert ``x, [0, 1], y, [1, 2], [0, 2]`` to ``"AB,BC->AC", x, y``."""
     count = len(operands) // 2
     labels = [
         "".join("..." if axis is Ellipsis else string.ascii_letters[(axis + 26) % 52] for axis in axes)
@@ -147,7 +146,6 @@ def matrix_power(b: NumpyBuilder, a: Any, n: int) -> Any:
 
 
 def _squared(b: NumpyBuilder, x: Value, n: int) -> Value:
-    """A power by repeated squaring."""
     if n == 1:
         return x
     half = _squared(b, x, n // 2)
@@ -178,17 +176,20 @@ rows.table({
     "linalg.eigh": lambda b, a, UPLO="L": b.eigh(*_inexact(b, a), upper=UPLO.upper() == "U"),
     "linalg.eigvalsh": lambda b, a, UPLO="L": b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U"),
     "linalg.matrix_rank": lambda b, A, tol=None, hermitian=False, *, rtol=None: b.matrix_rank(
-        _inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian)
+        _inexact(b, A)[0],
+        rtol if rtol is not None else 0.0 if tol is not None else None,
+        tol,
+        hermitian=bool(hermitian),
     ),
     "linalg.tensorinv": lambda b, a, ind=2: b.tensorinv(_inexact(b, a)[0], ind=ind),
-    # of the last two axes
-    "linalg.diagonal": lambda b, x, /, *, offset=0: b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1),
+    "linalg.diagonal": lambda b, x, /, *, offset=0: b.diagonal(
+        x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1
+    ),
 })  # fmt: skip
 
 
 @rows.row("linalg.cond")
 def cond(b: NumpyBuilder, x: Any, p: Any = None) -> Any:
-    """Lift `numpy.linalg.cond`."""
     (matrix,) = _inexact(b, x)
     if p == "nuc":
         # The inverse of a singular matrix is NaN, and NumPy raises an exception for the nuclear norm of NaN.
@@ -215,7 +216,7 @@ def svd(
 
 @rows.row("linalg.eig")
 def eig(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.linalg.eig of complex matrices."""
+    # Whether the result of a real matrix is real depends on its elements.
     if not is_complex(b.recorded_dtype()):
         raise UnsupportedOperation(
             "numpy gives real eigenvalues where all of them are real, which depends on the elements; use "
@@ -226,7 +227,7 @@ def eig(b: NumpyBuilder, a: Any) -> Any:
 
 @rows.row("linalg.eigvals")
 def eigvals(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.linalg.eigvals; of a real matrix they are real where all of them are, which is a guard."""
+    """Lift ``numpy.linalg.eigvals``. Whether all eigenvalues of a real matrix are real is guarded."""
     found, is_wide = b.eigvals(*_inexact(b, a)), is_complex(b.recorded_dtype())
     if not is_complex(b.array(a).dtype):
         b.expect(b.any(b.not_equal(b.imag(found), 0)), is_wide)
@@ -247,14 +248,14 @@ def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     x, y = _inexact(b, a, b_)
     matrix = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
     rcond = float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
-    if isinstance(rcond, Value):  # np.polynomial's fits compute it from the number of points
+    # Fits of np.polynomial compute rcond from the number of points.
+    if isinstance(rcond, Value):
         solution, rank = b.matmul(b.pinv(x, rcond), matrix), b.matrix_rank(x, rcond, None)
     else:
         solution, rank = b.lstsq(x, matrix, rcond=rcond)
     rest = b.sum(b.square(b.abs(b.subtract(matrix, b.matmul(x, solution)))), axis=(0,))
-    if not hint_of(
-        b.recorded[1].shape[0]
-    ):  # where the rank is not full, or there are not more rows than columns, numpy gives none
+    # NumPy returns no residuals if the rank is not full, or if there are not more rows than columns.
+    if not hint_of(b.recorded[1].shape[0]):
         b.guard(
             apply("le", x.shape[0], x.shape[1])
             if hint_of(x.shape[0]) <= hint_of(x.shape[1])
@@ -324,7 +325,7 @@ _FROM_COMPLEX = frozenset({"fft", "ifft", "fftn", "ifftn", "irfft", "irfftn", "h
 
 
 def _input(b: NumpyBuilder, name: str, a: Any) -> Any:
-    """The array in the type that numpy transforms: half precision is lifted, integers are float64."""
+    """Cast an FFT input to the complex dtype of the result, or to its real dtype for real transforms."""
     result = b.recorded_dtype()
     if name in _FROM_COMPLEX:
         return b.astype(a, dtype=complex_of(result) if not is_complex(result) else result)

@@ -1,4 +1,4 @@
-"""Shapes and the order of axes and elements."""
+"""Rows that change shapes and the order of axes and elements, and that join, split, insert and delete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """``shape`` with its -1, if any, worked out from the number of elements."""
+    """Replace -1 in ``shape`` by the size that ``total`` elements imply."""
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:
         return shape
@@ -43,10 +43,14 @@ def reshape(
 
 
 rows.table({
-    # takes the sizes one by one too
-    "ndarray.reshape": lambda b, a, *shape, order="C", copy=None: reshape(b, a, shape[0] if len(shape) == 1 else shape, order),
-    "flatten": lambda b, a, order="C": b.copy(reshape(b, a, (-1,), order)),  # a copy
-    "broadcast_to": lambda b, array, shape, subok=False: b.broadcast_to(b.array(array), shape=shape_of(shape)),
+    # The method also takes the sizes as separate arguments.
+    "ndarray.reshape": lambda b, a, *shape, order="C", copy=None: reshape(
+        b, a, shape[0] if len(shape) == 1 else shape, order
+    ),
+    "flatten": lambda b, a, order="C": b.copy(reshape(b, a, (-1,), order)),
+    "broadcast_to": lambda b, array, shape, subok=False: b.broadcast_to(
+        b.array(array), shape=shape_of(shape)
+    ),
 })  # fmt: skip
 
 
@@ -106,7 +110,7 @@ def rollaxis(b: NumpyBuilder, a: Any, axis: int, start: int = 0) -> Any:
 
 @rows.row("squeeze")
 def squeeze(b: NumpyBuilder, a: Any, axis: Any = None) -> Any:
-    """numpy.squeeze; without axes, those that had one element while recording."""
+    """Lift ``numpy.squeeze``; without ``axis``, guard which axes have size 1."""
     gone = axes_of(axis, a.ndim)
     if gone is None:
         gone = tuple(i for i, dim in enumerate(a.shape) if hint_of(dim) == 1)
@@ -264,7 +268,7 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """numpy.lib.stride_tricks.as_strided, of an array that is contiguous: steps in bytes."""
+    """Lift ``as_strided`` of a contiguous array, with strides in bytes."""
     from ....ops.dtypes import ITEMSIZE
 
     width = ITEMSIZE[x.dtype]
@@ -280,7 +284,7 @@ def as_strided(
 
 
 def _arrays(b: NumpyBuilder, arrays: Any, dtype: Any = None) -> list[Value]:
-    """The arrays in one dtype; an array in the place of a list is the list of its slices."""
+    """Return the arrays in one dtype; a single array stands for its slices along the first axis."""
     if isinstance(arrays, Value):
         arrays = b.unstack(arrays, axis=0, count=b.fix(arrays.shape[0]))
     made = [b.array(item) for item in arrays]
@@ -330,7 +334,6 @@ def column_stack(b: NumpyBuilder, tup: Any) -> Any:
 
 @rows.row("block")
 def block(b: NumpyBuilder, arrays: Any) -> Any:
-    """numpy.block, of nested lists."""
     depth = _depth(arrays)
     leaves = [b.array(item) for item in _leaves(arrays)]
     kind, rank = b.result_type(*leaves), max(depth, *(leaf.ndim for leaf in leaves))
@@ -374,8 +377,12 @@ def _split(b: NumpyBuilder, x: Value, sections: Any, axis: int) -> list[Value]:
 
 
 rows.table({
-    ("split", "array_split"): lambda b, ary, indices_or_sections, axis=0: _split(b, ary, indices_or_sections, axis_of(axis, ary.ndim)),
-    "hsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 0 if ary.ndim == 1 else 1),
+    ("split", "array_split"): lambda b, ary, indices_or_sections, axis=0: _split(
+        b, ary, indices_or_sections, axis_of(axis, ary.ndim)
+    ),
+    "hsplit": lambda b, ary, indices_or_sections: _split(
+        b, ary, indices_or_sections, 0 if ary.ndim == 1 else 1
+    ),
     "vsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 0),
     "dsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 2),
 })  # fmt: skip
@@ -402,7 +409,7 @@ def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
 
 @rows.row("resize")
 def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
-    """numpy.resize: the elements again and again, as many as the shape holds."""
+    """Lift ``numpy.resize``, which repeats the elements to fill the shape."""
     flat, place = _line(b, a, None)
     shape = shape_of(new_shape)
     size = flat.shape[place]
@@ -418,12 +425,13 @@ def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- left out
 @rows.row("delete")
 def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
-    """numpy.delete of places, of a slice, or of what a mask or an array of places says."""
+    """Lift ``numpy.delete`` of indices, a slice, a mask, or an array of indices."""
     x, place = _line(b, arr, axis)
     if isinstance(obj, slice):
         return _without_slice(b, x, place, obj)
     if isinstance(obj, (list, tuple)) and any(isinstance(item, bool) for item in obj):
-        obj = b.array(obj, "bool")  # a mask, for all that True is a number of Python
+        # A list with bools is a mask, although bools are ints in Python.
+        obj = b.array(obj, "bool")
     if isinstance(obj, Value) and obj.ndim:
         return _without_marked(b, x, place, obj)
     gone = (
@@ -467,7 +475,7 @@ def _without_marked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Valu
 # ---------------------------------------------------------------------------------------------- put in
 @rows.row("insert")
 def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """numpy.insert before one place, or before several that are all counted from the same end."""
+    """Lift ``numpy.insert`` before one index, or before several that are all nonnegative or all negative."""
     x, place = _line(b, arr, axis)
     if (
         isinstance(obj, (list, tuple))
@@ -495,7 +503,7 @@ def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -
 
 
 def _at_places(b: NumpyBuilder, x: Value, axis: int, places: list[int], new: Value) -> Value:
-    """One slice before each place; the places are those of the array as it was."""
+    """Insert one slice before each index of the original array."""
     new = b.broadcast_to(new, shape=tuple(len(places) if i == axis else dim for i, dim in enumerate(x.shape)))
     order = sorted(range(len(places)), key=places.__getitem__)
     bounds = [None, *(place + x.shape[axis] if place < 0 else place for place in sorted(places)), None]

@@ -1,4 +1,4 @@
-"""``numpy.random``: other numbers than numpy's own, of the same distributions, from the key of the graph."""
+"""Rows of ``numpy.random``: samples of the same distributions, from the key of the graph."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ Row = Callable[..., Any]
 
 
 def draws(*names: str) -> Callable[[Row], Row]:
-    """Adds a row for functions of ``numpy.random`` and for methods of generators; these have the generator
-    first, which is left out.
-    """
+    """Register a row for functions of ``numpy.random`` and for methods of generators."""
 
     def register(row: Row) -> Row:
         @functools.wraps(row)
@@ -34,7 +32,6 @@ def draws(*names: str) -> Callable[[Row], Row]:
 
 @rows.row("random.seed")
 def seed(b: NumpyBuilder, seed: Any) -> Any:
-    """numpy.random.seed, of a number."""
     if not isinstance(seed, int):
         raise UnsupportedOperation("seed of an array or a size has no row")
     b.seed(None, seed)
@@ -42,7 +39,6 @@ def seed(b: NumpyBuilder, seed: Any) -> Any:
 
 
 def _shape(b: NumpyBuilder, size: Any, *params: Any) -> tuple[Any, ...]:
-    """``size=``, or the shape that the parameters are broadcast to."""
     if size is not None:
         return shape_of(size)
     arrays = [b.array(item, "float64") for item in params if isinstance(item, (Value, list, tuple))]
@@ -50,7 +46,6 @@ def _shape(b: NumpyBuilder, size: Any, *params: Any) -> tuple[Any, ...]:
 
 
 def _scaled(b: NumpyBuilder, drawn: Value, scale: Any, loc: Any = 0.0) -> Value:
-    """``loc + scale * drawn``."""
     scale, loc = (
         b.array(item, "float64") if isinstance(item, (Value, list, tuple)) else item for item in (scale, loc)
     )
@@ -75,7 +70,6 @@ def random(b: NumpyBuilder, size: Any = None, dtype: Any = "float64") -> Any:
 
 @draws("uniform")
 def uniform(b: NumpyBuilder, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.uniform."""
     shape = _shape(b, size, low, high)
     drawn = b.random_uniform(b.next_key(), shape=shape, dtype="float64")
     low, high = b.array(low, "float64"), b.array(high, "float64")
@@ -106,7 +100,7 @@ def lognormal(b: NumpyBuilder, mean: Any = 0.0, sigma: Any = 1.0, size: Any = No
 
 @draws("multivariate_normal")
 def multivariate_normal(b: NumpyBuilder, mean: Any, cov: Any, size: Any = None, **_: Any) -> Any:
-    """numpy.random.multivariate_normal: standard normal numbers by the root of the covariance."""
+    """Sample standard normal numbers and multiply them by a square root of the covariance."""
     mean, cov = b.array(mean, "float64"), b.array(cov, "float64")
     left, values, _ = b.svd(cov, full_matrices=False)
     drawn = b.random_normal(b.next_key(), shape=(*_shape(b, size), mean.shape[0]), dtype="float64")
@@ -123,7 +117,6 @@ def integers(
     dtype: Any = "int64",
     endpoint: bool = False,
 ) -> Any:
-    """numpy.random.randint, Generator.integers."""
     low, high = (0, low) if high is None else (low, high)
     if isinstance(low, (Value, list)) or isinstance(high, (Value, list)):
         raise UnsupportedOperation("integers between arrays have no row; pass numbers")
@@ -134,7 +127,6 @@ def integers(
 
 @draws("permutation")
 def permutation(b: NumpyBuilder, x: Any, axis: int = 0) -> Any:
-    """numpy.random.permutation."""
     if not isinstance(x, (Value, list, tuple)):
         return b.random_permutation(b.next_key(), n=x, dtype="int64")
     array = b.array(x)
@@ -153,7 +145,6 @@ def choice(
     axis: int = 0,
     shuffle: bool = True,
 ) -> Any:
-    """numpy.random.choice."""
     among = b.array(a) if isinstance(a, (Value, list, tuple)) else None
     if among is not None and not among.ndim:
         raise UnsupportedOperation("choice of as many as an element says has no row")
@@ -225,7 +216,6 @@ def logistic(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None
 
 @draws("rayleigh")
 def rayleigh(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.rayleigh."""
     return _scaled(
         b,
         b.sqrt(
@@ -265,7 +255,6 @@ def poisson(b: NumpyBuilder, lam: Any = 1.0, size: Any = None) -> Any:
 
 @draws("binomial")
 def binomial(b: NumpyBuilder, n: Any, p: Any, size: Any = None) -> Any:
-    """numpy.random.binomial."""
     shape = _shape(b, size, n, p)
     return b.astype(
         b.random_binomial(b.next_key(), _filled(b, n, shape), _filled(b, p, shape)), dtype="int64"

@@ -1,4 +1,4 @@
-"""Reductions and running totals: functions, methods, and ``ufunc.reduce`` and ``ufunc.accumulate``."""
+"""Rows of reductions and cumulative operations, also as ``ufunc.reduce`` and ``ufunc.accumulate``."""
 
 from __future__ import annotations
 
@@ -98,8 +98,6 @@ rows.row("any")(_truth("any", False))
 
 # ------------------------------------------------------------------------------------------ methods of ufuncs
 def _reduce(row: Callable[..., Any]) -> Callable[..., Any]:
-    """``ufunc.reduce``, whose axis is the first one where none is given."""
-
     def reduce(
         b: NumpyBuilder,
         array: Any,
@@ -217,7 +215,7 @@ rows.row("cumulative_prod")(_with_initial("cumulative_prod", 1))
 
 # ------------------------------------------------------------------------------------------ means and spreads
 def _chosen(b: NumpyBuilder, x: Value, where: Any) -> Value:
-    """1 where a mask chooses an element, and 0 where it does not."""
+    """Return the mask ``where`` as 0 and 1 in the dtype and shape of ``x``."""
     whole = (
         b.ones(shape=x.shape, dtype="bool")
         if where in (True, _ALL)
@@ -240,10 +238,16 @@ def mean(
 
 def _spread(op: str) -> Callable[..., Any]:
     def row(
-        b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None, where: Any = True,
+        b: NumpyBuilder,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = None,
+        where: Any = True,
         mean: Any = _ALL,
         correction: Any = _ALL,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)
         by = ddof if correction is _ALL else correction
         if where not in (True, _ALL) or mean is not _ALL:
@@ -257,7 +261,7 @@ def _spread(op: str) -> Callable[..., Any]:
 def _variance_about(
     b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any
 ) -> Value:
-    """The variance about a mean that is given, or of the elements that a mask chooses."""
+    """Compute the variance about a given mean, or of masked elements."""
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
     if center is _ALL:

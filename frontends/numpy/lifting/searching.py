@@ -1,4 +1,4 @@
-"""Searching, sorting, sets."""
+"""Rows of searching, sorting and set operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .table import NumpyBuilder, axis_of, rows
 
 @rows.row("where")
 def where(b: NumpyBuilder, condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """numpy.where; with a condition alone, the indices where it holds."""
+    """Lift ``numpy.where``; a condition alone returns the indices where it is true."""
     if x is None:
         return nonzero(b, condition)
     kind = b.result_type(
@@ -30,7 +30,9 @@ def nonzero(b: NumpyBuilder, a: Any) -> Any:
 
 
 rows.table({
-    "flatnonzero": lambda b, a: b.nonzero(b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0])[0],
+    "flatnonzero": lambda b, a: b.nonzero(
+        b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0]
+    )[0],
     "argwhere": lambda b, a: b.argwhere(a, hint=b.recorded[0].shape[0]),
 })  # fmt: skip
 
@@ -47,7 +49,7 @@ def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: An
 
 @rows.row("digitize")
 def digitize(b: NumpyBuilder, x: Any, bins: Any, right: bool = False) -> Any:
-    """numpy.digitize: bins that descend are looked through from their end."""
+    """Lift ``numpy.digitize``; descending bins are reversed."""
     edges, side = b.array(bins if isinstance(bins, Value) else list(bins)), "left" if right else "right"
     if not isinstance(bins, Value) and list(bins) == sorted(bins):
         return searchsorted(b, edges, x, side)
@@ -75,7 +77,6 @@ def sort(
 
 
 def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
-    """Complex numbers are sorted by their real parts, and those alike by their imaginary parts."""
     order = b.argsort(b.imag(x), axis=axis, stable=True)
     return b.take_along_axis(
         order, b.argsort(b.take_along_axis(b.real(x), order, axis=axis), axis=axis, stable=True), axis=axis
@@ -92,7 +93,7 @@ def argsort(
 
 @rows.row("lexsort")
 def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
-    """numpy.lexsort: by the last key first."""
+    """Lift ``numpy.lexsort``, whose last key is the primary one."""
     lines = (
         [b.array(key) for key in keys]
         if isinstance(keys, (list, tuple))
@@ -109,16 +110,15 @@ def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
 
 rows.table({
     "sort_complex": lambda b, a: sort(b, b.cast(b.array(a), b.recorded_dtype())),
-    # in order, which is one of the orders that numpy may give
+    # A sorted array is one of the partitions that NumPy may return.
     "partition": lambda b, a, kth, axis=-1, kind=None, order=None: sort(b, a, axis),
-    # in order, which is one of the orders that numpy may give
     "argpartition": lambda b, a, kth, axis=-1, kind=None, order=None: argsort(b, a, axis),
 })  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- sets
 def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
-    """The unique elements; numpy takes all NaN, which are the last in the order, for one."""
+    """Return the unique elements, with all NaN, which sort last, as one."""
     values, *others = (b.unique_values(x, hint=hint),) if alone else b.unique_all(x, hint=hint)
     nan = b.isnan(values)
     before = b.logical_and(nan, b.equal(b.cumulative_sum(b.astype(nan, dtype="int64"), axis=0), 1))
@@ -140,9 +140,16 @@ def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Va
 
 @rows.row("unique")
 def unique(
-    b: NumpyBuilder, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True, sorted: bool = True,
-) -> Any:  # fmt: skip
+    b: NumpyBuilder,
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
     x = b.array(ar)
     if not equal_nan and is_inexact(x.dtype):
         raise UnsupportedOperation("unique with equal_nan=False has no row")
@@ -221,7 +228,6 @@ rows.row("setdiff1d")(_kept(invert=True))
 
 @rows.row("setxor1d")
 def setxor1d(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """numpy.setxor1d: what stands in one of them alone, in order."""
     hint = b.recorded[0].shape[0]
     once = [b.unique_values(_flat(b, x), hint=hint) for x in b.promote(ar1, ar2)]
     values, _, _, counts = b.unique_all(b.concat(*once, axis=0), axis=None, hint=hint)

@@ -1,4 +1,4 @@
-"""Order statistics, histograms, correlation."""
+"""Rows of order statistics, histograms, correlation, and polynomials."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 # ------------------------------------------------------------------------------------------- order statistics
 def _in_a_line(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
-    """The array with the axes to be reduced as one at the end, where they are several."""
+    """Return the array with several reduced axes merged at the end, the merged axis, and the axes."""
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
         return x, None if axes is None else axes[0], axes
@@ -33,18 +33,25 @@ def _in_a_line(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None,
 
 
 _PLAIN = ("linear", "lower", "higher", "midpoint", "nearest")
-# continuous method -> alpha and beta of the place ``n q + alpha + q (1 - alpha - beta)``, counted from 1
+# Continuous methods, with alpha and beta of the 1-based position `n q + alpha + q (1 - alpha - beta)`.
 _SHIFTED: dict[str, tuple[float, float]] = {
-    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "median_unbiased": (1 / 3, 1 / 3),
-    "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
 
 
 def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
     def row(
-        b: NumpyBuilder, a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False,
-        *, weights: Any = None,
-    ) -> Any:  # fmt: skip
+        b: NumpyBuilder,
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
         if weights is not None or method not in (*_PLAIN, *_SHIFTED) or (skip_nan and method in _SHIFTED):
             raise UnsupportedOperation(f"quantiles with weights, or by the method {method!r}, have no row")
         x, kind = _ordered(b, a), b.recorded_dtype()
@@ -70,7 +77,7 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
 
 
 def _shifted(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
-    """The level of the linear method at the place that another continuous method names."""
+    """Return the level at which the linear method gives the quantile of another continuous method."""
     count = b.array(size, kind)
     place = b.subtract(
         b.add(b.multiply(count, level), b.add(b.multiply(b.array(level, kind), 1 - alpha - beta), alpha)), 1.0
@@ -80,7 +87,6 @@ def _shifted(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, be
 
 
 def _ordered(b: NumpyBuilder, a: Any) -> Value:
-    """The array as floats, which have an order."""
     x = b.floating(a)
     if is_complex(x.dtype):
         raise UnsupportedOperation("order statistics of complex numbers have no row")
@@ -171,12 +177,15 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> Any:
-    """numpy.histogram2d: a product of what says which bin each point is in, along each axis."""
+    """Lift ``numpy.histogram2d`` as a matrix product of the bin memberships along both axes."""
     if density:
         raise UnsupportedOperation("density= of histogram2d has no row; divide by the areas and the sum")
     alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
-    edges = [b.cast(_edges(b, _ordered(b, points), *given), "float64") for points, *given in zip(
-        (x, y), (bins, bins) if alone else (bins * 2)[:2], (None, None) if range is None else range)]  # fmt: skip
+    each, spans = (bins, bins) if alone else (bins * 2)[:2], (None, None) if range is None else range
+    edges = [
+        b.cast(_edges(b, _ordered(b, points), *given), "float64")
+        for points, *given in zip((x, y), each, spans)
+    ]
     across, along = (
         _memberships(b, b.cast(b.array(points), "float64"), line) for points, line in zip((x, y), edges)
     )
@@ -192,7 +201,7 @@ def histogram2d(
 def histogramdd(
     b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """numpy.histogramdd: of points in rows, or of a list of their coordinates."""
+    """Lift ``numpy.histogramdd`` of points in rows, or of a list of coordinate arrays."""
     if density:
         raise UnsupportedOperation("density= of histogramdd has no row; divide by the volumes and the sum")
     points = (
@@ -219,7 +228,7 @@ def histogramdd(
 
 
 def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
-    """[points, bins]: 1.0 where a point lies in a bin; the last bin has its upper edge too."""
+    """Return a [points, bins] array of 0.0 and 1.0; the last bin includes its upper edge."""
     column = b.reshape(points, shape=(points.shape[0], 1))
     low, high = cut(b, edges, 0, None, -1), cut(b, edges, 0, 1, None)
     inside = b.logical_and(b.greater_equal(column, low), b.less(column, high))
@@ -230,10 +239,17 @@ def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
 # ---------------------------------------------------------------------------------------------- correlation
 @rows.row("cov")
 def cov(
-    b: NumpyBuilder, m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    b: NumpyBuilder,
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
     aweights: Any = None,
-    *, dtype: Any = None,
-) -> Any:  # fmt: skip
+    *,
+    dtype: Any = None,
+) -> Any:
     x = _observations(b, m, y, rowvar)
     frequencies = None if fweights is None else b.cast(b.array(fweights), "int64")
     importances = None if aweights is None else b.cast(b.array(aweights), x.dtype)
@@ -316,7 +332,7 @@ def interp(
 def _periodic(
     b: NumpyBuilder, at: Value, points: Value, values: Value, period: Any
 ) -> tuple[Value, Value, Value]:
-    """All points brought into one period and sorted, with the last one before them and the first one behind."""
+    """Map points into one period and sort them, with the last point added before and the first after them."""
     at, points = b.remainder(at, period), b.remainder(points, period)
     order = b.argsort(points, axis=0, stable=True)
     points, values = b.take(points, order, axis=0), b.take(values, order, axis=0)
@@ -377,7 +393,7 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """The slope at points of unequal distance: of the parabola through three neighbours."""
+    """Compute the derivative at unevenly spaced points, from the parabola through three neighbours."""
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)
@@ -432,7 +448,7 @@ def polyfit(
     w: Any = None,
     cov: Any = False,
 ) -> Any:
-    """numpy.polyfit: least squares with the columns scaled to length 1."""
+    """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1."""
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
     x, y = (
@@ -440,9 +456,8 @@ def polyfit(
         b.floating(b.array(y)),
     )
     least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
-    kind = b.result_type(
-        b.array(0, "int64"), x, y
-    )  # numpy.vander multiplies by integers, which widens float32
+    # numpy.vander multiplies by integers, which promotes float32 to float64.
+    kind = b.result_type(b.array(0, "int64"), x, y)
     x = b.cast(x, kind)
     powers = b.arange(start=deg, stop=-1, step=-1, dtype="int64")
     columns = b.pow(b.reshape(x, shape=(x.shape[0], 1)), b.cast(powers, kind))
@@ -459,7 +474,7 @@ def polyfit(
 
 def _sum_of_two(name: str) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a1: Any, a2: Any) -> Any:
-        """numpy.polyadd, numpy.polysub: zeros are put before the shorter one."""
+        # The shorter polynomial has zeros as its leading coefficients.
         x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
         length = x.shape[0] if holds(b, y.shape[0], x.shape[0]) else apply("max", x.shape[0], y.shape[0])
         return getattr(b, name)(
@@ -478,8 +493,9 @@ rows.row("polysub")(_sum_of_two("subtract"))
 
 @rows.row("polymul")
 def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
-    """numpy.polymul: a convolution, of coefficients whose first is not 0, for numpy leaves zeros at the front
-    out.
+    """Lift ``numpy.polymul`` as a convolution.
+
+    The first coefficients are guarded not to be 0, since NumPy drops leading zeros.
     """
     x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
     if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
@@ -492,7 +508,7 @@ def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
 
 
 def _leading(b: NumpyBuilder, x: Value) -> Value:
-    """A polynomial whose first coefficient is looked at; where there is but one, it may be 0."""
+    """Return a polynomial, guarded to have a nonzero first coefficient or exactly one coefficient."""
     count = x.shape[0]
     if hint_of(count) == 1:
         b.fix(count)
@@ -504,7 +520,7 @@ def _leading(b: NumpyBuilder, x: Value) -> Value:
 
 @rows.row("poly")
 def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
-    """numpy.poly of real roots: one factor after the other."""
+    """Lift ``numpy.poly`` of real roots, multiplying one factor after the other."""
     roots = b.array(seq_of_zeros)
     if roots.ndim != 1 or is_complex(roots.dtype):
         raise UnsupportedOperation(
@@ -532,7 +548,6 @@ def polyder(b: NumpyBuilder, p: Any, m: int = 1) -> Any:
 
 @rows.row("polyint")
 def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
-    """numpy.polyint, whose constants are 0."""
     if k is not None:
         raise UnsupportedOperation("k= of polyint has no row")
     x = b.array(p)
@@ -545,7 +560,7 @@ def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
 
 @rows.row("polyval")
 def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
-    """numpy.polyval, by Horner's rule."""
+    """Lift ``numpy.polyval`` by Horner's method."""
     kind = b.recorded_dtype()
     coefficients = (
         [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))

@@ -1,7 +1,7 @@
-"""The one table that the files beside this one fill, and the builder its rows write with.
+"""Lifting table of NumPy, and the builder of its rows.
 
-A row has the signature of numpy's function, after the builder; a method shares the row of the function of its
-name, unless there is one for ``ndarray.<name>``. ``out``, and ``where`` of ufuncs, are dealt with before a
+A row has the signature of the NumPy function, after the builder. A method uses the row of the function
+with its name, unless ``ndarray.<name>`` has one. ``out``, and ``where`` of ufuncs, are handled before a
 row is called.
 """
 
@@ -23,16 +23,15 @@ rows = Rows("numpy")
 
 
 class NumpyBuilder(RaisingBuilder):
-    """A builder with the type rules of NumPy 2 at hand (NEP 50): Python's numbers take the type of the arrays
-    beside them.
+    """Builder with the type promotion of NumPy 2 (NEP 50), in which Python numbers take the dtype of arrays.
 
-    ``weak`` are the values among the arguments of the call that are numbers of Python in the user's code.
+    weak: values among the arguments of the call that are Python numbers in the user's code.
     """
 
     weak: frozenset[Value] = frozenset()
 
     def type_of(self, item: Any) -> Any:
-        """What numpy's promotion takes: the dtype of an array, a number of the class of a number."""
+        """Return what NumPy promotes ``item`` by: the dtype of an array, or a Python number."""
         if isinstance(item, Value):
             return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
         number = hint_of(item)
@@ -42,18 +41,18 @@ class NumpyBuilder(RaisingBuilder):
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """An index beyond the end is an error that the user's code may handle. One that cannot be there, as
-        the place of an extremum or ``x & 255`` of a long enough axis, is none.
+        """Guard that ``index`` is in bounds, since NumPy raises an error that user code may handle.
+
+        No guard is needed if the range of the index shows it, as for ``argmax`` or ``x & 255``.
         """
         ends = ends_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
-            place = self.cast(index, "int64")  # -size and size are numbers of few types
+            # Narrow dtypes cannot hold the size.
+            place = self.cast(index, "int64")
             self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
-        """Whether both ends are indices of an axis; where they are numbers, from here on under a guard on its
-        size.
-        """
+        """Return True if both bounds are in range; constant bounds are guarded against the size."""
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
         if any(hint_of(each) < 0 for each in spare) or (
             spare and not (isinstance(low, int) and isinstance(high, int))
@@ -64,7 +63,7 @@ class NumpyBuilder(RaisingBuilder):
         return True
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """``x`` as an array: nested lists of numbers and arrays too."""
+        """Convert ``x`` to a value; it may also be a nested list of numbers and values."""
         if isinstance(x, (list, tuple)):
             dtype = dtype or self.result_type(*_flat(x))
             if any(isinstance(part, Value) for part in _flat(x)):

@@ -1,6 +1,4 @@
-"""Between which numbers whole numbers lie, where that shows in how they are computed: ``x & 255``, ``i % n``,
-a byte, the place of an extremum.
-"""
+"""Ranges of integers that follow from the operation that computed them (``x & 255``, ``i % n``)."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from ....ops.bounds import nonnegative
 from ....ops.dtypes import is_bool, is_integer
 from ....sizes import Size, product
 
+# Lower and upper bound, as ints or sizes.
 Ends = tuple[Any, Any]
-"""The least and the greatest number, in numbers and sizes."""
 
 
 def ends_of(b: Builder, x: Any) -> Ends | None:
-    """Between which numbers an array of whole numbers, or a number, lies; None where that is not known."""
+    """Return the lower and upper bound of an integer array or number, or None."""
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
     made = b.maker(x)
@@ -35,7 +33,6 @@ def _of_constant(b: Builder, x: Value) -> Ends | None:
 
 
 def _of_type(dtype: str) -> Ends | None:
-    """Of types of which all numbers may be places."""
     if is_bool(dtype):
         return 0, 1
     if not is_integer(dtype) or np.dtype(dtype).itemsize > 2:
@@ -49,7 +46,7 @@ def _place(b: Builder, node: Node) -> Ends | None:
 
 
 def _masked(b: Builder, node: Node) -> Ends | None:
-    """``x & mask`` has no bits that the mask has not."""
+    # A bitwise and has only bits that both operands have.
     ends = [
         found for item in node.inputs if (found := ends_of(b, item)) is not None and nonnegative(found[0])
     ]

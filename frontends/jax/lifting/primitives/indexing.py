@@ -178,9 +178,7 @@ class Places:
         )
 
     def placed(self) -> list[tuple[str, int]]:
-        """Return the axes of the ``gather_nd`` result in order, as ``("batch", i)`` or ``("axis", axis of
-        x)``.
-        """
+        """Return the axes of the ``gather_nd`` result, as ``("batch", i)`` or ``("axis", axis of x)``."""
         found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [
             ("axis", axis) for axis in self.windows
         ]
@@ -211,9 +209,7 @@ def filled_with(b: JaxBuilder, x: Any) -> Any:
 
 
 def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
-    """Return the user's index if ``start`` is what JAX computes from it to count negative indices from the
-    end, or None.
-    """
+    """Return the user's index if ``start`` is JAX's normalization of negative indices of it, or None."""
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
         return None
@@ -298,7 +294,6 @@ def gather(
 
 
 def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """Return the permutation from the ``gather_nd`` result to the result of the gather."""
     have = places.placed()
     kept = [axis for axis in range(places.x.ndim) if axis not in places.gone and axis not in places.batched]
     windows = dict(zip(offset_dims, kept))
@@ -333,9 +328,7 @@ def _filled(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the fill value of ``jax.lax.gather``: NaN, the smallest signed or largest unsigned integer, or
-    True.
-    """
+    """Return the fill value of ``jax.lax.gather``: NaN, the smallest signed, largest unsigned, or True."""
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):
@@ -380,9 +373,7 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 
 
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
-    """Apply ``scattered`` to the ranks of complex numbers in their order, since ``min`` and ``max`` do not
-    compare these.
-    """
+    """Apply ``scattered`` to the ranks of complex numbers, which ``min`` and ``max`` do not compare."""
     parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
     flat = b.concat(*parts, axis=0)
     order = ordering(b, [flat], 0)

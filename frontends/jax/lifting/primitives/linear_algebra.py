@@ -191,8 +191,9 @@ def conv_general_dilated(
     batch_group_count: int,
     **_: Any,
 ) -> Any:
-    """Convolve with axes in any order: batch and channels of ``x``, output and input channels of the kernel,
-    then space.
+    """Convolve with any axis order.
+
+    The specs name batch and channels of ``x``, output and input channels of the kernel, then spatial axes.
     """
     given, kernel, made = (
         tupled(spec)

@@ -1,5 +1,4 @@
-"""Rows of ``jax.random``: keys are two words along the last axis, and samples are Threefry hashes of
-counters.
+"""Rows of ``jax.random``: keys are two words along the last axis, and samples Threefry hashes.
 
 Samples are therefore equal in all targets.
 """

@@ -166,8 +166,6 @@ def over(axes: Any) -> Any:
 
 
 def _accumulate(name: str) -> Callable[..., Any]:
-    """Return a row that reduces over ``axes`` in the dtype of ``x``."""
-
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
             return x
