@@ -230,10 +230,11 @@ def _of_passes() -> Iterator[Fault]:
     package = importlib.import_module("graph_compiler.passes")
     for name, item in exercised._passes().items():
         if isinstance(item, package.Pass):
-            path, lines = ROOT / "graph_compiler" / "passes" / f"{name}.py", BLOCK_PASS
+            module, lines = item.run.__module__, BLOCK_PASS
         else:
-            path = Path(item.__code__.co_filename)
+            module = item.__module__
             lines = MAKER if item.__annotations__["return"] == "GraphPass" else PASS
+        path = Path(str(sys.modules[module].__file__))
         yield Fault(f"pass:{name}", _relative(path), lines.format(name=name))
 
 
