@@ -1,4 +1,4 @@
-"""torch as a source: how its calls are recorded, and how they are written in canonical operations."""
+"""The torch frontend: records torch calls and lifts them to canonical operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded torch calls as source text, just as a person would write them."""
+"""Source text of recorded torch calls, with operators and without arguments that equal their defaults."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _COLLECTIVES = {
 
 
 class TorchCalls(RecordedCalls):
-    """The dialect of recorded torch graphs."""
+    """Dialect of recorded torch graphs: writes each node as the torch call it was recorded from."""
 
     prelude = ("run_again",)
     imports: Mapping[str, str] = {
@@ -62,7 +62,6 @@ class TorchCalls(RecordedCalls):
     }
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The call of a node."""
         given, named = without_defaults(node.op, tuple(node.inputs), node.params)
         inputs, params = [text(item) for item in given], {name: text(item) for name, item in named.items()}
         key = row_key(node.op)
@@ -91,7 +90,9 @@ class TorchCalls(RecordedCalls):
         return "torch.no_grad()" if node.no_grad else ""
 
     def spell(self, item: Any) -> str | None:
-        """Text for an object of torch that has no literal, or None."""
+        """Return source text for a dtype, layout, memory format, device or NumPy scalar, or None for anything
+        else.
+        """
         if isinstance(item, (torch.dtype, torch.layout, torch.memory_format)):
             return repr(item)
         if isinstance(item, torch.device):

@@ -1,5 +1,6 @@
-"""Names of torch that are private: what a new version of torch may rename stands in this file, and nowhere
-else in the frontend.
+"""Private names of torch.
+
+The frontend uses them through this module only, so a new version of torch changes no other file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tells code that asks that it is being compiled, as ``torch.compile`` and ``torch.export`` do."""
+"""Sets the flag behind ``torch.compiler.is_compiling()`` and checks whether a function depends on it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,12 @@ _PLAIN = "torch.optim"
 
 
 class Compiling(int):
-    """True but for the code of optimisers and other threads, and knows whether anybody else asked."""
+    """Value of the flag that ``torch.compiler.is_compiling()`` returns while a function is recorded.
+
+    It is falsy for the code of optimizers and for other threads.
+
+    asked: True once any other code has evaluated it.
+    """
 
     asked = False
 
@@ -55,11 +60,11 @@ class Compiling(int):
 
 @contextmanager
 def compiling(claim: bool = True) -> Iterator[Compiling]:
-    """``torch.compiler.is_compiling()`` is True inside of the block, if that is the ``claim``.
+    """Make ``torch.compiler.is_compiling()`` return True inside of the block, if `claim` is True.
 
-    Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for
-    another framework is better off without: it then holds for every mask, and need not wait for elements at
-    each call.
+    Models evaluate it before they read elements (is the mask all ones?) to choose a shortcut. A graph for
+    another framework is better off without the shortcut: it then holds for every mask, and need not read
+    elements at each call.
     """
     outside = compiling_flag()
     flag = Compiling(1, outside)
@@ -77,7 +82,7 @@ def kept(result: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a run gave, as copies, and what its calls gave on the way."""
+    """Result of a run as copies, and the results of its torch calls."""
 
     result: list[torch.Tensor]
     calls: FirstRun
@@ -91,11 +96,10 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: Seen,
 ) -> bool:
-    """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from
-    ``seen``.
+    """Run the function again with ``is_compiling()`` False and return True if its result differs from `seen`.
 
-    ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to
-    what they are given or keep state are not asked.
+    Return False without a run if the graph is not pure: if it draws random numbers, writes to its inputs
+    or keeps state. Return True if the run raises. `state` is restored after the run.
     """
     if not _is_pure(graph):
         return False

@@ -1,4 +1,4 @@
-"""Example inputs of models that can tell what they take: those of transformers."""
+"""Example inputs of models that describe what they take, such as those of transformers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = 10  # within which a hub has to answer
 
 
 def pretrained(name: str) -> Any:
-    """The model in evaluation mode, of the class that its configuration names."""
+    """Load the model `name` in evaluation mode, as the class that its configuration names."""
     try:
         import transformers
     except ModuleNotFoundError as problem:
@@ -32,9 +32,9 @@ def pretrained(name: str) -> Any:
 
 
 def _require_hub(name: str) -> None:
-    """Raise ``OSError`` if a model is neither in a folder nor in the cache, and its hub does not answer.
+    """Raise ``OSError`` if a model is neither a local path nor cached, and the hub does not answer.
 
-    transformers would try again for half a minute.
+    Without this check, transformers would retry for half a minute.
     """
     hub: Any = importlib.import_module("huggingface_hub")
     if (
@@ -58,12 +58,12 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Keyword arguments that the model runs on, from its own ``dummy_inputs`` and its configuration; None
-    where it cannot tell.
+    """Return keyword arguments that `model` runs on, derived from its ``dummy_inputs`` and configuration.
 
-    Names are those of ``forward``. Token ids come with an attention mask of ones, as from a tokenizer; images
-    are float[1, channels, height, width], sound is float[1, samples] or float[1, bins, frames]. Nothing is
-    changed by the trial runs.
+    Return None if the model does not describe its inputs, or no candidate runs. Keys are parameter names
+    of ``forward``. Token ids come with an attention mask of ones, as from a tokenizer; images are float[1,
+    channels, height, width], sound is float[1, samples] or float[1, bins, frames]. Trial runs change
+    nothing.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
@@ -76,7 +76,7 @@ def example_inputs(model: Any) -> Inputs | None:
 
 
 def _candidates(model: Any) -> Iterator[Inputs]:
-    """The likelier the earlier: a model's main input alone, then with what its kind needs beside it."""
+    """Yield possible inputs, the likeliest first. An encoder-decoder gets decoder ids first, then none."""
     tokens: torch.Tensor = model.dummy_inputs.get("input_ids", torch.tensor([[7, 6, 1, 4, 2]]))
     beside: list[Inputs] = [{}]
     if getattr(model.config, "is_encoder_decoder", False):
@@ -141,7 +141,7 @@ _SIGNALS: dict[str, tuple[Callable[[Any], Iterator[torch.Tensor]], ...]] = {
 
 
 def _found(config: Any, name: str) -> Any:
-    """An entry of a configuration, or of the configurations inside of it."""
+    """Return the entry `name` of a configuration or of a configuration nested in it, or None."""
     if getattr(config, name, None) is not None:
         return getattr(config, name)
     inner = (

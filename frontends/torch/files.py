@@ -1,6 +1,4 @@
-"""Which torch calls and objects a saved graph may hold: the public functions that can be recorded, and
-nothing else of torch.
-"""
+"""Check of loaded torch graphs: they may hold only recordable public functions and plain objects of torch."""
 
 from __future__ import annotations
 
@@ -50,7 +48,9 @@ _REFUSED = reads.FOREIGN | {
 
 
 def read(text: str) -> Any:
-    """The object that :meth:`TorchCalls.spell` wrote: a dtype, layout, memory format, device or number.
+    """Parse what :meth:`TorchCalls.spell` wrote: a dtype, layout, memory format, device or number.
+
+    Raise ``InvalidFile`` for any other text.
 
     >>> read("torch.float32")
     torch.float32
@@ -71,7 +71,7 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """``InvalidFile`` where a node calls what is no recordable public function of torch."""
+    """Raise ``InvalidFile`` if a node calls anything but a recordable public function of torch."""
     for node in every(graph.nodes):
         if runs_blocks(node.op):
             continue
@@ -124,7 +124,6 @@ def _allowed(op: str) -> bool:
 
 
 def spell(item: Any) -> str | None:
-    """See :meth:`TorchCalls.spell`."""
     try:
         return TorchCalls().spell(item)
     except UnsupportedOperation:

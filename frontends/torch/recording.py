@@ -1,4 +1,4 @@
-"""A recording of a function: attempts, until one shows nothing that was not known before it."""
+"""Recording of a torch function: repeated attempts, until one refutes none of its hypotheses."""
 
 from __future__ import annotations
 
@@ -91,11 +91,10 @@ def is_hook(place: StatePlace) -> bool:
 
 
 def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
-    """The function recorded again with what its ``first`` recording has left, where that changes nothing any
-    more and the graph is the same.
+    """Record again with what the `first` attempt left in its places, such as hooks that it installed.
 
-    What was left then stays, as after the first call of the original; otherwise it is taken back, and None is
-    given.
+    Return the second recording if it leaves no more changes and has the same graph. The places then keep
+    their new contents, as after the first call of the original. Otherwise restore them and return None.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -127,7 +126,7 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """A canonical operation of a check as a recorded call."""
+    """Build the torch call node for the canonical operation `op` of a check."""
     name = _NAMES.get(op, op)
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     given, named = _arguments(op, inputs, params)
@@ -149,7 +148,7 @@ OF_ENCODERS = Probes(*ENCODERS)  # as long as modes of the recording are on, als
 
 
 class Reads:
-    """What the code of one attempt asks for beside the calls of torch, which ``session`` is told."""
+    """Reads of attributes, globals and settings during one attempt, which ``session`` notes for guards."""
 
     def __init__(
         self,
@@ -165,7 +164,7 @@ class Reads:
 
     @contextmanager
     def seen(self) -> Iterator[None]:
-        """Inside of the block reads are noted, and code finds symbols where it computes with sizes."""
+        """Note reads inside of the block, and return symbols to code that computes with sizes."""
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
@@ -174,7 +173,7 @@ class Reads:
             yield
 
     def _shims(self, symbols: Symbols) -> list[Replacement]:
-        """Of names of Python's own functions in the modules of the user's code."""
+        """Return patches for names of Python's own functions in the modules of the user's code."""
         return [
             *loop_shims(self.functions, self._loops),
             *conversion_shims(self.capture, symbols, self.spaces),
@@ -186,7 +185,7 @@ class Reads:
         return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:
-        """What was read is what it was."""
+        """Return guards that everything that was read is unchanged."""
         session = self.session
         told = (
             [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
@@ -203,10 +202,10 @@ _PRECISIONS = {
 
 @dataclass
 class Attempt:
-    """The result of one attempt: the recording, and new facts for the next attempt.
+    """Result of one attempt: the recording, and what the next attempt has to take into account.
 
-    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the
-    function does something else when it is not told that it is being compiled.
+    left: the places that turned out to be state, with what the function leaves in them.
+    is_other_code: True if the function does something else when ``is_compiling()`` is False.
     """
 
     recording: Recording
@@ -216,10 +215,13 @@ class Attempt:
 
 @dataclass
 class Hypotheses:
-    """How the function is recorded next, by what earlier attempts have shown.
+    """Assumptions under which the function is recorded next. Earlier attempts may have refuted some.
 
-    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers
-    that are inputs, ``grown`` the places of lists that it may only append to.
+    compiled: True if ``is_compiling()`` returns True while recording.
+    reading: which numbers that the code reads from tensors become symbols.
+    numbers: paths of numbers in the arguments that are inputs.
+    grown: lists, by container and key, that the function may only append to.
+    weights: the weights found just before, for the first attempt only.
     """
 
     compiled: bool
@@ -237,7 +239,10 @@ class Hypotheses:
 
 
 def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
-    """The arrays of the call, and generators where they may be arguments, and where they stand."""
+    """Flatten the arguments of a call into its arrays and their structure.
+
+    If the graph stays in torch, random generators are leaves, too.
+    """
     opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
     return flatten(
         (request.args, request.kwargs),
@@ -248,7 +253,11 @@ def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
 
 
 def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
-    """Where the inputs of a call stand; its arrays as tensors by identity; all inputs, numbers as they are."""
+    """Return the structure of the arguments, their tensors by the identity of the array given, and all
+    inputs.
+
+    Numbers at the paths `open_numbers` are inputs as they are.
+    """
     leaves, tree = leaves_and_tree(request)
     tree = plain_classes(tree)
     if not TENSORS.issuperset(map(type, leaves)):
@@ -268,7 +277,7 @@ def _state(
     functions: list[types.FunctionType],
     tree: Tree,
 ) -> State:
-    """What the function can reach, as it is before the attempt."""
+    """Build the state that the function can reach, before the attempt, and register it with `capture`."""
     objects = () if has_arrays_alone(tree) else slotted(statics(tree))
     state = State(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
     if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
@@ -287,7 +296,7 @@ def _state(
 
 @contextmanager
 def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> Iterator[Compiling]:
-    """Inside of the block every call of torch is seen, and what the code reads beside them."""
+    """Record every torch call inside of the block, and note what the code reads besides."""
     with (
         refusing(request.name),
         active.looking_after(state.world),
@@ -300,9 +309,7 @@ def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> 
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Runs and records the function once, with the places of the request as state and by what earlier
-    attempts have shown.
-    """
+    """Run and record the function once, under `hypotheses` and with the places of the request as state."""
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, hypotheses.numbers)
     weights, hypotheses.weights = (
@@ -401,8 +408,9 @@ def _outside(capture: Capture) -> Iterator[None]:
 
 
 def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Make the parameters of a graph that the function calls parameters of the recording: those of a module
-    of it, which is kept.
+    """Register the parameters of a graph that the function calls as parameters of the recording.
+
+    They are those of a module made of the graph, which is cached on it.
     """
     known = vars(called).get("_module_within")
     if (
@@ -419,7 +427,9 @@ def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[s
 
 
 def _entries(weights: Weights) -> list[Entry]:
-    """What a call of the function runs: its own code, and ``forward`` of its modules."""
+    """Return the code that a call runs: the function itself, unless it is a module, and ``forward`` of its
+    modules.
+    """
     own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
     return [
         *own,
@@ -428,9 +438,10 @@ def _entries(weights: Weights) -> list[Entry]:
 
 
 def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor;
-    generators as they are, and no numbers. Those of other frameworks are brought to the GPU that another one,
-    or the module, is on.
+    """Convert leaves to tensors, by identity, so that an array in several positions becomes one tensor.
+
+    Generators are kept as they are, and numbers are skipped. Arrays of other frameworks are moved to the
+    accelerator that another tensor or the module is on.
     """
     made: dict[int, Any] = {}
     foreign: list[int] = []
@@ -455,8 +466,9 @@ _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead th
 
 
 def record(request: Request) -> Recording:
-    """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in
-    those of such arguments.
+    """Run the function and record it.
+
+    Weights on the device ``meta``, and arguments on it, are replaced by zeros while recording.
     """
     check_outside(request)
     weights = Weights(
@@ -473,9 +485,9 @@ def record(request: Request) -> Recording:
 
 
 def _recorded(request: Request, weights: Weights | None = None) -> Recording:
-    """A recording: again where places turn out to be state that were not known to be.
+    """Record with repeated attempts, giving up one hypothesis after another.
 
-    ``weights`` are those of the function, if known.
+    `weights` are those of the function, if already found.
     """
     search = _Search(replace(request, places=(*request.places, *converted(request))))
     search.hypotheses.weights = weights
@@ -490,9 +502,7 @@ def _recorded(request: Request, weights: Weights | None = None) -> Recording:
 
 
 class _Search:
-    """How the function is recorded next, by what earlier attempts have shown; an attempt that refutes
-    something changes it.
-    """
+    """Search for hypotheses under which the function can be recorded. A refuting attempt updates them."""
 
     def __init__(self, request: Request) -> None:
         self.request, self.often = request, changed_often(request)
@@ -507,8 +517,8 @@ class _Search:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def attempt(self) -> Recording | Refuted[_Search]:
-        """The recording, where the function does the same when it is not told that it is compiled, and keeps
-        no state that is not known.
+        """Return the recording, or ``Refuted`` if the attempt found new state or code that ``is_compiling()``
+        changes.
         """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
@@ -535,7 +545,7 @@ class _Search:
     # ---------------------------------------------------------------- what may be given up, the weakest first
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
-        """Lists are no longer taken to be appended to alone."""
+        """Give up that lists are only appended to. Return None if that was not assumed."""
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
             return None
         self.request.auto_dynamic.lengths.give_up(self.hypotheses.grown)
@@ -544,7 +554,10 @@ class _Search:
 
     @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
-        """Sizes in keys, kernels taken one by one and kept views have alternatives of their own."""
+        """Try the next alternative for sizes in keys, for calls recorded by kernel, or for kept views.
+
+        Return None if all alternatives are used up.
+        """
         guesses = self.hypotheses
         goes_on = (
             guesses.keys.next_attempt(problem)
@@ -555,7 +568,7 @@ class _Search:
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
-        """Numbers are constants."""
+        """Make numbers constants. Return None if nothing depends on them."""
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
         ):
@@ -566,7 +579,7 @@ class _Search:
 
     @gives_up("making numbers that change often inputs")
     def without_often(self, problem: Exception) -> _Search | None:
-        """What was often changed may do as constants."""
+        """Give up the places that often changed in earlier calls as state. Return None if there are none."""
         if not self.often:
             return None
         self.known, self.often = [place for place in self.known if place not in self.often], []

@@ -1,6 +1,4 @@
-"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its
-calls give on the way.
-"""
+"""The original function as a reference: inputs for it, runs without side effects, and intermediate results."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _Placed(tuple[float, float]):
-    """A range of elements, and the device that they were on."""
+    """Smallest and largest element of a tensor, with the device that the tensor was on."""
 
     device: torch.device
 
@@ -69,8 +67,9 @@ def _range(tensor: torch.Tensor) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
-    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats
-    the neighbourhood.
+    """Return a random tensor like one with the range `seen`, and on its device.
+
+    Integers and varied floats are drawn from the range, floats that were all equal from its neighbourhood.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
@@ -80,7 +79,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
 
 
 def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
-    """Needs a gradient where that did.
+    """Set ``requires_grad`` on `array` if `facts` say so, and return the array.
 
     >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
     True
@@ -100,8 +99,10 @@ def random_kept() -> Iterator[None]:
 
 @contextmanager
 def undone(weights: Weights, seed: int | None, state: State | None = None) -> Iterator[None]:
-    """Inside of the block torch's generator starts from ``seed``, where one is given; afterwards it, all
-    buffers and the ``state`` (all that is within reach) are as before.
+    """Restore buffers, random state and `state` after the block. Seed torch's generator first if `seed` is
+    given.
+
+    `state` defaults to everything within reach of the weights.
     """
     state = state or State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]

@@ -1,3 +1,1 @@
-"""What every other room asks: names and kinds of torch's functions, data types, tensors, arguments, and what
-cannot be recorded.
-"""
+"""Names, dtypes, tensors and arguments of torch calls, and the checks for what cannot be recorded."""

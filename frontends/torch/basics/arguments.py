@@ -1,4 +1,4 @@
-"""The arguments of a call: which objects are arrays, which are opened, and what the arrays are called."""
+"""Arguments of a call: which objects are arrays, which containers are flattened, and how inputs are named."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _PLAIN = (type(None), bool, int, float, str)
 def without_defaults(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call by its dotted name without those, from the last on, that are what they would be
-    anyway.
+    """Drop keyword arguments, and trailing positional ones, that equal the defaults of the function `name`.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})
-    >>> without_defaults("torch.nn.functional.embedding", (1.5, 2.5), {"padding_idx": None, "norm_type": 1.0, "sparse": False})
+    >>> named = {"padding_idx": None, "norm_type": 1.0, "sparse": False}
+    >>> without_defaults("torch.nn.functional.embedding", (1.5, 2.5), named)
     ((1.5, 2.5), {'norm_type': 1.0})
     """
     known = {} if name.startswith(_METHOD) else _defaults(name)
@@ -54,8 +54,10 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Argument -> its position (-1: by keyword only) and default. Of functions in C, by the schemas of the
-    kernel of this name, where all of them say the same.
+    """Map each argument with a default to its position (-1 if keyword-only) and the default.
+
+    A function written in C has no signature, so the overloads of the kernel of that name are read, and
+    only entries on which they all agree are kept.
     """
     function: Any = torch
     for part in name.split(".")[1:]:
@@ -100,7 +102,7 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 @contextmanager
 def taken_for_arrays() -> Iterator[None]:
-    """Inside of the block ``torch.from_numpy``, which no mode sees, gives back a tensor that it is given."""
+    """Make ``torch.from_numpy``, which no mode intercepts, return a tensor that it is given."""
     original = torch.from_numpy
 
     def from_numpy(array: Any) -> torch.Tensor:
@@ -117,7 +119,9 @@ _WRITABLE = (np.ndarray, array, bytearray)
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array of any framework; numpy's scalars count as Python's."""
+    """Return True for an array of any framework. NumPy scalars are not arrays: they are treated as Python
+    numbers.
+    """
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(
@@ -135,10 +139,10 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose
-    arrays never change do not.
+    """Convert an array of any framework to a tensor.
 
-    ``TracingError`` for a sparse or a quantised one.
+    A writable NumPy array of native byte order shares its memory with the tensor, other arrays are copied.
+    Raise ``TracingError`` for a sparse or quantized tensor.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
@@ -175,8 +179,10 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_recorded(item: Any) -> Any:
-    """What a recorded call holds of an argument that is no tensor: numbers of numpy and of enums as Python's,
-    and a copy of what the function may write to later.
+    """Convert a non-tensor argument to what the recorded call stores.
+
+    Scalars of NumPy and numeric enum members become Python numbers. Writable arrays are copied, since the
+    function may write to them later.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
@@ -200,8 +206,9 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """The modules, functions and other objects in the arguments that are not taken apart, by name, and the
-    classes of those that are.
+    """Return the modules, functions and other opaque objects in the arguments, by name.
+
+    The classes of the containers that were flattened follow.
     """
     if has_arrays_alone(tree):
         return []

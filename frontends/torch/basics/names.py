@@ -1,7 +1,8 @@
-"""What the callables that torch reports are called.
+"""Names of the callables that torch reports to a mode.
 
-A recorded call is named as a reader would write it: ``torch.nn.functional.linear``, ``torch.Tensor.view``,
-``torch.Tensor.T`` (a property). :func:`row_key` is the bare name under which lifting rows are found.
+A recorded call has the name that a reader would write: ``torch.nn.functional.linear``,
+``torch.Tensor.view``, ``torch.Tensor.T`` (a property). :func:`row_key` is the bare name under which
+lifting rows are found.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _names: dict[Any, str] = {}
 
 
 def name_of(function: Any) -> str:
-    """The dotted public name of a callable that a ``TorchFunctionMode`` was given."""
+    """Return the dotted public name of a callable that a ``TorchFunctionMode`` was given."""
     name = _names.get(function)
     if name is None:
         name = _names[function] = _find_name(function)
@@ -64,8 +65,10 @@ _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 
 @functools.cache
 def row_key(name: str) -> str:
-    """The bare name: ``torch.Tensor.add`` -> ``add``, ``torch.linalg.norm`` -> ``linalg_norm``,
-    ``torch.ops.aten.add.Tensor`` -> ``add``.
+    """Return the bare name of a dotted name: ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` ->
+    ``add``.
+
+    Names in namespaces keep them as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
@@ -89,8 +92,7 @@ _WISHES = {
 
 
 def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
-    """What the tensors that a call of this bare name made are to be called; by their fields, where torch
-    names those of its results.
+    """Propose a name for each tensor that a call made, with the field's name if torch names the results.
 
     >>> result = torch.ones(3).topk(2)
     >>> wished_names("topk", result, list(result)), wished_names("__getitem__", result[0], [result[0]])
@@ -105,7 +107,7 @@ def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
 
 @functools.cache
 def is_in_place(key: str) -> bool:
-    """Whether a bare name is that of an in-place variant: ``add_``, ``__iadd__``, ``__setitem__``.
+    """Return True if a bare name is that of an in-place variant: ``add_``, ``__iadd__``, ``__setitem__``.
 
     >>> is_in_place("add_"), is_in_place("__add__"), is_in_place("__ior__")
     (True, False, True)
@@ -143,7 +145,7 @@ def pure_key(key: str) -> str:
 
 
 def resolve(name: str) -> Any:
-    """The callable that :func:`name_of` named.
+    """Return the callable that :func:`name_of` named. Raise ``AttributeError`` if there is none.
 
     >>> resolve("torch.Tensor.T.__get__")(torch.ones(2, 3)).shape
     torch.Size([3, 2])
@@ -155,7 +157,7 @@ def resolve(name: str) -> Any:
 
 
 def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """The last result of a module without children bears the module's name: ``query``, ``LayerNorm``."""
+    """Name the last result of each module without children after the module: ``query``, ``LayerNorm``."""
     for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
         path = node.origin.module
         last = path.rpartition(".")[2]

@@ -1,6 +1,4 @@
-"""What cannot be recorded, told as soon as it is met: classes of tensors and modes that change what calls
-mean.
-"""
+"""Checks for what cannot be recorded: tensor subclasses and modes that change the meaning of calls."""
 
 from __future__ import annotations
 
@@ -29,15 +27,15 @@ _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
 class Refusals:
-    """The state that torch must be in while a function is recorded."""
+    """The state of torch when the recording began, which the function must not change."""
 
     def __init__(self) -> None:
         self.dtype = torch.get_default_dtype()
         self.modes = count_dispatch_modes() + 1  # the recording's own
 
     def check(self, where: Any) -> None:
-        """``TracingError`` where the function has changed the default dtype, put on a mode of its own below
-        torch's functions, or traces one.
+        """Raise ``TracingError`` if the default dtype changed, or a dispatch mode or ``torch.jit.trace`` is
+        active.
         """
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(
@@ -62,8 +60,9 @@ class Refusals:
 
 
 def check_outside(request: Request) -> None:
-    """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a
-    transform, of a mode of fake tensors, of a trace.
+    """Raise ``TracingError`` inside of a transform, a mode of fake tensors or a trace.
+
+    Tensors have no concrete elements there, or others record already.
     """
     around = {
         "a transform (torch.vmap, torch.func.grad)": current_transform(),
@@ -101,9 +100,7 @@ def _check_class(cls: Any, where: Any) -> None:
 
 
 def refuse_operator(function: Any, where: Any) -> NoReturn:
-    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of
-    transforms, and those that are none of the table.
-    """
+    """Raise ``OperatorRefused`` for a higher-order operator that cannot be recorded here."""
     raise OperatorRefused(
         f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or "
         "with torch.where"
@@ -111,19 +108,21 @@ def refuse_operator(function: Any, where: Any) -> NoReturn:
 
 
 class UnseenDraw(TracingError):
-    """Random generators moved in a way of which nothing was seen: by the function, or by another thread just
-    when the recording began.
+    """Raised when the state of a random generator moved without a recorded call.
+
+    The function may have moved it, or another thread just when the recording began.
     """
 
 
 class OperatorRefused(TracingError):
-    """An operator of torch that takes functions was called."""
+    """Raised when a higher-order operator of torch was called that cannot be recorded."""
 
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
-    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what
-    they have cached of it is dropped.
+    """Convert errors of torch's own tracers, which cannot run inside of a recording, to ``OperatorRefused``.
+
+    Drop what these tracers have cached in the meantime.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Small facts of tensors that the recording asks for."""
+"""Properties of tensors, dtypes, and kinds of torch functions by bare name."""
 
 from __future__ import annotations
 
@@ -83,7 +83,11 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
 def dtype_name(dtype: torch.dtype | str | None) -> str:
-    """``torch.float32`` -> ``"float32"``; ``None`` is torch's default dtype; names pass through."""
+    """Return the name of a dtype: ``torch.float32`` -> ``"float32"``.
+
+    None is torch's default dtype, a Python number class the dtype of its arrays, and a name is returned
+    unchanged.
+    """
     if isinstance(dtype, str):
         return dtype
     if isinstance(dtype, type):  # dtype=bool, float and the like
@@ -111,8 +115,10 @@ _EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 def _fold(examples: list[Any]) -> torch.dtype:
-    """torch's rule for many: the category of arrays with axes beats that of 0-d arrays, which beats that of
-    numbers.
+    """Promote the dtypes of more than one operand.
+
+    Operands of each category are promoted among themselves first. Arrays with axes then take precedence
+    over 0-d arrays, and these over numbers.
     """
     groups: dict[int, Any] = {}
     for example in examples:
@@ -137,9 +143,7 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """The dtype that torch computes in for these operands: values with ``dtype`` and ``ndim``, numbers,
-    sizes.
-    """
+    """Return the dtype that torch promotes operands to: values with ``dtype`` and ``ndim``, numbers, sizes."""
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands
@@ -231,8 +235,10 @@ _SILENT = frozenset(
 
 @functools.lru_cache(maxsize=1024)
 def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
-    """Positions and keywords of a function, by its bare name, where every overload that has them wants an
-    int; of a method its tensor is the first.
+    """Return the positions and keywords that take an int in every overload of the function `key` that has
+    them.
+
+    The tensor of a method is its first position.
 
     >>> sorted(whole_numbers_of("multinomial", False), key=str)
     [1, 'num_samples']
@@ -286,7 +292,7 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 
 
 def hints(structure: Any) -> Any:
-    """Arguments for the real call: symbolic sizes replaced by the numbers seen."""
+    """Replace symbolic sizes in arguments by their recorded numbers."""
     if type(structure) is tuple:  # most arguments hold none
         return tuple(
             [item if type(item) in _WITHOUT_SIZES else map_structure(_hint, item) for item in structure]
@@ -303,7 +309,7 @@ def version(tensor: torch.Tensor) -> int:
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Identity of the tensor's memory."""
+    """Return a number that identifies the tensor's storage, or the tensor if it has no single storage."""
     try:
         with no_torch_function():
             return tensor.untyped_storage()._cdata
@@ -317,7 +323,7 @@ def fills_memory(tensor: torch.Tensor) -> bool:
 
 
 def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor with each place in memory once: torch writes to no array that ``expand`` repeats.
+    """Narrow axes of stride 0 to one element, because torch refuses writes to expanded tensors.
 
     >>> without_repeats(torch.zeros(2, 1).expand(2, 3)).shape
     torch.Size([2, 1])
@@ -329,7 +335,7 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def put_back(tensor: torch.Tensor, before: torch.Tensor) -> None:
-    """Gives a tensor the elements of a copy of it that was made ``without_repeats``."""
+    """Write `before`, an earlier copy of the tensor ``without_repeats``, back to the tensor."""
     if (
         without_repeats(tensor).shape != before.shape
     ):  # as out= it had another number of elements than the result

@@ -1,8 +1,8 @@
-"""Writes that the name of a call does not show: running statistics, and arguments that kernel schemas mark as
+"""Writes that the name of a call does not show: running statistics, and arguments that schemas mark as
 written.
 
-Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to
-lists of weights, moments and steps, ``GradScaler`` to its tracker, quantisation to what it has observed.
+Most writes increment the version of the tensor. These do not: fused optimizers write to lists of weights,
+moments and steps, ``GradScaler`` to its tracker, quantization to its observers.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _RENORMED = ((1, "weight"),)
 
 
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
-    """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than
-    ``torch.nn.functional.batch_norm``.
+    """Return the parameter names of a normalization call in order.
+
+    ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``.
     """
     running, affine = ("running_mean", "running_var"), ("weight", "bias")
     native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
@@ -51,8 +52,8 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether this is a running statistic that a normalisation layer writes to, which torch does not count in
-    its version.
+    """Return True if `tensor` is a running statistic that the call writes to without incrementing its
+    version.
     """
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
@@ -64,11 +65,14 @@ def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """The parameters (position, keyword) that calls of this bare name may write to, but for ``out`` and the
-    first of what is written in place.
+    """Return the parameters (position, keyword) that calls of this bare name may write to.
 
-    >>> written_arguments("_amp_update_scale_"), written_arguments("add_"), written_arguments("native_batch_norm")
-    (((1, 'growth_tracker'),), (), ((3, 'running_mean'), (4, 'running_var')))
+    ``out`` and the tensor of an in-place call are left out.
+
+    >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
+    (((1, 'growth_tracker'),), ())
+    >>> written_arguments("native_batch_norm")
+    ((3, 'running_mean'), (4, 'running_var'))
     """
     return _STATISTICS.get(key) or tuple(dict.fromkeys(_marked(key)))
 
@@ -85,7 +89,7 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
 
 
 def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """The tensors among those arguments."""
+    """Return the tensors among the arguments that the call may write to besides its own tensor and ``out``."""
     parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []
@@ -106,8 +110,8 @@ def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """How often each operand has been written to before a call; None for those that it writes to without
-    being counted.
+    """Return the version of each operand before a call, or None if the call writes to it without incrementing
+    it.
     """
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]

@@ -1,1 +1,1 @@
-"""Every call of a function, seen, answered and recorded as it runs."""
+"""Interception of torch calls: each call is answered and recorded while the function runs."""

@@ -1,6 +1,4 @@
-"""How reads of a tensor are answered while recording: sizes with symbolic ints, elements with a guard,
-foreign code with an error.
-"""
+"""Answers to reads of tensors: symbolic ints for sizes, guarded elements, errors for reads of memory."""
 
 from __future__ import annotations
 
@@ -73,7 +71,11 @@ def _len(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Elements go to Python: guard on a snapshot of them, since the tensor may be written to later."""
+    """Return elements as Python numbers, and guard on them.
+
+    The guard is on a snapshot, since the tensor may be written to later. Raise ``TracingError`` if there
+    are too many elements.
+    """
     tensor = args[0]
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)
@@ -93,7 +95,7 @@ def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Numbers that go to Python are symbols; bools, complex numbers and many elements are guarded."""
+    """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if symbols cannot represent them."""
     symbols = (
         read_numbers(capture, args[0], function.__name__)
         if capture.recorder.varies(capture.value(args[0]))
@@ -103,7 +105,7 @@ def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``int(tensor)``, and a tensor as an index: Python takes no symbol for it."""
+    """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol."""
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return (
         elements(capture, function, args, kwargs)
@@ -113,7 +115,7 @@ def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``if x.sum()`` depends on whether the sum is 0, not on the sum."""
+    """Answer ``bool(tensor)`` with a guard on whether a number is 0, not on the number."""
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.asked(
         sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)
@@ -130,9 +132,7 @@ def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _question(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.equal`` and their like answer with a Python bool: recorded as the tensor of the answer, and
-    guarded.
-    """
+    """Answer ``torch.equal`` and similar functions: record the answer as a tensor, and guard on it."""
     seen = capture.run(function, args, kwargs)
     with capture:
         answer = _QUESTIONS[capture.call.rpartition(".")[2]](*args, **kwargs)
@@ -156,7 +156,7 @@ _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
 
 
 def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``5 in x`` depends on the answer, not on all elements."""
+    """Answer ``5 in x`` with a guard on the answer, not on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
         return forward(function, *args, **kwargs)  # torch's own error
@@ -175,8 +175,9 @@ def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to
-    from then on. A graph has a copy at each call.
+    """Record ``torch.as_tensor(array)`` as a copy that a graph makes at each call.
+
+    torch shares the memory of a NumPy array if it can, so later writes to either of them are refused.
     """
     given = args[0] if args else next(iter(kwargs.values()))
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
@@ -193,7 +194,10 @@ def _contiguous(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _of_device(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Where a tensor is: arguments may be elsewhere in another call, and weights are moved with their module."""
+    """Return the device of a tensor, with a guard if it is an input.
+
+    The device of a weight needs none, since weights are moved with their module.
+    """
     if not isinstance(args[0], torch.Tensor):  # torch.device(text)
         return capture.run(function, args, kwargs)
     if is_captured(capture, args[0]):
@@ -204,7 +208,6 @@ def _of_device(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _register_hook(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """A hook changes the gradient: see :mod:`.rules`."""
     handle = capture.run(function, args, kwargs)
     with capture:
         capture.rules.hook(args[0], args[1] if len(args) > 1 else kwargs["hook"], handle)
@@ -241,8 +244,9 @@ def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the
-    frame of the function itself. The kernel of the same name has no ``weight``.
+    """Record ``torch.nn.functional.l1_loss`` with its ``weight``.
+
+    torch 2.13 does not pass it on to modes, so it is read from the frame of the function.
     """
     code = getattr(function, "__code__", None)
     frame = sys._getframe()
@@ -261,8 +265,9 @@ def _new(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
-    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took
-    from a tensor cannot be followed.
+    """Guard on the sizes in the arguments of a call that made no tensor.
+
+    Raise ``TracingError`` if it returned a number computed from a tensor that varies between calls.
     """
     for item in iterate_structure(arguments):
         size = expression_of(item)

@@ -1,4 +1,4 @@
-"""Nodes of the calls that make tensors or write to some."""
+"""Adds nodes for calls that make tensors or write to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .running import Running
 def add_node(
     capture: Running, call: Call, made: list[torch.Tensor], written: list[Value], drew: bool
 ) -> Node:
-    """A node of a call that made some tensors, wrote to others or drew random numbers."""
+    """Add a node for a call that made tensors, wrote to tensors or drew random numbers."""
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 4)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
@@ -58,7 +58,7 @@ def add_node(
 def note_made(
     capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
-    """``outputs`` stand for the tensors that a call made; it has written to others."""
+    """Register the tensors `made` by a call with the memory and, under gradients, with the backward sizes."""
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)
     if is_grad_enabled():

@@ -1,9 +1,8 @@
-"""Records what a function does with torch: every public call, seen by a ``TorchFunctionMode`` on real
-tensors.
+"""Recording of torch calls: a ``TorchFunctionMode`` sees every public call, on concrete tensors.
 
 Sizes are answered with symbolic ints, elements handed to Python become guards, writes are noticed by the
-version counter of tensors, views by their storage. The mode is local to the thread; tensors that the function
-writes to and the random state are put back afterwards, also when it raises.
+version counter of tensors, views by their storage. The mode is local to the thread. Tensors that the
+function writes to and the random state are restored afterwards, also when it raises.
 """
 
 from __future__ import annotations
@@ -87,8 +86,10 @@ from .unrecorded import Opened, Unseen, hold_lengths, resolve_captured, same_siz
 
 
 def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors that a call made, or may make where sizes and strides are others: not its operands, nor
-    what is recorded already.
+    """Return the tensors that a call made: neither operands nor recorded already.
+
+    Calls that may copy (``kinds.MAY_COPY``) count as making their result even if it is an operand, since
+    other sizes or strides would make a copy.
     """
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
@@ -107,7 +108,9 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """The arguments of a call with such tensors read, as if the user's code had called ``int``."""
+    """Replace integer tensors that a call takes as sizes or bounds by numbers, as if the code had called
+    ``int``.
+    """
 
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
@@ -155,7 +158,10 @@ def made_again(
     kwargs: dict[str, Any],
     outcome: Outcome,
 ) -> Call:
-    """The call, made. Where nobody can meet what its kernels make on the way, these are not looked at."""
+    """Run a call that is expected to have a known `outcome`.
+
+    If no kernel of it can be observed otherwise, its kernels are not intercepted.
+    """
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
     if not _is_closed(outcome):
@@ -173,7 +179,7 @@ def _is_closed(outcome: Outcome) -> bool:
 
 
 def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
-    """A node of a call that has this ``outcome``; none of one that gives back an operand."""
+    """Add the node for a call with a known `outcome`. A call that returns an operand needs no node."""
     if not isinstance(outcome, Made):
         return
     origin = capture.locator.locate(call.name, 4)
@@ -187,9 +193,7 @@ def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
 
 
 class BackwardSizes:
-    """The values of a recording by the nodes of torch's graph that made them, and what can be told of kernels
-    by that.
-    """
+    """Sizes of kernels in backward passes, found by the autograd node that runs."""
 
     def __init__(self, capture: Running) -> None:
         self.capture = capture
@@ -203,8 +207,9 @@ class BackwardSizes:
         self._last = tensors
 
     def _look(self) -> None:
-        """Remembers which nodes the tensors of the last call are of, by sequence numbers: to hold nodes would
-        hold what they keep aside.
+        """Map autograd nodes of the last call's tensors to values, by sequence number.
+
+        A reference to a node would keep its saved tensors alive.
         """
         for tensor in self._last:
             node = tensor.grad_fn if tensor.requires_grad else None
@@ -212,8 +217,9 @@ class BackwardSizes:
                 self._values[node._sequence_nr(), tensor.output_nr] = value
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are
-        summed depends on which have length 1.
+        """Run a call that computes gradients, with concrete sizes and guards on axes of length 1.
+
+        Which axes the derivative of a broadcast sums over depends on these.
         """
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
@@ -234,9 +240,7 @@ class BackwardSizes:
             self._passing, self._batched = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel with the sizes that stand behind its numbers; None where there are none,
-        or that cannot be told.
-        """
+        """Return the kernel's arguments with sizes instead of numbers, or None if they are unknown."""
         rule = RULES.get(function._schema.name)
         derivative = self._running(args) if rule is not None else None
         try:
@@ -245,7 +249,7 @@ class BackwardSizes:
             return None
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether a backward pass runs, and no number of the kernel comes of a size."""
+        """Return True if a backward pass runs and no number of the kernel derives from a size."""
         derivative, numbers = self._running(args), computing(function, args, kwargs)
         if (
             derivative is None or function is torch.ops.aten.add.Tensor
@@ -278,7 +282,7 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """The recorded call that a node of torch's graph belongs to, and whether it is the whole of it."""
+        """Return the recorded call of an autograd node, and whether the node is all of that call."""
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:
@@ -308,7 +312,7 @@ def unrecorded() -> AbstractContextManager[None]:
 
 
 class Capture(TorchFunctionMode):
-    """The interceptor of one recording."""
+    """Torch function mode that records one run of a function."""
 
     def __init__(
         self,
@@ -359,7 +363,7 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Records inside of the block; afterwards written tensors and the random state are as before."""
+        """Record inside of the block, and restore written tensors and the random state afterwards."""
         try:
             with (
                 torch.jit.optimized_execution(False),
@@ -380,7 +384,7 @@ class Capture(TorchFunctionMode):
             self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
-        """The graph, given what the function returned and what it did to containers and places."""
+        """Complete the graph with the function's result and its changes to containers and places."""
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
         changes = bool(updates or state.replaced)
@@ -416,9 +420,6 @@ class Capture(TorchFunctionMode):
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
-        """Identities of tensors in places that were written to, where the graph runs in a framework whose
-        arrays cannot be.
-        """
         pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
         if self.for_torch or not pairs:
             return frozenset()
@@ -426,7 +427,7 @@ class Capture(TorchFunctionMode):
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
-        """Whether an object is, or stands for, something that differs between calls."""
+        """Return True if an object is, or is a symbol of, something that varies between calls."""
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
@@ -437,7 +438,7 @@ class Capture(TorchFunctionMode):
         )
 
     def forget_arrays(self) -> None:
-        """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
+        """Drop all references to arrays, so that they are freed without the garbage collector."""
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
@@ -452,7 +453,9 @@ class Capture(TorchFunctionMode):
         return self.recorder.add_number(name, DTYPES[type(number)])
 
     def add_input(self, name: str, tensor: Any) -> None:
-        """One array of the arguments (in two places it is one input, read in the first), or a generator."""
+        """Add an array of the arguments, or a generator. An array in two positions is one input, read at the
+        first.
+        """
         if is_generator(tensor):
             self.recorder.add_input(name, tensor, GENERATOR)
             self.input_tensors.append(None)
@@ -492,7 +495,9 @@ class Capture(TorchFunctionMode):
         return self.record_call(function, name, key, args, kwargs)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
+        """Run the call on concrete sizes. Tensors that its kernels make are hidden unless the call returns
+        them.
+        """
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             return forward(function, *hints(args), **(hints(kwargs) if kwargs else kwargs))
@@ -500,7 +505,10 @@ class Capture(TorchFunctionMode):
             self.unseen.inside_call = before
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """A kernel that runs outside of any public call, as a call of its own."""
+        """Record a kernel that runs outside of any public call as a call of its own.
+
+        `sized`: whether sizes that are not known may have gone into it; then all sizes are fixed.
+        """
         self.call = name = name_of(function)
         if sized:
             self.fix_all_sizes()
@@ -515,7 +523,6 @@ class Capture(TorchFunctionMode):
         return self.record_call(function, name, row_key(name), args, kwargs)
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Sizes went into code that cannot be seen: from here on they are what they are."""
         if (
             self.rules.is_following
         ):  # a gradient that nobody may take is not worth the sizes of the whole recording
@@ -536,7 +543,6 @@ class Capture(TorchFunctionMode):
     def record_call(
         self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Makes the call, and a node of it where it gives a new tensor or writes to one."""
         self.refusals.check(self.here)
         operands: list[torch.Tensor] = []
         alike = self.known.key_of(name, key, function, args, kwargs, operands)
@@ -601,9 +607,7 @@ class Capture(TorchFunctionMode):
         return result
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are
-        on besides.
-        """
+        """Call a function unseen by this mode and by other function modes that are active."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             with no_torch_function():
@@ -619,7 +623,7 @@ class Capture(TorchFunctionMode):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The real call, which may fail."""
+        """Run a call. If it fails, guard on what the failure depends on and raise."""
         try:
             return self.run(function, args, kwargs)
         except Exception as problem:
@@ -661,8 +665,8 @@ class Capture(TorchFunctionMode):
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(as_recorded(item))
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain
-        ints.
+        """Return the sizes of a tensor for the user's code: plain ints for weights and constants, else
+        symbols.
         """
         maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
         sizes = (
@@ -681,8 +685,8 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Whether the sizes of a value, which this node has made, are those of its spec: also of an argument
-        of a block.
+        """Return True if the sizes of `value` are those of its spec. `maker` is the node that made it, if
+        any.
         """
         return (
             not self.recorder.varies(value)
@@ -692,16 +696,17 @@ class Capture(TorchFunctionMode):
         )
 
     def is_weight(self, value: Value) -> bool:
-        """Whether the value is a parameter or a constant, whose sizes are fixed."""
         return self.recorder.maker(value) is None and value not in (
             *self.recorder.graph.inputs,
             *self.recorder.arguments,
         )
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself,
-        or ``UnhashableSize``, where there is a next attempt. What was ``compared`` with a number that a loop
-        carries is given as it is.
+        """Return the number of `size`, and add a guard that it stays.
+
+        There are three exceptions. A `text` for a message gets the number without a guard. A `key` may
+        stay the size itself, or raise ``UnhashableSize`` if another attempt follows. A condition that is
+        `compared` with a number that a loop carries is returned unchanged.
         """
         if compared and any(
             symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()

@@ -1,9 +1,8 @@
-"""torch's operators that take functions: ``torch.cond``, ``while_loop``, ``scan``, ``map`` are nodes that run
-blocks, ``flex_attention`` is torch's own formula.
+"""Higher-order operators: ``torch.cond``, ``while_loop``, ``scan`` and ``map`` become nodes with regions.
 
-Both branches are recorded, and a body once, whatever is taken now: one recording serves all branches and
-numbers of steps. Where a backward pass inside of the function goes through an operator, which needs the
-tensors that its calls keep aside, the next attempt writes it out (:mod:`.written_out`).
+``flex_attention`` is recorded as torch's own formula. Both branches are recorded, and a body once, so one
+recording serves all branches and trip counts. A backward pass inside of the function needs the tensors
+that the calls inside save for it, so then the next attempt unrolls the operator (:mod:`.written_out`).
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _LENGTHS = (
 
 
 def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[..., Any]:
-    """What takes the place of torch's ``generic_associative_scan(operator, leaves, dim, additional_inputs)``."""
+    """Return a replacement of torch's ``generic_associative_scan(operator, leaves, dim, additional_inputs)``."""
     original = getattr(original, "__wrapped__", original)  # of a recording around this one
 
     def scan(
@@ -77,7 +76,7 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
 
 
 def pointwise(capture: Running, args: Any) -> Any:
-    """torch's operator, whose function combines two elements without the first axis."""
+    """Record an associative scan whose function combines two elements without the scanned axis."""
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
 
@@ -98,7 +97,10 @@ def _recorded(
     leaves: Sequence[Any],
     axis: int,
 ) -> list[Any]:
-    """The node; ``operator`` combines many pairs along the axis."""
+    """Add the node of an associative scan, or compute prefixes if the operator reads the number of pairs.
+
+    `operator` combines many pairs along the axis at once.
+    """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
     try:
@@ -138,7 +140,7 @@ def _recorded(
 
 
 def _pairs(capture: Running, leaves: Sequence[Any], values: Sequence[Any], axis: int) -> list[Given]:
-    """Pairs of elements, so many that nothing else has this size."""
+    """Return examples of pairs for the operator. Their number occurs as no other size, to tell it apart."""
     taken = {hint_of(size) for value in (*values, *capture.recorder.graph.inputs) for size in value.shape}
     count = next(length for length in _LENGTHS if length not in taken)
     sequences = [("", ArraySpec(shape_of(capture, value), value.dtype)) for value in values]
@@ -160,8 +162,8 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
-    """All prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines arrays along
-    ``dim``, all at once.
+    """Compute all prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines along
+    `dim`.
 
     After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the
     beginning change nothing, so a recording holds for all arrays that are no longer than it reaches.
@@ -181,8 +183,9 @@ def prefixes(
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and
-    0 times an infinite slope is NaN.
+    """Return `leaf` with gradients only where `mask` is True.
+
+    Elsewhere unrelated elements are combined, and 0 times an infinite gradient would be NaN.
     """
     return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 
@@ -199,9 +202,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def in_eager(capture: Running) -> Iterator[None]:
-    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too,
-    is run, and seen by ``capture``.
-    """
+    """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees what it would hide."""
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]
@@ -252,7 +253,7 @@ def _while_loop(capture: Running, args: Any) -> Any:
 
 
 def _truth(answer: Any) -> Any:
-    """One truth value as an array."""
+    """Convert an answer to a 0-d bool tensor."""
     if not isinstance(answer, torch.Tensor):
         return torch.tensor(answer)
     answer = answer.reshape(()) if answer.ndim else answer
@@ -298,7 +299,9 @@ def _rows(
 
 
 def _users(function: Any) -> Any:
-    """The function of the user that torch has put into one of its own, which takes all operands flat."""
+    """Return the user's functions that torch has wrapped into one of its own, or `function` if it is no
+    wrapper.
+    """
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
     if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):

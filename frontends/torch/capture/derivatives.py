@@ -53,14 +53,17 @@ KNOWN = _PLAIN | _SHAPED | _MEANS  # nodes that run the same kernels at all size
 
 
 class Untold(Signal):
-    """What a number stands for is not known."""
+    """Raised if the meaning of a number is unknown."""
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node
-    was given and made, its call and whether it is all of it, and whether ``torch.vmap`` may run several of
-    them at once.
+    """A kernel of the backward pass that runs, with its autograd node and the recorded call of that node.
+
+    inputs: shapes of what the node was given, or None where unknown.
+    made: shape of what the node made.
+    whole: True if the node is all of the call.
+    batched: True if ``torch.vmap`` may run several of them at once.
     """
 
     capture: Running
@@ -85,7 +88,6 @@ class Derivative:
         return [] if self.call is None else list(iterate_structure((self.call.inputs, self.call.params)))
 
     def open_number(self, seen: Any) -> Any:
-        """What a number of the kernel is: a size that the call was given, or what it looks like."""
         fitting = [
             item for item in self.given() if isinstance(item, (Size, int, float)) and hint_of(item) == seen
         ]
@@ -99,7 +101,6 @@ class Derivative:
         return self.inputs[0] or ()
 
     def count(self) -> Any:
-        """Of how many elements each one that the call has made is the mean."""
         axes, shapes = (
             getattr(self.node, "_saved_dim", None),
             [shape for shape in self.inputs if shape is not None],
@@ -112,7 +113,6 @@ class Derivative:
         return product([shape[axis] for axis in signed] if signed else shape)
 
     def with_shape(self, position: int) -> tuple[Any, ...]:
-        """The arguments with the shape of what the call was given, or of one of the parts that it made."""
         wanted = tuple(self.args[position])
         known = [
             shape
@@ -126,7 +126,6 @@ class Derivative:
         return self.putting(position, tuple(one_of(self.capture, sizes) for sizes in zip(*fitting)))
 
     def putting(self, position: int, *replaced: Any) -> tuple[Any, ...]:
-        """The arguments, with these in place of the numbers that they are now."""
         seen = [list(hints(item)) if isinstance(item, tuple) else hint_of(item) for item in replaced]
         _only_if(seen == list(self.args[position : position + len(replaced)]))
         opened = [_opened(item, self.capture.decide) for item in replaced]
@@ -143,8 +142,6 @@ def _only_if(holds: bool) -> None:
 
 
 def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
-    """The argument at this position is the shape of the input of the node, or of one of its outputs."""
-
     def rule(derivative: Derivative) -> tuple[Any, ...]:
         _only_if(derivative.name in _SHAPED or derivative.is_plain())
         return derivative.with_shape(position)
@@ -153,7 +150,6 @@ def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
 
 
 def _expanded(derivative: Derivative) -> tuple[Any, ...]:
-    """To the shape of what was given; torch also expands to what there is."""
     own = derivative.own()
     return (
         derivative.putting(1, own) if list(hints(own)) == list(derivative.args[1]) else _like(1)(derivative)
@@ -161,9 +157,6 @@ def _expanded(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _view(derivative: Derivative) -> tuple[Any, ...]:
-    """The shape of what was given; where that is no array of the recording, neighbouring axes become one, or
-    axes of length 1 come and go.
-    """
     try:
         return _like(1)(derivative)
     except Untold:
@@ -173,9 +166,6 @@ def _view(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _scattered(derivative: Derivative) -> tuple[Any, ...]:
-    """The part that ``x[1:, 0]`` takes goes back to its place: where one index follows another, along an axis
-    that the first one has left as it was.
-    """
     _only_if(derivative.is_known())
     return (*_widened(derivative)[:3], *map(derivative.open_number, derivative.args[3:]))
 
@@ -202,7 +192,6 @@ def _divided(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _multiplied(derivative: Derivative) -> tuple[Any, ...]:
-    """By the size that the call was given; for a variance, by what it divides by."""
     number = derivative.args[1]
     if derivative.name in ("Std", "Var") and type(number) is float:
         correction = derivative.node._saved_correction
@@ -225,7 +214,6 @@ def _as_it_is(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _summed(derivative: Derivative) -> tuple[Any, ...]:
-    """Where an axis of length 1 was expanded: those of other lengths were not."""
     if derivative.name == "Expand":
         hold_lengths(derivative.capture, [derivative.input()])
         return derivative.args
@@ -233,7 +221,6 @@ def _summed(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _convolution(derivative: Derivative) -> tuple[Any, ...]:
-    """The numbers are sizes of the weight, which is one, and those of the call."""
     weights = [item for item in derivative.given() if isinstance(item, Value)][1:2]
     _only_if(
         derivative.whole
@@ -244,7 +231,6 @@ def _convolution(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _part(derivative: Derivative) -> tuple[Any, ...]:
-    """What was joined is taken apart: each part begins where those before it end."""
     _only_if(derivative.name == "Cat" and derivative.whole)
     axis, start, end = derivative.args[1:4]
     parts = [item for item in derivative.given() if isinstance(item, Value)]

@@ -1,6 +1,4 @@
-"""Whole numbers of more than 32 bits that a recording has seen: frameworks that have no more bits cannot
-compute them.
-"""
+"""Detection of int64 elements that do not fit into int32, for frameworks without 64-bit integers."""
 
 from __future__ import annotations
 
@@ -46,11 +44,10 @@ _IN_PARTS = frozenset(
 def becomes_int64(
     capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Whether such elements come up in a call that made or filled these, and the graph is for another
-    framework.
+    """Return True if the call is the first to produce such elements, and the graph is for another framework.
 
-    They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``,
-    and takes something else), nor where an operand had some.
+    Casts of infinities are ignored: their result depends on the framework, and models mask it (T5 casts
+    ``log(0)``). So are calls with an operand that has such elements already.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -61,10 +58,12 @@ def becomes_int64(
 
 
 def is_wide(tensor: torch.Tensor) -> bool:
-    """Whether a tensor of int64 has an element that is none of int32.
+    """Return True if an int64 tensor on the CPU has an element outside of the range of int32.
 
-    >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)])), is_wide(torch.tensor(1e20))
-    (False, True, False)
+    >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)]))
+    (False, True)
+    >>> is_wide(torch.tensor(1e20))
+    False
     """
     if (
         tensor.dtype is not torch.int64

@@ -56,7 +56,6 @@ def is_sized(function: Any) -> bool:
 
 
 def computing(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The numbers of a kernel that it computes with: all but axes, and defaults of torch's schema."""
     arguments = kernel._schema.arguments
     given = [
         *zip(arguments, args),
@@ -85,7 +84,6 @@ def _is_default(argument: Any, value: Any) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def _defaults(function: Callable[..., Any]) -> frozenset[Any]:
-    """The numbers that a function of torch written in Python takes where it is given none."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -97,13 +95,11 @@ _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch
 
 
 class _Tied(Signal):
-    """More than one size comes into question."""
+    """Raised if a number may be more than one size."""
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public
-    calls anything else that computes with sizes unseen.
-    """
+    """Return the batch sizes of the active levels of ``torch.vmap``, the inner one first, or None."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -117,9 +113,7 @@ def levels(call: str | None) -> list[Any] | None:
 
 
 def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
-    """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes
-    none.
-    """
+    """Return the sizes of a tensor as the body of a transform sees it."""
     batched: list[int] = []
     while is_wrapped(tensor):
         if is_batched(tensor):
@@ -134,8 +128,11 @@ def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's
-    own), and the sizes of the levels, the inner one first.
+    """A kernel under ``torch.vmap``, with the public call that it belongs to.
+
+    call: name of the public call, or None if the kernel is vmap's own.
+    given: numbers that the public call was given.
+    batch: batch sizes of the active levels, the inner one first.
     """
 
     capture: Running
@@ -156,7 +153,6 @@ class Kernel:
         return [expression_of(size) for size in self.args[1]]
 
     def with_sizes(self) -> tuple[Any, ...] | None:
-        """The arguments with the sizes that stand behind the numbers; None where that cannot be told."""
         try:
             return _RULES[self.function._schema.name](self)
         except (KeyError, _Tied):
@@ -167,7 +163,6 @@ class Kernel:
 
 
 def _view(kernel: Kernel) -> tuple[Any, ...]:
-    """Axes of size 1 come or go: the others are those of the array, in order."""
     own, kept = ([size for size in sizes if hint_of(size) != 1] for sizes in (kernel.own, kernel.wanted))
     _only_if(hints(own) == hints(kept) and kernel.given.isdisjoint(kept))
     for size in kernel.own:
@@ -178,9 +173,6 @@ def _view(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _expand(kernel: Kernel) -> tuple[Any, ...]:
-    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes
-    already (of a product) keeps them.
-    """
     own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
     if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
         return kernel.making(own)
@@ -233,7 +225,7 @@ _RULES: dict[str, Callable[[Kernel], tuple[Any, ...]]] = {
 
 
 class Vmapped:
-    """The public call that runs inside of a transform, by its name and what it was given."""
+    """Sizes of kernels under ``torch.vmap``, found by the public call that runs."""
 
     def __init__(self, capture: Running) -> None:
         self.capture = capture
@@ -241,7 +233,6 @@ class Vmapped:
         self._given: frozenset[Any] = frozenset()
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call, with sizes as numbers; the kernels that come meanwhile are its own."""
         if name_of(function) in reads.BACKWARD:
             return self.capture.backward_sizes.run(function, args, kwargs)
         decide_all(self.capture, (args, kwargs))
@@ -264,9 +255,6 @@ class Vmapped:
         return result
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where
-        that cannot be told.
-        """
         batch = levels(self._call)
         return (
             None
@@ -275,9 +263,6 @@ class Vmapped:
         )
 
     def explains(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema,
-        or ``torch.vmap`` alone runs and there are none.
-        """
         if is_sized(kernel) or self._call is None and levels(None) is None:
             return False
         return self._given.issuperset(computing(kernel, args, kwargs))

@@ -1,10 +1,10 @@
-"""Calls that are like an earlier one of the recording: what was found out of that one holds for them as well.
+"""Cache of the outcomes of calls, for calls that are like an earlier one of the recording.
 
-A model of equal layers calls the same functions again and again, on tensors that differ in their elements
-alone. What such a call makes (a view or a copy, of which shape, with the elements in which order), and that
-it writes to nothing and draws no numbers, follows from the function, from the arguments that are no tensors,
-and from what :func:`_fact_of_tensor` tells of those that are. It is found out once. The code of each layer
-runs, and each of its calls is made: whatever differs from layer to layer is seen.
+A model of equal layers calls the same functions repeatedly, on tensors that differ in their elements
+alone. The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random
+numbers) follows from the function, from its non-tensor arguments, and from what :func:`_fact_of_tensor`
+returns for its tensors. It is determined once. The code of each layer still runs, and each of its calls is
+made, so differences between layers are seen.
 """
 
 from __future__ import annotations
@@ -45,7 +45,12 @@ _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
 @dataclass(frozen=True)
 class Call:
-    """A call that was made. ``arguments`` are as they are recorded, ``operands`` the tensors among them."""
+    """A call that was made.
+
+    key: bare name of the function.
+    arguments: positional and keyword arguments as they are recorded.
+    operands: the tensors among them.
+    """
 
     name: str
     key: str
@@ -56,7 +61,7 @@ class Call:
 
 @dataclass(frozen=True)
 class GivenBack:
-    """A call gives one of its operands, and does nothing."""
+    """Outcome of a call that returns the operand at `place` and does nothing else."""
 
     place: int
 
@@ -66,7 +71,9 @@ class GivenBack:
 
 @dataclass(frozen=True)
 class Made:
-    """A call makes one new tensor, in memory of its own or in that of its only operand (``is_view``)."""
+    """Outcome of a call that makes one tensor, in a storage of its own or, if `is_view`, in that of its
+    operand.
+    """
 
     name: str
     spec: ArraySpec
@@ -76,7 +83,6 @@ class Made:
     order: Order
 
     def fits(self, call: Call) -> bool:
-        """Whether a call has this outcome."""
         result = call.result
         same = (
             _is_strided(result) and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
@@ -96,11 +102,11 @@ def _is_strided(item: Any) -> bool:
 
 
 class _Unlike(Signal):
-    """Nothing is known of how a call depends on one of its arguments."""
+    """Raised if it is unknown how a call depends on one of its arguments."""
 
 
 class KnownCalls:
-    """The outcomes of the calls of one recording."""
+    """Outcomes of the calls of one recording, by what determines them."""
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
@@ -114,8 +120,10 @@ class KnownCalls:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else
-        may.
+        """Return a key of everything that determines the outcome of a call, and append its tensors to
+        `operands`.
+
+        Return None if the outcome may depend on something else; `operands` is then incomplete.
         """
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
@@ -138,7 +146,7 @@ class KnownCalls:
         del self._outcomes[key]
 
     def note(self, key: Any, outcome: Outcome | None) -> Outcome | None:
-        """A call like this has this outcome; None where calls like this may have others."""
+        """Store and return the outcome of calls with this key. Return None if the key or the outcome is None."""
         if key is None or outcome is None:
             return None
         self._outcomes[key] = outcome
@@ -147,7 +155,7 @@ class KnownCalls:
 
 @functools.lru_cache(maxsize=4096)
 def _is_public(function: Any, name: str) -> bool:
-    """Whether it is a function of torch's own, and no one that was registered with it."""
+    """Return True if `name` resolves to `function`: a function of torch, not a registered operator."""
     try:
         return not name.startswith("torch.ops.") and bool(resolve(name) == function)
     except AttributeError:
@@ -155,7 +163,7 @@ def _is_public(function: Any, name: str) -> bool:
 
 
 def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
-    """What the outcome of a call may depend on of an argument."""
+    """Return what the outcome of a call may depend on in an argument. Raise ``_Unlike`` if that is unknown."""
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)
@@ -172,7 +180,11 @@ def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
 
 
 def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
-    """Of whole numbers the elements may count: they may be sizes, and too long for other frameworks."""
+    """Return properties of a tensor without its elements. Raise ``_Unlike`` unless it is a plain float
+    tensor.
+
+    Elements of integer tensors may matter: they may be sizes, or too large for other frameworks.
+    """
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
         raise _Unlike
@@ -181,8 +193,9 @@ def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: Call, node: Node | None) -> Outcome | None:
-    """What is known of calls like this one, which has this ``node``; None where another one may do something
-    else.
+    """Return the outcome that all calls like `call` have, or None if another one may differ.
+
+    `node` is the node of the call, or None if it has none.
     """
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
@@ -236,7 +249,7 @@ class _Call:
         return self.versions == list(map(version, self.tensors))
 
     def is_made_by(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether these arguments are those of this call."""
+        """Return True if these arguments equal those of this call."""
         if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
             return False
         if not kwargs and all(map(operator.is_, args, self.args)):  # as of most
@@ -249,7 +262,10 @@ class _Call:
 
 
 class FirstRun:
-    """What the calls of a run gave, in order, from where ``wanted`` says so."""
+    """Results of the calls of a run, in order, for reuse in a second run.
+
+    wanted: returns True once results are to be stored.
+    """
 
     def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:
         self.wanted = wanted
@@ -265,9 +281,10 @@ class FirstRun:
         result: Any,
         outcome: Outcome | None = None,
     ) -> None:
-        """One call of the first run.
+        """Store the result of one call of the first run.
 
-        It is kept where its ``outcome`` follows from its arguments; views take no memory.
+        A result is kept if `outcome` shows that it follows from the arguments, or if it is costly to
+        compute, and only within a limit on memory. Views count no memory.
         """
         kept: _Call | None = None
         if (isinstance(outcome, Made) or function in _LARGE) and self._has_room(result):
@@ -282,7 +299,11 @@ class FirstRun:
     def taken_over(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """What the first run's call of as many calls of this function gave, if it was the same one."""
+        """Return the result of the matching call of the first run, or None if its arguments or contents
+        differ.
+
+        The n-th call of a function matches the n-th call of that function in the first run.
+        """
         calls = self._made.get(function)
         if not calls:
             return None
@@ -293,7 +314,7 @@ class FirstRun:
 
 
 class TakingOver(TorchFunctionMode):
-    """The second run: inside of the block calls give what they gave before."""
+    """Mode of the second run, in which calls return the results of the first run."""
 
     def __init__(self, calls: FirstRun) -> None:
         super().__init__()
@@ -308,7 +329,7 @@ class TakingOver(TorchFunctionMode):
 
 
 def _is_same(found: Any, known: Any) -> bool:
-    """Whether an argument is what it was, but for rounding."""
+    """Return True if an argument equals the earlier one up to rounding."""
     if found is known:
         return True
     if not isinstance(found, torch.Tensor) or not isinstance(known, torch.Tensor):

@@ -1,6 +1,4 @@
-"""Where a recording holds only for arguments that need gradients as those of its call do, and what a call
-that failed holds for.
-"""
+"""Guards on ``requires_grad`` of arguments, and guards for calls that failed."""
 
 from __future__ import annotations
 
@@ -17,10 +15,10 @@ _FACT = "requires_grad"
 
 
 def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a backward pass, whose kernels are recorded one by one. In torch it holds for arguments
-    that need gradients as these do.
+    """Run a backward pass, whose kernels are recorded one by one.
 
-    A pass that fails, where the user's code may go on, holds for these sizes and needs everywhere.
+    A graph for torch then holds only for arguments with the same ``requires_grad``. If the pass fails,
+    guard on all sizes and on ``requires_grad`` of all inputs, because the user's code may go on.
     """
     capture.gradients.last = capture.here()
     if capture.for_torch:
@@ -36,8 +34,10 @@ def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs
 def hold_to_failure(
     capture: Running, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
-    """Where a call has failed and the user's code goes on, that holds for these sizes and needs, and where
-    elements matter, these elements.
+    """Guard on the sizes and ``requires_grad`` that a failed call depends on, because the user's code may go
+    on.
+
+    Also guard on elements if they may be the cause.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
@@ -48,7 +48,10 @@ def hold_to_failure(
 
 
 def hold_to_needs(capture: Running, written: list[Value]) -> None:
-    """torch refuses writes to arguments that need gradients, where other frameworks know of no need."""
+    """Guard on ``requires_grad`` of arguments that are written to, if the graph is for another framework.
+
+    torch refuses in-place writes to leaves that require gradients, and other frameworks do not know them.
+    """
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
     if (
         not capture.for_torch

@@ -1,7 +1,8 @@
-"""``tensor.data = data``: models update a weight so (momentum encoders, norms that are held below a bound).
+"""Sizes of made arrays, ``torch._foreach_*`` calls, and assignments ``tensor.data = data``.
 
-Recorded as a write to all of the tensor, of which ``data`` is a view from then on. That is the same where
-nobody else holds the memory that the tensor had, or that of ``data``.
+Models update a weight by such an assignment (momentum encoders, norms below a bound). It is recorded as a
+write to all of the tensor, after which ``data`` is a view of it. That is equivalent if nothing else shares
+the storage that the tensor had, or that of ``data``.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or
-    assumed, otherwise a symbol.
+    """Return the size of `value` along `axis`, as an argument of the call that made it if it states the size.
+
+    Otherwise return a symbol. An argument needs no read and no guard.
     """
     rank = value.ndim
     if (
@@ -142,7 +144,7 @@ NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 
 
 def foreach(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The results one by one, of a call that writes to its tensors these."""
+    """Record a ``torch._foreach_*`` call as one call per element and return the results."""
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
     one = _ONE.get(bare) or getattr(torch, bare, None) or getattr(torch.Tensor, bare)
@@ -161,9 +163,10 @@ def _part(item: Any, place: int) -> Any:
 
 
 def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Records the assignment. ``TracingError`` where something else has a part in the memory of one of both,
-    where they differ in more than their elements, and for arguments and in a graph for torch, whose memory
-    others may hold in later calls.
+    """Record the assignment ``tensor.data = data``.
+
+    Raise ``TracingError`` if the graph is for torch, if `tensor` is an argument, if no recorded call made
+    `data`, if they differ in more than their elements, or if anything else shares their storage.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
@@ -195,9 +198,7 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Whether another tensor, or an array of NumPy, looks at a tensor's memory; so for what is no plain
-    tensor.
-    """
+    """Return True if another tensor or a NumPy array shares the tensor's storage, or it is no plain tensor."""
     with no_torch_function():
         return (
             _looks(tensor) is None

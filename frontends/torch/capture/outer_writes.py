@@ -1,8 +1,8 @@
-"""Writes of blocks to tensors of the outside, which ``torch.cond`` and ``while_loop`` allow where no
-gradients are taken.
+"""Writes inside of a branch or loop body to tensors of the enclosing scope.
 
-A region is pure: the block writes to a copy, which leaves it as one more output, and is carried by a loop.
-Behind the node stands the write to the tensor itself.
+``torch.cond`` and ``while_loop`` allow them where no gradients are taken. A region is pure, so its block
+writes to a copy, which becomes one more output and is carried by a loop. After the node follows the write
+to the tensor itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from ..trace import Trace
 
 @dataclass(slots=True)
 class _Open:
-    """One block that is being recorded, and what the tensors that it writes to held before."""
+    """A block that is being recorded.
+
+    may_write: True if it may write to tensors of the enclosing scope.
+    is_free: True if it may also do so where gradients are taken.
+    written: the tensors that it writes to, with their contents before.
+    """
 
     may_write: bool
     is_free: bool  # also where gradients are taken
@@ -33,7 +38,7 @@ class _Open:
 
 
 class OuterWrites:
-    """What the open blocks of a recording write to."""
+    """Checks and undoes writes of the open blocks of a recording."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
@@ -42,9 +47,7 @@ class OuterWrites:
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
-        """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are
-        given by their values, hold what they held before.
-        """
+        """Record a block inside, and restore the tensors that it wrote to afterwards. Yield these by value."""
         block = _Open(may_write, is_free)
         self._open.append(block)
         try:
@@ -54,7 +57,7 @@ class OuterWrites:
             self._restore(block.written.values())
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before a call that may write to its arguments."""
+        """Save the contents of the arguments that the coming call may write to."""
         for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
             self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
             if self._open:
@@ -70,7 +73,7 @@ class OuterWrites:
             self._open[-1].written[base] = self.capture.quietly(SavedContents, owner)
 
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
-        """``TracingError`` where the innermost block may not write to one of these: torch forbids it."""
+        """Raise ``TracingError`` if the innermost block may not write to one of the values `written`."""
         recorder = self.capture.recorder
         for value in written if self._open else ():
             base = recorder.base_of(value)
@@ -91,8 +94,9 @@ class OuterWrites:
             self.capture.quietly(past.restore)
 
     def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
-        """``TracingError`` where a block also uses a view, made outside of it, of what it writes to: it would
-        not see the writes.
+        """Raise ``TracingError`` if a block uses a view, made outside of it, of a tensor that it writes to.
+
+        The view would not see the writes.
         """
         base_of = self.capture.recorder.base_of
         made = {value for node in nodes for value in node.outputs}
@@ -107,7 +111,9 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """What a call gives, and what it leaves in these tensors, which then hold what they held before."""
+        """Run `call` and return its result and copies of what it left in `tensors`, whose contents are
+        restored.
+        """
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

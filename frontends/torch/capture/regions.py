@@ -1,8 +1,7 @@
-"""Python's own statements as blocks of a torch recording; see
-:class:`graph_compiler.recording.control_flow.Regions`.
+"""Python's own statements as regions of a torch recording.
 
-Blocks are those of torch's own operators that take functions. Numbers of Python that go from step to step are
-read from arrays, in each step.
+See :class:`graph_compiler.recording.control_flow.Regions`. Regions are those of torch's higher-order
+operators. Python numbers that a loop carries are read from arrays in each iteration.
 """
 
 from __future__ import annotations
@@ -41,10 +40,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of
-    ``shape``; a number where it ``is_number``.
+    """Example argument for the function of a block.
 
-    ``value`` is the input, where sizes of ``shape`` are read from it.
+    tensor: what the function gets a copy of.
+    shape: the shape that the copy has in the recording.
+    is_number: True if the function gets a number.
+    value: the input of the block, if sizes in `shape` are read from it.
     """
 
     name: str
@@ -56,8 +57,11 @@ class Given:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A block, in which containers the function returns its outputs (``kinds`` are those of the leaves), and
-    what it has ``written`` to outside.
+    """A recorded block.
+
+    structure: containers in which the function returns its outputs.
+    kinds: kinds of the leaves of `structure`.
+    written: tensors of the enclosing scope that it wrote to, with their contents before.
     """
 
     body: Body
@@ -71,7 +75,10 @@ class Recorded:
 
 
 class Blocks:
-    """The blocks of one call of an operator. ``functions`` are those of the user."""
+    """Records the blocks of one call of a higher-order operator and adds its node.
+
+    functions: the user's functions that the operator runs.
+    """
 
     def __init__(self, capture: Running, call: str, functions: Iterable[Any]) -> None:
         self.capture, self.call = capture, call
@@ -81,8 +88,9 @@ class Blocks:
 
     # ------------------------------------------------------------------------------ what is given
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, Given]:
-        """An array, or a number, that is carried from step to step; ``copied`` where a loop without steps
-        gives it back.
+        """Return the value of an array or number that a loop carries, and its example.
+
+        `copied`: whether to clone the array, because a loop without iterations returns it.
         """
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
@@ -107,8 +115,10 @@ class Blocks:
         of_pairs: bool = False,
         is_free: bool = False,
     ) -> Recorded:
-        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them,
-        ``is_free`` where it may write to outer tensors under gradients too.
+        """Record the block that ``function(*given)`` runs.
+
+        of_pairs: True if the function must work for any number of pairs.
+        is_free: True if it may write to outer tensors also where gradients are taken.
         """
         capture, recorder = self.capture, self.capture.recorder
         inputs = [
@@ -148,7 +158,9 @@ class Blocks:
         capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
-        """The arrays that a function returned: each has memory of its own, which nothing outside has."""
+        """Return the outputs of a block, cloned where they would share storage with each other or with outer
+        tensors.
+        """
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
         owners: set[Value] = set()
@@ -167,8 +179,9 @@ class Blocks:
         self.capture.memory.forget({*inputs, *(value for node in nodes for value in node.outputs)})
 
     def _refuse_changes(self) -> None:
-        """``TracingError`` where the function has changed an object that it can reach: it would be changed
-        once for each time that it is recorded.
+        """Raise ``TracingError`` if the function has changed an object that it can reach.
+
+        The function runs only while it is recorded, so the change would not be repeated.
         """
         if (change := next(self._world.changes(), None)) is not None:
             where = change.where.lstrip(".") or "a variable"
@@ -179,7 +192,7 @@ class Blocks:
 
     # ------------------------------------------------------------------------------ the node
     def results(self, call: Callable[[Unrecorded], Any]) -> tuple[list[Any], bool]:
-        """The leaves of what the operator gives now, and whether random numbers were drawn for it."""
+        """Run the operator and return the leaves of its result, and whether random numbers were drawn."""
         capture = self.capture
         leaves = pytree.tree_leaves(unrecorded_call(capture, call))
         drew = capture.quietly(capture.generators.unseen_draws)
@@ -194,7 +207,7 @@ class Blocks:
         names: Sequence[str],
         **params: Any,
     ) -> Any:
-        """The node that runs the blocks, and what it gives in the containers of the last block."""
+        """Add the node that runs the blocks and return its results in the containers of the last block."""
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
         (leaves, drew), left = capture.outer_writes.before_and_after(
@@ -241,8 +254,10 @@ class Blocks:
         return ArraySpec(shape_of(self.capture, value), value.dtype)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
-        """A backward pass inside of the function that comes here is one through one branch, or these steps:
-        the next attempt writes them out.
+        """Refuse a backward pass through this call inside of the function, and unroll the call in the next
+        attempt.
+
+        Such a pass goes through one branch, or one number of iterations.
         """
         if tensor.grad_fn is not None:
             ask, call, origin = self.capture.by_kernel.ask, self._asked, self.origin
@@ -254,7 +269,7 @@ class Blocks:
             tensor.grad_fn.register_prehook(met)
 
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
-        """``TracingError`` where data types or shapes differ."""
+        """Raise ``TracingError`` if dtypes or shapes differ."""
         if list(found) != list(wanted):
             raise TracingError(
                 f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types and shapes stay the same"
@@ -287,7 +302,7 @@ class _Block(RecordedBlock):
 
 
 class TorchRegions(RecordedRegions[_Block]):
-    """The blocks of one recording."""
+    """Regions of one torch recording."""
 
     module, arrays, copy = torch, (torch.Tensor,), "clone"
 
@@ -476,7 +491,9 @@ class TorchRegions(RecordedRegions[_Block]):
         ]
 
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
-        """Other frameworks have no slice whose bounds each step computes."""
+        """Raise ``TracingError`` for slices whose bounds depend on elements, which other frameworks do not
+        have.
+        """
         for node in () if self.capture.for_torch else every(nodes):
             bounds = (
                 bound for item in node.inputs for part in _parts(item) for bound in (part.start, part.stop)
@@ -490,7 +507,7 @@ class TorchRegions(RecordedRegions[_Block]):
                 )
 
     def _given(self, item: Any, kind: ArrayKind | None) -> Given:
-        """What stands for an array, for a row of one, or for a number."""
+        """Return the example for an array, for a row of one if `kind` is None, or for a number."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         tensor = capture.quietly(torch.tensor, _now(item)) if is_number else item
@@ -519,7 +536,6 @@ _ITERATION = torch.Tensor.__iter__.__code__
 
 
 def loops_of(capture: Running) -> Loops:
-    """The loops of a recording of torch."""
     means = LoopCallbacks(
         "torch",
         functools.partial(_value_of, capture),
@@ -533,7 +549,7 @@ def loops_of(capture: Running) -> Loops:
 
 
 def rows_of(capture: Running, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """What a ``for`` over a tensor goes through, where the frame calls ``unbind`` for it; None elsewhere."""
+    """Return the iterations of a ``for`` loop over a tensor, or None if `frame` is not iterating over one."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:

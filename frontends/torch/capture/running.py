@@ -1,4 +1,4 @@
-"""The protocol of a running recording with all its parts, for the files of this room."""
+"""Protocol of a running recording with all its parts, for the files of this package."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from .outer_writes import OuterWrites
 
 
 class KernelSizes(Protocol):
-    """Knows where the sizes in some kernels come from, which run below public calls."""
+    """Tells which sizes the numbers in kernels below public calls are."""
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs a call whose kernels are looked at."""
+        """Run a call whose kernels are examined."""
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel with sizes as expressions, or None."""
+        """Return the arguments of a kernel with sizes as expressions, or None if they are unknown."""
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the kernel's sizes follow from those of its arrays."""
+        """Return True if the numbers of the kernel are known not to derive from unseen sizes."""
 
 
 class BackwardKernelSizes(KernelSizes, Protocol):
-    """As :class:`KernelSizes`, of backward passes."""
+    """:class:`KernelSizes` for backward passes."""
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
-        """These have a history now."""
+        """Register tensors that a recorded call made, so that their autograd nodes are found."""
 
 
 class MadeTensors(OwnMemory, Protocol):
-    """Tensors that kernels make without a public call that gives them."""
+    """Storages that belong to the recording, and tensors that kernels make but no public call returns."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
-        """The kernel that made a hidden tensor, or None."""
+        """Return the name of the call that made a hidden tensor, or None."""
 
     def note(self, tensor: torch.Tensor) -> None:
-        """The memory of this tensor belongs to the recording."""
+        """Register the storage of `tensor` as belonging to the recording."""
 
 
 class Running(MemoryTrace, GradientTrace, Protocol):
@@ -63,12 +63,10 @@ class Running(MemoryTrace, GradientTrace, Protocol):
     count_decided: int  # nodes whose numbers are what they are
 
     @property
-    def weights(self) -> Weights:
-        """Parameters and buffers that the function can reach."""
+    def weights(self) -> Weights: ...
 
     @property
-    def unseen(self) -> MadeTensors:
-        """Which memory belongs to the recording, and what kernels have made."""
+    def unseen(self) -> MadeTensors: ...
 
     @property
     def vmapped(self) -> KernelSizes:
@@ -83,12 +81,12 @@ class Running(MemoryTrace, GradientTrace, Protocol):
         """Sizes in kernels of calls that are recorded kernel by kernel."""
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """The sizes of a tensor as the user's code may hold them."""
+        """Return the sizes of a tensor as the user's code gets them."""
 
     def arguments_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call as they are recorded."""
+        """Return the arguments of a call as they are recorded."""
 
     def attempt(
         self,
@@ -98,7 +96,7 @@ class Running(MemoryTrace, GradientTrace, Protocol):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The real call, which may fail."""
+        """Run a call that may fail."""
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """A kernel that runs outside of any public call, as a call of its own."""
+        """Record a kernel that runs outside of any public call as a call of its own."""

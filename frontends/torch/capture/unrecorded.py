@@ -1,6 +1,4 @@
-"""Calls of the user's code of which nothing is recorded: what a node that runs blocks gives for the arrays of
-the recording.
-"""
+"""Kernels below public calls, tensors that no recorded call made, and runs that are not recorded."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ from .written_out import WRITTEN_OUT, flex_attention
 
 
 class Unrecorded(TorchFunctionMode):
-    """Sizes that stand in the arguments of calls are given as the numbers that they are."""
+    """Mode that replaces symbolic sizes in the arguments of calls by their numbers."""
 
     def __init__(self, capture: Running) -> None:
         super().__init__()
@@ -55,8 +53,9 @@ class Unrecorded(TorchFunctionMode):
 
 
 def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
-    """What ``call`` gives, which is handed the mode to run the user's functions in; tensors that it makes and
-    keeps aside are hidden from the recording.
+    """Run `call` without recording it, and return its result.
+
+    `call` gets a mode in which to run the user's functions. Tensors that it makes are hidden.
     """
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
@@ -70,9 +69,9 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
-    """The value of a tensor that was met for the first time.
+    """Return the value of a tensor that was met for the first time.
 
-    ``TracingError`` where it is not known what it comes from.
+    Raise ``TracingError`` if its origin is unknown.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
@@ -125,8 +124,8 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
 
 
 def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> None:
-    """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say
-    what they do.
+    """Record what hooks of a weight do to its gradient, unless the graph is for torch, which calls them
+    itself.
     """
     if capture.for_torch:
         graph = capture.recorder.graph
@@ -143,8 +142,10 @@ def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> N
 
 
 def _alias(capture: Running, tensor: torch.Tensor) -> Value:
-    """A tensor that looks at the memory of a recorded value, made where no call was seen:
-    ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor.
+    """Record a tensor that shares storage with a recorded value but was made by no recorded call.
+
+    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if its
+    relation to the value is unknown.
     """
     seen = capture.memory.same(tensor)
     if seen is None or (
@@ -183,7 +184,7 @@ _PRODUCTS = frozenset({
 
 
 class Opened:
-    """The call that is open: the sizes of what it was given, and its own numbers; None where none is."""
+    """Sizes of kernels in the public call that is recorded kernel by kernel, if any."""
 
     def __init__(self, capture: Running) -> None:
         self.capture = capture
@@ -192,7 +193,7 @@ class Opened:
         self._given: frozenset[Any] = frozenset()
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call, with numbers for sizes; the kernels that come meanwhile are its own."""
+        """Run the call with concrete sizes, and record its kernels."""
         decide_all(self.capture, (args, kwargs))
         values = [
             self.capture.value(item)
@@ -211,8 +212,8 @@ class Opened:
             self._shapes, self._given, self._is_product = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where
-        that cannot be told.
+        """Return the arguments of a reshaping kernel with sizes instead of numbers, or None if they are
+        unknown.
         """
         if (
             self._shapes is None
@@ -230,7 +231,7 @@ class Opened:
         )
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether all numbers of a kernel are those of the public call."""
+        """Return True if all numbers of the kernel are those of the public call."""
         return (
             self._shapes is not None
             and not is_sized(function)
@@ -252,7 +253,7 @@ def shape_of(capture: Running, value: Value) -> tuple[Any, ...]:
 
 
 def one_of(capture: Running, sizes: Sequence[Any]) -> Any:
-    """One of several sizes that have the same number now; from here on they always have."""
+    """Return the first of `sizes`, which have the same number now, and guard that they stay equal."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
         if isinstance(condition, Size):
@@ -261,7 +262,7 @@ def one_of(capture: Running, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
-    """Whether two tensors have the same sizes; from here on that stays so."""
+    """Return True if two tensors have the same sizes, and guard on the answer."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -273,7 +274,7 @@ def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
 
 
 def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
-    """Guards which axes have length 1, and that none is empty: torch's code branches on both."""
+    """Guard on which axes have length 1 and that none is empty, because torch's code branches on both."""
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
             is_more: Any = apply("gt", size, 1)
@@ -281,8 +282,10 @@ def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
 
 
 def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """The shape that has these numbers where neighbouring axes have become one, and axes of length 1 come or
-    go; None where that is not what happened.
+    """Return the sizes for `wanted` if neighbouring axes were merged, or axes of length 1 inserted or
+    removed.
+
+    Return None otherwise.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
@@ -294,7 +297,7 @@ def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
 
 
 class Unseen(TorchDispatchMode):
-    """The lower half of a capture."""
+    """Dispatch mode that sees the kernels below public calls."""
 
     supports_higher_order_operators = True  # to refuse them
 
@@ -307,9 +310,6 @@ class Unseen(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel;
-        nothing is compiled while recording.
-        """
         return False
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
@@ -317,10 +317,7 @@ class Unseen(TorchDispatchMode):
         return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
-        """The memory of this tensor belongs to the recording. What lived before has another address for as
-        long as it lives, and so has what is made outside of torch; once it is let go, anybody may have that
-        address.
-        """
+        """Register the storage of a tensor as belonging to the recording, for as long as it lives."""
         place, is_gone = _kept(tensor)
         self._memory[place] = is_gone
 
@@ -339,9 +336,7 @@ class Unseen(TorchDispatchMode):
         return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has
-        decided those among its numbers as it read them.
-        """
+        """Return True if sizes that the recording does not know may have gone into the kernel."""
         if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
         return not any(known.explains(function, args, kwargs) for known in self._known())
@@ -367,7 +362,7 @@ class Unseen(TorchDispatchMode):
         return result
 
     def _hide(self, made: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A kernel has made a tensor of its arguments, in memory of the recording or of theirs."""
+        """Register a tensor that a kernel has made, and its storage unless it is that of an operand."""
         self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
         place, operands = (
             storage(made),
@@ -378,8 +373,9 @@ class Unseen(TorchDispatchMode):
 
 
 def _kept(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """The identity of a tensor's memory, and what tells whether that is gone; of one without a single memory
-    whether the tensor is.
+    """Return the id of a tensor's storage, and a function that returns True once it has been freed.
+
+    A tensor without a single storage stands for itself.
     """
     try:
         with no_torch_function():

@@ -1,8 +1,7 @@
-"""torch's operators that take functions, as the calls that they make: one branch, and the steps that a loop
-takes.
+"""Higher-order operators unrolled to the calls that they make: one branch, and the iterations of a loop.
 
-So they are computed where nothing is recorded, and recorded where a backward pass inside of the function goes
-through them: what decides is guarded then.
+They run so where nothing is recorded. They are recorded so if a backward pass inside of the function goes
+through them; then the branch and the trip count are guarded.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def cond(mode: Mode, args: Any) -> Any:
 
 
 def while_loop(mode: Mode, args: Any) -> Any:
-    """Step by step; copies of what is carried where there is no step."""
+    """Run the loop; clone what is carried if there is no iteration."""
     goes_on, body, carried, additional = args
     with mode:
         if not goes_on(*carried, *additional):
@@ -46,7 +45,6 @@ def _as_given(flat: Any, leaves: tuple[Any, ...]) -> Any:
 
 
 def scan(mode: Mode, args: Any) -> Any:
-    """Row by row."""
     combine, carried, arrays = args[:3]
     with mode:
         results = []
@@ -58,7 +56,6 @@ def scan(mode: Mode, args: Any) -> Any:
 
 
 def map_rows(mode: Mode, args: Any) -> Any:
-    """Row by row."""
     inner, arrays, additional = args
     with mode:
         return _stacked(
@@ -71,7 +68,7 @@ def _stacked(results: list[Any]) -> Any:
 
 
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """torch's own formula, which computes all scores; the result lies in memory as the query does."""
+    """Compute torch's own formula with all scores, in the stride order of the query."""
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
     formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(
         function, mode.here

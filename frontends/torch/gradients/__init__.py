@@ -1,3 +1,1 @@
-"""What a recorded function has to do with autograd: which values have a history, rules of the user's own,
-gradients left behind.
-"""
+"""Autograd in a recorded function: which values have a history, custom rules, and gradients left behind."""

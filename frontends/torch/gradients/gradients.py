@@ -1,6 +1,4 @@
-"""Gradients that a recorded function finds and leaves: on weights they are state, on its arguments they are
-put back, and refused.
-"""
+"""Gradients that a recorded function reads and leaves: state on weights, and refused on its arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from ..trace import Trace
 
 
 class History:
-    """What a recording knows of it."""
+    """Tracks which values of a recording require gradients, as far as the function itself decides it."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
@@ -39,9 +37,9 @@ class History:
 
     @property
     def enabled(self) -> bool:
-        """Whether a call that is made now takes part in gradients, as far as the function itself decides it.
+        """True if a call made now takes part in gradients, as far as the function itself decides it.
 
-        torch knows best: inference mode, backward passes and code in C++ change it unseen.
+        It reads torch's own flag: inference mode, backward passes and C++ code change it unseen.
         """
         enabled = is_grad_enabled()
         self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
@@ -53,15 +51,15 @@ class History:
                 self._differentiable.add(value)
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
-        """What is to be noted of a call that is made now, with more ``facts`` of it."""
         enabled = self.enabled
         aside = bool(written) and any(self._is_aside(value, enabled) for value in written)
         no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
         return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """What a call has made of values with gradients has them too; a view that is taken without gradients
-        says that it requires them.
+        """Mark the results of a call on values with gradients as having gradients.
+
+        A view taken without gradients is marked, too, because it reports that it requires them.
         """
         key = node.key
         if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
@@ -72,8 +70,9 @@ class History:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
-        """Whether a write changes elements that have gradients but not these: it is made without gradients,
-        or through ``detach`` or ``.data``.
+        """Return True if a write changes elements that have gradients, but is made without gradients.
+
+        It is made under ``no_grad``, or through ``detach`` or ``.data``.
         """
         base = self.capture.recorder.base_of(value)
         if base not in self._differentiable or enabled and value in self._differentiable:
@@ -84,12 +83,14 @@ class History:
 
 
 class KernelByKernel:
-    """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside
-    (``names``), and this one (``asked``).
+    """Names of calls that must be recorded kernel by kernel.
 
-    A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` keeps
-    for its gradient. Where a backward pass asks for it, the function is recorded anew, and this call is what
-    kernels it consists of.
+    A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` saves
+    for its gradient. If a backward pass reads it, the function is recorded again with the kernels of this
+    call.
+
+    names: calls that earlier attempts have asked for.
+    asked: calls that this attempt asks for.
 
     >>> calls = KernelByKernel()
     >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
@@ -112,15 +113,16 @@ class KernelByKernel:
 
 
 def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients
-    other frameworks have as well.
-    """
+    """Run a call with portable kernels: attention as products and a softmax, whose gradients can be lifted."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return forward(function, *args, **kwargs)
 
 
 class _Found(NamedTuple):
-    """What autograd kept on a tensor before the recording."""
+    """Autograd properties of a tensor before the recording.
+
+    wanted: its ``requires_grad``.
+    """
 
     tensor: torch.Tensor
     grad: torch.Tensor | None
@@ -138,7 +140,7 @@ class _Found(NamedTuple):
 
 
 class Gradients:
-    """What every ``.grad`` within reach was before the recording."""
+    """Every ``.grad`` within reach, as it was before the recording."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -158,14 +160,14 @@ class Gradients:
         return id(tensor) in self._placed
 
     def fact(self, given: Any, fact: str) -> Any:
-        """A fact of an input, as the function has found it: its gradient may be another one by now."""
+        """Return a property of an input as it was before the function could change it."""
         before = self._before.get(id(given))
         if before is None or fact not in ("has_grad", "requires_grad"):
             return fact_of(given, fact)
         return before.wanted if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """A tensor from outside, before anything can have been done with it."""
+        """Store the gradient of a leaf from outside before the function can change it."""
         if id(tensor) in self._before:
             return
         with no_torch_function():
@@ -173,7 +175,7 @@ class Gradients:
                 self._before[id(tensor)] = _Found.of(tensor)
 
     def asked(self, tensor: torch.Tensor, key: str) -> None:
-        """The function has asked this of a captured tensor."""
+        """Add a guard on the property `key` of a captured tensor."""
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
         with no_torch_function():
@@ -194,7 +196,7 @@ class Gradients:
                 found.restore()
 
     def check(self, name: str) -> None:
-        """``TracingError`` where one has changed: the graph would not do the same at its calls."""
+        """Raise ``TracingError`` if the gradient of a tensor whose gradient is not state has changed."""
         for found in self._before.values():
             if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
                 continue
@@ -209,8 +211,9 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the
-    gradient, the need of one, or the device that was ``found``.
+    """Return a guard that a captured tensor has the gradient, ``requires_grad`` or device `found`.
+
+    `held` is the dict of its module and its key there, or None.
     """
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
@@ -220,13 +223,12 @@ def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> 
 
 
 class GradientTrace(Trace, Protocol):
-    """A recording with what it knows of gradients."""
+    """A recording with its knowledge of gradients."""
 
     gradients: Gradients
 
     @property
-    def history(self) -> History:
-        """The calls before."""
+    def history(self) -> History: ...
 
 
 # What is read -> the facts that its answer follows from.
@@ -240,9 +242,10 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """The answer of the moment.
+    """Return the current value of an autograd property, with a guard on it.
 
-    ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph.
+    Raise ``TracingError`` if it is the gradient that an argument came with, which is no input of the
+    graph.
     """
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)

@@ -1,8 +1,7 @@
-"""Rules of the user's own for gradients: ``torch.autograd.Function``, hooks of tensors. The calls inside are
-recorded, those of the rule as a region.
+"""Custom gradient rules: ``torch.autograd.Function`` and tensor hooks. Calls of the rule become a region.
 
-Of a rule that cannot be recorded (it changes state, or elements of a gradient decide in Python) the graph
-only knows that it has one: its results are right, and to take a gradient of them is an error.
+If a rule cannot be recorded (it changes state, or elements of a gradient decide in Python), the graph only
+knows that there is one: its results are right, and taking a gradient of them is an error.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class _Refused(torch.autograd.Function):
-    """The first array; ``GradientRefused`` in a backward pass."""
+    """Identity on the first array, which raises ``GradientRefused`` in a backward pass."""
 
     generate_vmap_rule = True
 
@@ -77,8 +76,12 @@ _library.impl("refuse_gradient", _refuse_gradient, "CompositeImplicitAutograd")
 
 @dataclass(frozen=True)
 class RecordedRule:
-    """The calls of a rule. ``gradients`` are what it gives for the ``sources``, from the ``cotangents`` of
-    the ``results``.
+    """The recorded calls of a rule.
+
+    results: values that the rule differentiates.
+    sources: values with respect to which it does so.
+    cotangents: gradients of the results, which it takes.
+    gradients: gradients of the sources, which it returns.
     """
 
     results: Sequence[Value]
@@ -91,7 +94,7 @@ class RecordedRule:
     def of(
         cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
     ) -> RecordedRule:
-        """Runs the rule; ``TracingError`` where its calls do not tell what it does with any gradient."""
+        """Run and record the rule. Raise ``TracingError`` if its calls do not hold for every gradient."""
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
@@ -135,8 +138,9 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
-        """The node, whose function gives the results as they are. What was computed ``forward`` has no
-        history for the rule, as in torch.
+        """Add the node, whose function returns the results unchanged.
+
+        Values computed in the `forward` have no history for the rule, as in torch.
         """
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
@@ -169,9 +173,7 @@ class RecordedRule:
 
 
 def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """The gradient of an argument as torch makes one of what a rule returns: summed to its shape, in its data
-    type.
-    """
+    """Reduce a gradient that a rule returned to the shape and dtype of its argument, as torch does."""
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
@@ -215,7 +217,7 @@ _WITH_RULES = (
 
 
 class Rules:
-    """What a recording does about them."""
+    """Records custom gradient rules when they are applied."""
 
     def __init__(self, capture: GradientTrace) -> None:
         self.capture = capture
@@ -227,7 +229,7 @@ class Rules:
 
     @contextmanager
     def seen(self) -> Iterator[None]:
-        """Inside of the block, rules are noticed where they are applied."""
+        """Undo all patches of classes and remove all hooks after the block."""
         try:
             yield
         finally:
@@ -237,7 +239,10 @@ class Rules:
                 handle.remove()
 
     def asked(self, frame: types.FrameType, has_setup: bool) -> None:
-        """torch's ``Function.apply`` asks this one thing in Python of every function."""
+        """Follow a function if torch's ``Function.apply`` is the caller.
+
+        This read is the one step of ``apply`` that runs in Python for every function.
+        """
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
             if self._depth and _is_endless(cls, frame):
@@ -256,7 +261,7 @@ class Rules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Records a tensor hook: the function that replaces the gradient of a tensor, or returns None to keep
+        """Record a tensor hook: a function that replaces the gradient of a tensor, or returns None to keep
         it.
         """
 
@@ -269,8 +274,10 @@ class Rules:
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
-        """The next call of this function's ``forward`` is looked at. Where the arguments are not known
-        before, it tells them, and asks for ``setup_context`` afterwards.
+        """Patch ``forward`` of `cls` so that its next call is recorded.
+
+        If the arguments are not known yet, they are taken from that call, and ``setup_context`` is
+        patched, too.
         """
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
@@ -317,7 +324,7 @@ class Rules:
 
     @contextmanager
     def _forward(self, enabled: bool) -> Iterator[None]:
-        """torch runs it without gradients, whether the caller wants them or not."""
+        """Mark the block as running inside of a forward, where torch disables gradients."""
         self.capture.history.forwards += enabled
         try:
             yield
@@ -325,7 +332,7 @@ class Rules:
             self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """The function of a checkpoint, run with gradients enabled as if there were no checkpoint."""
+        """Wrap the function of a checkpoint so that it runs with gradients enabled, as if not checkpointed."""
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
@@ -352,9 +359,9 @@ class Rules:
             setattr(cls, name, own)
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
-        """A ``torch.autograd.Function`` has given this result of these arguments.
+        """Record the rule of a ``torch.autograd.Function`` that returned `result` for `args`.
 
-        ``forward`` are the calls that were made for it.
+        `forward` are the calls that it made.
         """
         known = _Context(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
@@ -394,8 +401,9 @@ class Rules:
         forward: Sequence[Node] = (),
         is_torchs: bool = False,
     ) -> str:
-        """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it
-        could not be, or an empty text.
+        """Record a rule, which computes gradients of `args` from those of `results`.
+
+        Return the reason if it could not be recorded, or an empty string.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
@@ -437,9 +445,7 @@ class Rules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an
-        error from here on.
-        """
+        """Make gradients of `results` with respect to `sources` and `values` an error in the graph."""
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
             if isinstance(result, torch.Tensor) and result.is_floating_point():
@@ -447,8 +453,8 @@ class Rules:
                 self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
-        """Raise `TracingError` if `written` contains a view that a `torch.autograd.Function` returned, or a
-        result that it wrote to.
+        """Raise ``TracingError`` if `written` contains a result of a function that is a view or was written
+        to by it.
         """
         if self._untouchable and not self._untouchable.isdisjoint(
             map(self.capture.recorder.base_of, written)
@@ -459,7 +465,7 @@ class Rules:
             )
 
     def _detach(self, tensor: torch.Tensor) -> None:
-        """Record a `detach` for a result that the function marked as non-differentiable."""
+        """Record ``detach`` for a result that the function marked as non-differentiable."""
         value = self.capture.value(tensor)
         made = (value.name, tensor, value.spec)
         self.capture.recorder.add_value(
@@ -467,7 +473,7 @@ class Rules:
         )
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
-        """Record the call with a derivative rule, and let `tensor` stand for its result from now on."""
+        """Record a call with a derivative rule, whose result `tensor` represents from now on."""
         capture = self.capture
         result = (value.name, tensor, value.spec)
         base = capture.recorder.base_of(value)
@@ -477,7 +483,7 @@ class Rules:
         self._noted(made, value, base)
 
     def _now(self, tensor: torch.Tensor, made: Value) -> None:
-        """From here on the tensor stands for a value that a rule has made."""
+        """Let `tensor` represent `made`, a value that a rule has made, from now on."""
         recorder = self.capture.recorder
         value = self.capture.value(tensor)
         self._noted(made, value, recorder.base_of(value))
@@ -490,7 +496,7 @@ class Rules:
 
 
 class _Context:
-    """What ``backward`` finds in its ``ctx``."""
+    """Replacement of ``ctx`` for ``backward``."""
 
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
         vars(self).update(vars(ctx))
@@ -514,10 +520,10 @@ def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
 
 
 def _comes_to(capture: GradientTrace) -> bool:
-    """Whether calls that are made now come to this recording: in its thread, and not inside of another
-    recording.
+    """Return True if calls made now reach this recording.
 
-    Of what a transform (``torch.vmap``, ``torch.func.grad``) runs, only the kernels come.
+    They do not in another thread, inside of another recording, or inside of a transform, where only
+    kernels reach it.
     """
     if has_transforms():  # torch comes back with the plain arrays below
         return False
@@ -528,9 +534,7 @@ def _comes_to(capture: GradientTrace) -> bool:
 
 
 def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
-    """Return whether a gradient goes through a function by a rule of its own, and not by what its ``forward``
-    runs.
-    """
+    """Return True if gradients follow the function's own rule, and not what its ``forward`` runs."""
     has_rule = (
         cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
     )
@@ -546,8 +550,9 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
 
 
 def _is_torchs(cls: type) -> bool:
-    """Whether a function is of torch's own: under ``vmap`` torch makes classes of its own, which hold the
-    user's.
+    """Return True if a function is one of torch's own.
+
+    Under ``vmap`` torch makes classes that contain the user's, so these are looked up in the closure.
     """
     cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
     held = [
@@ -586,8 +591,9 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
 
 
 def _class_reads(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Return what reads attributes of functions: where ``Function.apply`` is C++ code, it reads one of them,
-    that nothing else reads, before it reads ``forward``. ``apply`` itself may be held under any name.
+    """Return a shim that notices ``Function.apply`` by an attribute that only it reads, before ``forward``.
+
+    ``apply`` itself may be stored under any name.
     """
 
     def read(cls: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""torch call -> canonical operations: one row a function, one file a section of torch's API."""
+"""Rows that lift torch calls to canonical operations, one file for each section of torch's API."""
 
 from . import creation as creation
 from . import decompositions as decompositions

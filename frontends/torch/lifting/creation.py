@@ -1,4 +1,4 @@
-"""Creation of tensors: filled, counted, or of the numbers of Python lists."""
+"""Creation of tensors: filled, counted, or from Python numbers and lists; copies, casts and padding."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ rows.table({
 def to(
     b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any
 ) -> Any:
-    """torch.Tensor.to(dtype), to(device, dtype), to(other): only the type matters."""
+    """Lift ``Tensor.to(dtype)``, ``to(device, dtype)`` and ``to(other)``, of which only the dtype matters."""
     for item in (*target, other):
         if isinstance(item, (torch.dtype, type)):
             dtype = item
@@ -85,7 +85,9 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
-    """An array of one number, which may be a size or a 0-d array; ``dtype`` as torch would choose it."""
+    """Build an array of one number, which may be a size or a 0-d array, by default in the dtype that torch
+    chooses.
+    """
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)
@@ -160,7 +162,7 @@ def arange(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """torch.arange(end), (start, end) or (start, end, step): integers where all three are."""
+    """Lift ``torch.arange(end)``, ``(start, end)`` or ``(start, end, step)``, integers if all arguments are."""
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
     start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
@@ -173,7 +175,9 @@ def arange(
 
 
 def _may_wrap(name: str, *bounds: Any) -> bool:
-    """Whether a bound may lie outside of a narrow type, where torch wraps around and numpy refuses."""
+    """Return True if a bound may lie outside of a narrow integer dtype, where torch wraps around and NumPy
+    raises.
+    """
     if name not in _NARROW:
         return False
     least, most = _NARROW[name]
@@ -184,8 +188,10 @@ _NARROW = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1
 
 
 def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:
-    """Integers between floats: torch goes by whole steps from a whole number, and counts them by what was
-    given; in int64 it makes the end whole too.
+    """Build an integer ``arange`` from float arguments.
+
+    torch truncates the start and the step, but computes the count from the given numbers. For int64 it
+    truncates the end instead.
     """
     first, by = (apply("trunc", number) for number in (start, step))
     if name == "int64":
@@ -204,7 +210,7 @@ def _counted(dtype: Any, *numbers: Any) -> str:
 def range_(
     b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """torch.range, the deprecated ``arange`` whose end is included, of floats by default."""
+    """Lift ``torch.range``, a deprecated ``arange`` that includes its end and makes floats by default."""
     start, end = (0, start) if end is None else (start, end)
     count = apply("floor", (end - start) / step) + 1
     name = dtype_name(dtype)
@@ -213,7 +219,6 @@ def range_(
 
 @rows.row("linspace")
 def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.linspace, of numbers or of 0-d tensors."""
     name = _inexact(dtype, start, end)
     ends = [
         b.cast(item, name) if isinstance(item, Value) and not is_integer(name) else item
@@ -226,8 +231,9 @@ def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = 
 def logspace(
     b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """torch.logspace: ``base ** linspace(start, end)``; integers are computed by torch itself, for there the
-    last digit decides.
+    """Lift ``torch.logspace`` as ``base ** linspace(start, end)``.
+
+    An integer result becomes a constant computed by torch, because it depends on the last digit.
     """
     name = _inexact(dtype, start, end)
     if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
@@ -266,7 +272,6 @@ rows.table({
 
 @rows.row("vander")
 def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """torch.vander: powers of ``x`` in columns."""
     count = x.shape[0] if N is None else N
     dtype = result_type(x, 1) if x.dtype == "bool" or "int" in x.dtype else x.dtype
     dtype = "int64" if is_integer(dtype) else dtype
@@ -278,7 +283,7 @@ def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
 
 
 def _products(b: TorchBuilder, column: Any, count: Any, increasing: bool) -> Any:
-    """1, x, x * x, ... along the last axis of ``column``, which has one element there."""
+    """Return the powers 1, x, x * x, ... along the last axis of `column`, which has size 1."""
     lead, last = column.shape[:-1], column.ndim - 1
     higher = b.cumulative_prod(b.broadcast_to(column, shape=(*lead, count - 1)), axis=last)
     powers = b.concat(b.ones(shape=(*lead, 1), dtype=column.dtype), higher, axis=last)
@@ -295,7 +300,7 @@ def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
 # ------------------------------------------------------------------------------ of given numbers
 @rows.row("tensor")
 def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.tensor: no gradient goes back to ``data``."""
+    """Lift ``torch.tensor``, which detaches `data`."""
     made = as_tensor(b, data, dtype)
     return (
         b.stop_gradient(made)
@@ -306,7 +311,7 @@ def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) ->
 
 @rows.row("as_tensor", "asarray")
 def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) -> Any:
-    """torch.as_tensor of a tensor, a number, a numpy array, or nested lists of these and of sizes."""
+    """Lift ``torch.as_tensor`` of a tensor, a number, a NumPy array, or nested lists of these and of sizes."""
     if isinstance(data, Value):
         return data if dtype is None else b.cast(data, dtype)
     if isinstance(data, (torch.Tensor, np.ndarray, np.generic)):
@@ -351,8 +356,9 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
-    """What torch chose while recording; otherwise the widest kind of the numbers: bool, int64, the default
-    float type.
+    """Return the dtype that torch chose while recording.
+
+    For a call inside of another one it is unknown; then promote the dtypes of the leaves.
     """
     if b.recorded:
         return b.recorded[0].dtype
@@ -394,7 +400,7 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 
 @rows.row("pad")
 def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """torch.nn.functional.pad: pairs of (before, after), the last axis first; negative numbers cut off."""
+    """Lift ``torch.nn.functional.pad``: (before, after) pairs from the last axis on; negative amounts crop."""
     amounts = given((pad,))
     pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]
     padding = ((0, 0),) * (input.ndim - len(pairs)) + pairs

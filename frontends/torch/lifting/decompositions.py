@@ -1,4 +1,4 @@
-"""Determinants, inverses, solutions and decompositions of torch."""
+"""Determinants, inverses, solvers and matrix decompositions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ rows.table({
 
 @rows.row("logdet")
 def logdet(b: TorchBuilder, input: Any) -> Any:
-    """torch.logdet: NaN for a negative determinant."""
+    """Lift ``torch.logdet``, which is NaN for a negative determinant."""
     sign, logarithm = b.slogdet(input)
     if "complex" in input.dtype:
         return b.add(b.log(sign), b.astype(logarithm, dtype=input.dtype))
@@ -87,7 +87,7 @@ def logdet(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("linalg_inv_ex")
 def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
-    """torch.linalg.inv_ex; NaN for a matrix that has no inverse, where torch leaves the result open."""
+    """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, which torch leaves undefined, is NaN."""
     if check_errors:
         return aten_inv_ex(b, A)
     regular, status, fails = _regular(b, A)
@@ -100,8 +100,9 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """``A`` with identities in the place of matrices without an inverse, which some targets refuse; what
-    LAPACK reports of each; and whether it is one.
+    """Return `A` with identities instead of singular matrices, LAPACK's status, and a mask of these matrices.
+
+    Some targets raise for a singular matrix.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
@@ -125,7 +126,7 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
-    """Whether ``B`` holds vectors, one for each matrix of ``A``, as torch tells them from matrices."""
+    """Return True if `B` holds one vector for each matrix of `A`, by torch's rule. Guard on the equal sizes."""
     if B.ndim == 1:
         return True
     if B.ndim != A.ndim - 1 or hints(B.shape) != hints(A.shape[:-1]):
@@ -160,7 +161,9 @@ rows.table({
 
 @rows.row("linalg_solve_ex")
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """torch.linalg.solve_ex; NaN for a matrix that has no inverse, where torch leaves the result open."""
+    """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, which torch leaves undefined, is
+    NaN.
+    """
     if check_errors:
         return _solved(b, A, B, left), _status(b, A)
     regular, status, fails = _regular(b, A)
@@ -179,7 +182,7 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Any:
-    """torch.triangular_solve: the solution and a copy of ``A``, both of the common batch."""
+    """Lift ``torch.triangular_solve``, which returns the solution and `A` broadcast to its batch."""
     solution = b.solve_triangular(
         A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular)
     )
@@ -188,7 +191,7 @@ def triangular_solve(
 
 @rows.row("linalg_tensorsolve")
 def linalg_tensorsolve(b: TorchBuilder, A: Any, B: Any, dims: Any = None) -> Any:
-    """torch.linalg.tensorsolve: the axes ``dims`` of ``A`` go to the end first."""
+    """Lift ``torch.linalg.tensorsolve``, which moves the axes `dims` of `A` to the end first."""
     if dims:
         moved = tuple(axis(dim, A.ndim) for dim in dims)
         A = b.permute_dims(A, axes=(*(i for i in range(A.ndim) if i not in moved), *moved))
@@ -247,7 +250,7 @@ rows.table({
 def aten_svd(
     b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None
 ) -> Any:
-    """aten._linalg_svd: without vectors they are empty."""
+    """Lift ``aten._linalg_svd``, which returns empty vectors unless `compute_uv`."""
     if compute_uv:
         return b.svd(A, full_matrices=bool(full_matrices))
     nothing = b.zeros(shape=(0,), dtype=A.dtype)
@@ -256,7 +259,7 @@ def aten_svd(
 
 @rows.row("svd")
 def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """torch.svd: V itself, not its adjoint; zeros for the vectors that are not wanted."""
+    """Lift ``torch.svd``, which returns V and not its adjoint, and zeros for vectors unless `compute_uv`."""
     if not compute_uv:
         rows_count, columns = input.shape[-2:]
         empty = [
@@ -310,7 +313,7 @@ def _lu_diagonal(b: TorchBuilder, factors: Any) -> Any:
 
 
 def _lu_status(b: TorchBuilder, factors: Any) -> Any:
-    """What LAPACK reports: the number of the first pivot that is 0, counted from 1, or 0 for each matrix."""
+    """Return LAPACK's status for each matrix: the index of the first zero pivot, counted from 1, or 0."""
     is_zero = b.equal(_lu_diagonal(b, factors), 0)
     before = b.cumulative_prod(
         b.astype(b.logical_not(is_zero), dtype="int32"), axis=is_zero.ndim - 1, dtype="int32"
@@ -339,7 +342,10 @@ rows.table({
 def lu_unpack(
     b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """torch.lu_unpack: what is not wanted is empty. torch reads beyond the memory of pivots that are too few."""
+    """Lift ``torch.lu_unpack``, which returns empty arrays for parts that are not asked for.
+
+    Raise ``NotImplementedError`` for too few pivots, where torch reads out of bounds.
+    """
     if hint_of(LU_pivots.shape[-1]) != min(hints(LU_data.shape[-2:])):
         raise NotImplementedError("lu_unpack with another number of pivots than steps of the elimination")
     p, lower, upper = b.lu_unpack(LU_data, LU_pivots)

@@ -1,7 +1,7 @@
-"""Sizes that torch wants where a target would compute with others too: a window that fits, an element for a
-maximum, three for a cross product.
+"""Conditions on sizes that torch checks and a target may not.
 
-They are told by the canonical operations that a call becomes. A demand is ``(relation, size, number)``:
+Examples are a window that fits, a nonempty axis for a maximum, and size 3 for a cross product. They are
+derived from the canonical operations that a call becomes. A demand is ``(relation, size, number)``:
 ``("ge", x.shape[2], 3)``.
 """
 
@@ -68,7 +68,9 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guards on the sizes that torch wants to be equal. What was broadcast while recording is fixed."""
+    """Add guards on sizes that torch requires to be equal. Axes that were broadcast while recording are
+    fixed.
+    """
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return
@@ -91,7 +93,7 @@ def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | None:
-    """letter -> the sizes it stands for; None where the ranks do not fit."""
+    """Map each letter of an alternative to the sizes that it denotes, or return None if the ranks do not fit."""
     found: dict[Any, list[Any]] = {}
     extent: int | None = None
     for name, letters in (part.split("=") for part in alternative.split()):
@@ -138,7 +140,6 @@ Demands = Iterator[Demand]
 
 # ---------------------------------------------------------------------------------------------- windows
 def _of_pooling(node: Node) -> Demands:
-    """Windows fit, and nothing but the batch is empty."""
     x, kernel, params = node.inputs[0], node.params["kernel"], node.params
     rank = len(kernel)
     padding, dilation = params.get("padding", ((0, 0),) * rank), params.get("dilation", (1,) * rank)
@@ -153,9 +154,7 @@ def _of_pooling(node: Node) -> Demands:
 
 
 def _of_fractional_pooling(node: Node) -> Demands:
-    """Windows that begin at places by chance fit; in three dimensions torch wants one element more than they
-    take.
-    """
+    """Yield that random windows fit. In three dimensions torch requires one element more than they take."""
     yield from _of_channels(node)
     kernel = node.params["kernel"]
     for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
@@ -203,9 +202,7 @@ def _of_sliding_window(node: Node) -> Demands:
 
 
 def _of_padding(node: Node) -> Demands:
-    """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there
-    is, whatever is added.
-    """
+    """Yield limits on padding: reflect and wrap need as many elements, and cropping at most removes all."""
     mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
         if all(isinstance(amount, int) for amount in pair):
@@ -217,7 +214,7 @@ def _of_padding(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- signals
 def _of_transform(node: Node) -> Demands:
-    """At least one point; a transform back to real numbers makes ``2 * (size - 1)``."""
+    """Yield that a transform has at least one point. A real inverse makes ``2 * (size - 1)``, so it needs 2."""
     params, x = node.params, node.inputs[0]
     several = "axes" in params
     axes = params["axes"] if several else (params["axis"],)
@@ -292,7 +289,7 @@ def _of_attention(node: Node) -> Demands:
 
 
 def _of_samples(node: Node) -> Demands:
-    """The positions are those of the samples, or one for each sample and all else."""
+    """Yield that there are as many positions as samples."""
     for place in node.inputs[1:]:
         yield (
             "eq",
@@ -302,7 +299,7 @@ def _of_samples(node: Node) -> Demands:
 
 
 def _of_resampling(node: Node) -> Demands:
-    """Nothing but the batch is empty, before and after: a factor below 1 can leave nothing."""
+    """Yield that only the batch may be empty, before and after: a factor below 1 may leave nothing."""
     space = node.params["size"]
     for size in (*node.inputs[0].shape[1:], *space):
         yield "ge", size, 1
@@ -357,8 +354,9 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 
 
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
-    """A guard, unless the recorded sizes say that torch does not want it, or it excludes no more than an
-    empty array that was computed.
+    """Add the guard ``relation(size, number)`` if the recorded sizes satisfy it.
+
+    A guard that would only exclude an empty array that was computed is left out.
     """
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

@@ -1,4 +1,4 @@
-"""How calls of torch find their rows, and what each that writes leaves in the tensors that it writes to."""
+"""Finds the rows of torch calls, and writes back what calls leave in the tensors that they write to."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The results of a call, through ATen; ``UnsupportedOperation`` where it cannot be opened or an opened
-    part has no row.
+    """Lift a call by tracing it to ATen kernels.
+
+    Raise ``UnsupportedOperation`` if torch cannot trace it or a kernel has no row.
     """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
@@ -66,11 +67,10 @@ def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, An
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
-    """Guards for what torch's own tracer has taken for granted, which says a word of it only where the code
-    has asked.
+    """Guard on the sizes that torch's tracer specialized on.
 
-    Sizes that were given as numbers are constants in what it gives, so are those of 0 and 1, and sizes that
-    were equal have one symbol.
+    It reports guards only where the code asked. Sizes passed as numbers are constants in its result, so
+    are sizes 0 and 1, and equal sizes share one symbol.
     """
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):
@@ -243,7 +243,7 @@ class _TorchLifter(Lifter):
         return result
 
     def _stream_of(self, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        """The stream of random numbers among the arguments."""
+        """Return the stream of random numbers among the arguments, or None."""
         return next(
             (
                 item
@@ -294,7 +294,9 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Other spellings of keywords, numpy's (``axis`` for ``dim``) and those of one overload, as the row's."""
+    """Rename keywords to those of the row: NumPy's spelling (``axis`` for ``dim``), and those of one
+    overload.
+    """
     if not kwargs:  # of most calls, and a signature takes 30 microseconds
         return kwargs
     known = inspect.signature(row).parameters

@@ -1,4 +1,4 @@
-"""Element-wise functions of torch that the array API standard has too."""
+"""Elementwise functions that are also in the array API standard."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call with numbers left open only where the tables say so."""
+    """Fix the symbolic numbers in a call's arguments, except where the tables allow them."""
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
@@ -80,7 +80,7 @@ def with_fixed_numbers(
 
 
 def has_floats(graph: Graph) -> bool:
-    """Whether calls of a recorded graph are given floats that are computed from sizes."""
+    """Return True if calls of the graph take floats that are computed from sizes."""
     return any(
         _is_float(item)
         for node in distinct(graph.nodes)
@@ -89,7 +89,9 @@ def has_floats(graph: Graph) -> bool:
 
 
 def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
-    """An argument in which ``numbers`` that were read may stay open, and ``floats`` computed from sizes."""
+    """Fix symbols in an argument: numbers read from tensors unless `numbers`, and floats of sizes unless
+    `floats`.
+    """
     argument = argument if numbers else fixed(b, argument)
     return (
         argument
@@ -109,7 +111,7 @@ def item(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("tolist")
 def tolist(b: TorchBuilder, input: Any) -> Any:
-    """torch.Tensor.tolist: nested lists of such arrays."""
+    """Lift ``Tensor.tolist`` to nested lists of 0-d arrays."""
     if not input.ndim:
         return item(b, input)
     rows_of = [b.getitem(input, key=(place,)) for place in range(b.fix(input.shape[0]))]
@@ -122,11 +124,9 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """``operation`` of both operands in ``dtype``, or in float32 where torch keeps the number ``y`` beside
-    half precision.
+    """Apply `operation` in `dtype`, or in float32 if torch keeps the number `y` exact next to half precision.
 
-    A number that is rounded by its last digit makes no difference, unless the result jumps with it
-    (``exactly``).
+    Rounding of the last digit is ignored, unless the result is discontinuous in it (`exactly`).
     """
     if dtype in HALF and keeps(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
@@ -134,8 +134,8 @@ def computed(
 
 
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Whether ``y`` is one number that this half precision would change: of arrays without axes, and of what
-    the function reads, nobody knows.
+    """Return True if half precision would change the number `y`. This is assumed of 0-d arrays and read
+    numbers.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
@@ -153,7 +153,9 @@ def held(number: float, dtype: str) -> float:
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
-    """``operation`` of half precision in float32, as torch computes with numbers that say where it changes."""
+    """Apply `operation` to half precision in float32, as torch does if a number decides where the result
+    changes.
+    """
     return (
         b.cast(operation(b.cast(x, "float32"), **params), x.dtype)
         if x.dtype in HALF
@@ -259,7 +261,7 @@ for _name, _op in _LOGICAL.items():
 
 @rows.row("logaddexp")
 def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.logaddexp; of complex numbers, the one with the larger real part stands before the logarithm."""
+    """Lift ``torch.logaddexp``. Of complex numbers, the one with the larger real part is factored out."""
     x, y = b.promote(input, other)
     if not is_complex(x.dtype):
         return b.logaddexp(x, y)
@@ -297,7 +299,7 @@ def mul(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("div", "divide", "true_divide", "__div__", "__truediv__")
 def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """torch.div: true division of integers gives floats, a rounded one integers."""
+    """Lift ``torch.div``: true division of integers returns floats, a rounded one integers."""
     if rounding_mode is None:
         return computed(b, b.divide, input, other, _float_type(input, other))
     operation = b.trunc_divide if rounding_mode == "trunc" else b.floor_divide
@@ -313,7 +315,7 @@ def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("pow", "__pow__")
 def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
-    """torch.pow; among truth values whatever is raised to false is true."""
+    """Lift ``torch.pow``. For bools, anything to the power of False is True."""
     x, y = b.promote(input, exponent)
     if (x if hasattr(x, "spec") else y).dtype == "bool":
         return b.logical_or(b.array(x, "bool"), b.logical_not(b.array(y, "bool")))
@@ -329,7 +331,7 @@ def sign(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("round", "special_round")
 def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
-    """torch.round: halves to even; the digits are moved there and back as torch moves them."""
+    """Lift ``torch.round``, half to even, with torch's own order of scaling for `decimals`."""
     if not is_inexact(input.dtype) or decimals == 0:
         return b.round(input) if is_inexact(input.dtype) else input
     power = 10.0 ** abs(decimals)

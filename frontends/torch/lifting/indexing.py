@@ -1,4 +1,4 @@
-"""``Tensor.__getitem__``, ``Tensor.__setitem__``, and what else takes an index as Python writes it."""
+"""``Tensor.__getitem__``, ``Tensor.__setitem__`` and other calls with indices; histograms, sparse tensors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def setitem(b: TorchBuilder, self: Any, index: Any, value: Any) -> Any:
 def index_put(
     b: TorchBuilder, self: Any, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False
 ) -> Any:
-    """torch.index_put; None stands for a whole axis."""
+    """Lift ``torch.index_put``, where None selects a whole axis."""
     selection = select(b, self, tuple(slice(None) if item is None else item for item in indices))
     return write_arrays(
         b, self, selection.arrays, b.operand(values, self.dtype), "sum" if accumulate else None
@@ -53,9 +53,9 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 
 
 def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
-    """Whether ``index`` is one that torch takes only because it has no elements: of another type or rank.
+    """Return True if `index` has a dtype or rank that torch accepts only for an empty index.
 
-    Then it has none at any call.
+    The sizes that make it empty are fixed.
     """
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
@@ -68,7 +68,7 @@ def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
 # ---------------------------------------------------------------------------------------------- reading
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """torch.gather: the other axes of ``index`` may be smaller."""
+    """Lift ``torch.gather``, where `index` may be shorter along the other axes."""
     if picks_nothing(b, input, index):
         return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
@@ -80,8 +80,10 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array. Along ``dim``
-    indices go round, however large they are.
+    """Lift ``torch.take_along_dim``, which broadcasts the other axes and indexes the flattened array without
+    `dim`.
+
+    Along `dim`, indices wrap around.
     """
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
@@ -111,7 +113,7 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """``x`` with ``source`` written where ``index`` says along ``dim``; arrays without axes count as vectors."""
+    """Write `source` to `x` at `index` along `dim`. 0-d arrays are treated as vectors."""
     if picks_nothing(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
@@ -145,7 +147,7 @@ def scatter(
     *,
     reduce: str | None = None,
 ) -> Any:
-    """torch.scatter: from an array, or one number everywhere."""
+    """Lift ``torch.scatter`` from an array or from one number."""
     source = value if src is None else src
     if isinstance(source, Value) and source.ndim == 0 and index.ndim:
         source = b.broadcast_to(source, shape=index.shape)
@@ -164,7 +166,7 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """``x`` with the slices of ``source`` written to those that ``index`` names along ``dim``."""
+    """Write the slices of `source` to those that `index` selects along `dim`."""
     target, values, places, along = (
         vector(b, x),
         b.operand(source, x.dtype),
@@ -204,7 +206,7 @@ rows.table({
 
 @rows.row("put")
 def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """torch.put: into the flattened array."""
+    """Lift ``torch.put``, which indexes the flattened array."""
     assume(b, "eq", product(source.shape), product(index.shape))
     values = b.reshape(source, shape=index.shape)
     written = b.scatter_nd(ravel(b, input), values, index, axes=(0,), reduce="sum" if accumulate else None)
@@ -227,9 +229,7 @@ def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
 
 @rows.row("fill_diagonal")
 def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Tensor.fill_diagonal_ in its pure form; with ``wrap`` the diagonal goes on below the end of a tall
-    matrix.
-    """
+    """Lift ``Tensor.fill_diagonal_``. With `wrap`, the diagonal starts again below the end of a tall matrix."""
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
     tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
     flat = ravel(b, input)
@@ -240,7 +240,7 @@ def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = Fal
 # ---------------------------------------------------------------------------------------------- searching
 @rows.row("where")
 def where(b: TorchBuilder, condition: Any, input: Any = None, other: Any = None) -> Any:
-    """torch.where; with a condition alone, the indices where it holds."""
+    """Lift ``torch.where``; with only a condition it returns the indices where it is True."""
     if input is None:
         return nonzero(b, condition, as_tuple=True)
     x, y = b.promote(input, other)
@@ -344,7 +344,7 @@ def unique(
     return_counts: bool = False,
     dim: Any = None,
 ) -> Any:
-    """torch.unique; the result is sorted in any case."""
+    """Lift ``torch.unique``. The result is sorted even if `sorted` is False."""
     x, place = _slices(b, input, dim)
     hint = b.recorded[0].shape[place or 0]
     if not (return_inverse or return_counts):
@@ -423,9 +423,7 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """torch.segment_reduce: segments lie one behind the other along ``axis``; the axes before it are those of
-    ``lengths`` or ``offsets``.
-    """
+    """Lift ``torch.segment_reduce``: segments follow each other along `axis`, after the axes of `lengths`."""
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
     starts, ends = _bounds(b, lengths, offsets, axis)
@@ -470,7 +468,7 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _finished(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """What the elements of each segment give, with the initial value."""
+    """Combine the reduction of each segment with the initial value."""
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
     whole = b.combined("multiply" if reduce == "prod" else "add", found, first)
@@ -484,9 +482,7 @@ def _finished(
 def histogramdd(
     b: TorchBuilder, input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    """torch.histogramdd: how many points lie in each box between the edges along every axis, the last edges
-    included.
-    """
+    """Lift ``torch.histogramdd``: count points in each bin. The last bin includes its right edge."""
     count = b.fix(input.shape[-1])
     points = b.reshape(input, shape=(product(input.shape[:-1]), count))
     edges = _edges(b, points, count, bins, None if range is None else tuple(range))
@@ -527,7 +523,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 
 
 def _box(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
-    """Between which edges each number lies, and whether it does; the last edge belongs to the last box."""
+    """Return the bin of each number, and a mask of those inside. The last bin includes its right edge."""
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))
     found = b.subtract(b.searchsorted(edges, column, side="right"), 1)
@@ -556,7 +552,9 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     **_: Any,
 ) -> Any:
-    """torch.sparse_coo_tensor of a size that is given; values at the same place are added up."""
+    """Lift ``torch.sparse_coo_tensor`` with a given size to a dense array. Values at the same index are
+    summed.
+    """
     if values is None or size is None:
         raise UnsupportedOperation(
             "sparse_coo_tensor without a size, which depends on the greatest indices then, has no row; pass size="
@@ -579,7 +577,7 @@ rows.table({
 
 @rows.row("_sparse_sum")
 def sparse_sum(b: TorchBuilder, input: Any, dim: Any = None, *, dtype: Any = None) -> Any:
-    """torch.sparse.sum, which gives truth values for truth values where it leaves an axis."""
+    """Lift ``torch.sparse.sum``, which keeps bools unless it reduces all axes."""
     row = rows.get("sum")
     assert row is not None
     found = row(b, input, dim, dtype=dtype)

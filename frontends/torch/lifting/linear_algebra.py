@@ -1,4 +1,4 @@
-"""Products of matrices and vectors of torch."""
+"""Products, norms and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ rows.table({
 
 @rows.row("linalg_vecdot")
 def linalg_vecdot(b: TorchBuilder, x: Any, y: Any, *, dim: int = -1) -> Any:
-    """torch.linalg.vecdot: ``x`` is conjugated."""
+    """Lift ``torch.linalg.vecdot``, which conjugates `x`."""
     axis = _from_the_back(dim, max(x.ndim, y.ndim))
     if hint_of(x.shape[axis]) != hint_of(y.shape[axis]):  # one element goes with all others
         x, y = broadcast_all(b, x, y)
@@ -52,7 +52,7 @@ def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("cross")
 def cross(b: TorchBuilder, input: Any, other: Any, dim: Any = None) -> Any:
-    """torch.cross: along the first axis of three without ``dim``."""
+    """Lift ``torch.cross``, along the first axis of size 3 without `dim`."""
     if dim is None:
         dim = next(i for i, size in enumerate(input.shape) if hint_of(size) == 3)
         for size in input.shape[: dim + 1]:
@@ -66,7 +66,7 @@ def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 
 def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """``beta * input + alpha * product``; with ``beta`` 0, not even NaN of ``input`` counts."""
+    """Return ``beta * input + alpha * product``. With `beta` 0, NaN in `input` is ignored."""
     if product.dtype == "bool":
         one = b.logical_and(product, bool(alpha))
         return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
@@ -99,7 +99,7 @@ rows.table({
 # ------------------------------------------------------------------------------------------- products of many
 @rows.row("einsum")
 def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
-    """torch.einsum: an equation and operands, or operands each with its list of axes."""
+    """Lift ``torch.einsum``: an equation and operands, or operands each followed by its list of axes."""
     if isinstance(args[0], str):
         equation, *arrays = args
         arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
@@ -113,7 +113,7 @@ def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
 
 
 def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """``(x, [0, 1], y, [1, 2], [0, 2])`` as ``"AB,BC->AC"``."""
+    """Convert ``(x, [0, 1], y, [1, 2], [0, 2])`` to ``"AB,BC->AC"`` and the operands."""
     result = "->" + _labels(args[-1]) if len(args) % 2 else ""
     count = len(args) // 2
     return ",".join(_labels(args[2 * i + 1]) for i in range(count)) + result, [
@@ -129,8 +129,8 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """The equation with its result: without one, the labels that come once, in the order of the alphabet,
-    after the ellipsis.
+    """Add the implicit result to an equation: the ellipsis and the labels that occur once, in alphabetical
+    order.
     """
     if "->" in equation:
         return equation
@@ -143,8 +143,9 @@ def _explicit(equation: str) -> str:
 def tensordot(
     build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None
 ) -> Any:
-    """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or axes of each; an axis
-    of size 1 broadcasts.
+    """Lift ``torch.tensordot`` over `dims` axes from the end of `a` and the front of `b`, or over given axes.
+
+    An axis of size 1 broadcasts.
     """
     if isinstance(dims, int):
         left: Any = tuple(range(a.ndim - dims, a.ndim))
@@ -158,7 +159,7 @@ def tensordot(
 def _without_broadcasting(
     b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    """Where an axis of size 1 meets a longer one, the longer one is summed first."""
+    """Sum the longer axis first where an axis of size 1 meets a longer one."""
     pairs = [(i, j) for i, j in zip(left, right, strict=True) if hint_of(x.shape[i]) != hint_of(y.shape[j])]
     long_left = tuple(i for i, j in pairs if b.fix(y.shape[j]) == 1)
     long_right = tuple(j for i, j in pairs if i not in long_left and b.fix(x.shape[i]) == 1)
@@ -195,8 +196,10 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 
 @rows.row("linalg_lstsq")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    """torch.linalg.lstsq: the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular
-    values (by ``gelsd`` and ``gelss``).
+    """Lift ``torch.linalg.lstsq``, whose driver decides which results are empty.
+
+    It returns the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular values (by
+    ``gelsd`` and ``gelss``).
     """
     if driver not in _DRIVERS:
         raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
@@ -216,8 +219,9 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """The squared residual of every column; None where torch gives none: without more rows than columns, or a
-    rank (if known) below the columns.
+    """Return the squared residual of each column, or None where torch returns an empty array.
+
+    It does so without more rows than columns, or if `rank` (if known) is below the number of columns.
     """
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
@@ -268,7 +272,7 @@ def norm(
     out: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """torch.norm: "fro" is the 2-norm over any axes, "nuc" the nuclear norm of matrices."""
+    """Lift ``torch.norm``: "fro" is the 2-norm over any axes, "nuc" the nuclear norm of matrices."""
     x = _given(b, input, dtype)
     if p == "nuc":
         return _matrix_norm(b, x, p, dim, keepdim)
@@ -279,9 +283,7 @@ def norm(
 def linalg_norm(
     b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """torch.linalg.norm: of vectors along one axis, of matrices along two; of all elements without ``ord``
-    and ``dim``.
-    """
+    """Lift ``torch.linalg.norm``: of vectors along one axis, of matrices along two, else of all elements."""
     x = _given(b, A, dtype)
     count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
     if ord is None or count == 1:
@@ -305,8 +307,9 @@ rows.table({
 
 @rows.row("renorm")
 def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half
-    precision by a factor in float32.
+    """Lift ``torch.renorm``, which scales slices along `dim` down to the norm `maxnorm`.
+
+    For half precision the factor is computed in float32.
     """
     place = axis(dim, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != place)
@@ -353,7 +356,7 @@ def pairwise_distance(
 def cov(
     b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None
 ) -> Any:
-    """torch.cov; weights of a wider type widen the result."""
+    """Lift ``torch.cov``. Weights of a wider dtype widen the result."""
     return b.cov(
         b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype),
         fweights,
@@ -368,7 +371,7 @@ rows.table(
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
-    """A single variable as a vector: torch gives no axes for it, however it comes."""
+    """Reshape a single variable to a vector, because torch then returns a 0-d array for either shape."""
     if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
         return b.reshape(input, shape=(input.shape[1],))
     if input.ndim == 2:
@@ -437,8 +440,9 @@ def _norm(norm: Any) -> str:
 
 
 def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
-    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse
-    reads memory that is not there.
+    """Replace an empty axis by a zero for transforms to real numbers.
+
+    torch pads it with zeros, and NumPy's inverse transform would read out of bounds.
     """
     if name.rstrip("n") not in ("irfft", "hfft"):
         return x
@@ -467,7 +471,7 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 # ---------------------------------------------------------------------------------------------- several axes
 def _sizes_and_axes(x: Any, s: Any, dim: Any) -> dict[str, Any]:
-    """torch's ``s`` and ``dim``: the last axes without ``dim``, -1 in ``s`` for the size that there is."""
+    """Convert torch's `s` and `dim`: without `dim` the last axes, and -1 in `s` for the size of the axis."""
     if isinstance(s, int):
         s = (s,)
     if dim is None:

@@ -1,4 +1,4 @@
-"""Shapes: views, orders of axes, broadcasting."""
+"""Shapes: views, permutations, broadcasting, concatenation, splitting; window functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .table import TorchBuilder, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Sizes or axes given one by one, as one sequence, or by keyword."""
+    """Return sizes or axes, given one by one, as one sequence or by keyword, as a tuple."""
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
@@ -29,7 +29,7 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """``shape`` with its -1, if any, worked out from the number of elements."""
+    """Replace -1 in `shape` by the size that the number of elements implies."""
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)
@@ -48,7 +48,7 @@ def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
 def view(
     b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, shape: Any = None, dtype: Any = None
 ) -> Any:
-    """torch.Tensor.view: under another shape, or as another dtype with the same bytes."""
+    """Lift ``Tensor.view``: a reshape, or a bitcast to another dtype."""
     if sizes and isinstance(sizes[0], torch.dtype):
         dtype = sizes[0]
     if dtype is not None:
@@ -100,7 +100,7 @@ def unsqueeze(b: TorchBuilder, input: Any, dim: int) -> Any:
 
 @rows.row("squeeze", "squeeze_copy")
 def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-    """torch.squeeze: which axes have size 1 decides the rank, hence guards on symbolic ones."""
+    """Lift ``torch.squeeze``, with guards on symbolic sizes, since axes of size 1 decide the rank."""
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     chosen = {axis(d, input.ndim) for d in dims}
     return b.reshape(
@@ -110,7 +110,7 @@ def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 def is_one(b: TorchBuilder, size: Any) -> bool:
-    """Whether a size is 1, from now on under a guard."""
+    """Return True if a size is 1, and guard on the answer."""
     if hint_of(size) == 1:
         return b.fix(size) == 1
     if isinstance(size, Size) and not nonnegative(size - 2):
@@ -126,7 +126,10 @@ def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
 
 
 def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
-    """``x`` with axes of size 1: in front, but the third one of a matrix, and of a vector, at the end."""
+    """Reshape `x` to at least `rank` axes, as ``torch.atleast_1d`` to ``atleast_3d`` do.
+
+    Axes are inserted in front up to rank 2. The third one is appended.
+    """
     shape: tuple[Any, ...] = x.shape
     if len(shape) < min(rank, 2):
         shape = (1,) * (min(rank, 2) - len(shape)) + shape
@@ -181,7 +184,7 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 
 
 def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of axes after moving those of ``source`` to ``destination``.
+    """Return the permutation that moves the axes `source` to `destination`.
 
     >>> moved_axes(4, (0,), (-1,))
     (1, 2, 3, 0)
@@ -196,7 +199,7 @@ def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...])
 # ---------------------------------------------------------------------------------------------- broadcasting
 @rows.row("expand", "expand_copy", "broadcast_to")
 def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
-    """torch.Tensor.expand: -1 keeps a size."""
+    """Lift ``Tensor.expand``, where -1 keeps a size."""
     wanted = given(sizes, size)
     have = (None,) * (len(wanted) - input.ndim) + input.shape
     return b.broadcast_to(
@@ -272,7 +275,7 @@ def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
 def repeat_interleave(
     b: TorchBuilder, input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Any:
-    """torch.repeat_interleave; with only one array, how often each of its indices is repeated."""
+    """Lift ``torch.repeat_interleave``. A single array is the number of repeats of each of its indices."""
     if repeats is None:
         repeats, input = input, b.arange(start=0, stop=input.shape[0], step=1, dtype=input.dtype)
     if dim is None or input.ndim == 0:
@@ -288,7 +291,7 @@ def repeat_interleave(
 
 @rows.row("roll")
 def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
-    """torch.roll; without ``dims`` the flattened array is rolled."""
+    """Lift ``torch.roll``, which rolls the flattened array without `dims`."""
     moves = _tuple(shifts)
     if dims is None or dims in ((), []):
         return b.reshape(b.roll(ravel(b, input), shift=moves[0], axis=0), shape=input.shape)
@@ -312,7 +315,7 @@ def flip(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
 
 @rows.row("rot90")
 def rot90(b: TorchBuilder, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """torch.rot90: from the first axis towards the second."""
+    """Lift ``torch.rot90``, from the first axis towards the second."""
     first, second = (axis(d, input.ndim) for d in dims)
     k = b.fix(k)
     if k % 4 == 2:
@@ -329,7 +332,7 @@ def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) ->
 
 @rows.row("as_strided", "as_strided_copy")
 def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    """torch.as_strided of an array that lies in row-major order without gaps."""
+    """Lift ``torch.as_strided`` of a contiguous array."""
     sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
     if 0 not in map(hint_of, sizes):
         b.guard(
@@ -345,7 +348,7 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
 # ---------------------------------------------------------------------------------------------- joining
 @rows.row("cat", "concat", "concatenate")
 def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """torch.cat: empty vectors beside arrays of more axes are left out."""
+    """Lift ``torch.cat``, which skips empty vectors among arrays of more axes."""
     arrays = list(b.promote(*tensors))
     rank = max(array.ndim for array in arrays)
     kept = [array for array in arrays if array.ndim == rank or b.fix(array.shape[0]) != 0]
@@ -375,7 +378,6 @@ rows.table({
 
 @rows.row("block_diag")
 def block_diag(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.block_diag: the matrices along the diagonal, zeros around them."""
     blocks = [
         at_least(b, x, 2)
         for x in b.promote(*(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors))
@@ -399,7 +401,7 @@ def cartesian_prod(b: TorchBuilder, *tensors: Any) -> Any:
 
 @rows.row("combinations")
 def combinations(b: TorchBuilder, input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """torch.combinations; how many there are fixes the size."""
+    """Lift ``torch.combinations``. The number of elements is fixed."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = tuple(choose(range(b.fix(input.shape[0])), r))
     if not chosen or r == 0:
@@ -413,9 +415,7 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """The sizes of ``count`` parts of ``part`` elements, the last of which may be shorter; their number is
-    guarded.
-    """
+    """Return the sizes of `count` parts of `part` elements, where the last may be shorter. Guard on `count`."""
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):
@@ -446,7 +446,7 @@ def split(
     split_size: Any = None,
     split_sizes: Any = None,
 ) -> Any:
-    """torch.split: parts of one size, or of given sizes."""
+    """Lift ``torch.split`` into parts of one size, or of given sizes."""
     sections = next(s for s in (split_size_or_sections, split_size, split_sizes) if s is not None)
     place = axis(dim, tensor.ndim)
     size = tensor.shape[place]
@@ -460,7 +460,7 @@ def split(
 
 @rows.row("chunk", "unsafe_chunk")
 def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
-    """torch.chunk: at most ``chunks`` parts of one size, the last one perhaps shorter."""
+    """Lift ``torch.chunk`` into at most `chunks` parts of one size, where the last may be shorter."""
     place = axis(dim, input.ndim)
     size = input.shape[place]
     if hint_of(size) == 0:
@@ -482,7 +482,7 @@ def tensor_split(
     indices: Any = None,
     sections: Any = None,
 ) -> Any:
-    """torch.tensor_split: so many parts of as equal size as can be, or cut at these indices."""
+    """Lift ``torch.tensor_split`` into parts of nearly equal size, or at given indices."""
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
     place = axis(dim, input.ndim)
     size = input.shape[place]
@@ -493,7 +493,7 @@ def tensor_split(
 
 
 def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
-    """``x`` in so many parts of one size, or cut at these indices."""
+    """Split `x` into parts of one size, with a guard that it divides, or at given indices."""
     if isinstance(where, (tuple, list, Value)):
         return tensor_split(b, x, where, place)
     b.guard(apply("eq", x.shape[place] % where, 0))
@@ -510,7 +510,7 @@ rows.table({
 
 @rows.row("unbind", "unbind_copy")
 def unbind(b: TorchBuilder, input: Any, dim: int = 0) -> Any:
-    """torch.unbind; how many arrays there are fixes the size."""
+    """Lift ``torch.unbind``. The size of the axis is fixed."""
     place = axis(dim, input.ndim)
     count = b.fix(input.shape[place])
     if count < 2:
@@ -528,7 +528,7 @@ rows.table({
 
 @rows.row("narrow", "narrow_copy")
 def narrow(b: TorchBuilder, input: Any, dim: int, start: Any, length: Any) -> Any:
-    """torch.narrow; ``start`` may be an array."""
+    """Lift ``torch.narrow``, where `start` may be an array."""
     place = axis(dim, input.ndim)
     if isinstance(start, Value):
         steps = b.arange(start=0, stop=length, step=1, dtype=start.dtype)
@@ -606,7 +606,7 @@ def as_strided_scatter(
 
 
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
-    """``weights[0] + sum(weights[k] * cos(2 pi k n / period))``."""
+    """Return ``weights[0] + sum(weights[k] * cos(2 pi k n / period))``."""
     name = dtype_name(dtype)
     if _is_short(b, length):
         return b.ones(shape=(length,), dtype=name)
@@ -645,7 +645,7 @@ rows.table({
 def bartlett_window(
     b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """torch.bartlett_window: ``1 - abs(2 n / period - 1)``."""
+    """Lift ``torch.bartlett_window``: ``1 - abs(2 n / period - 1)``."""
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=dtype_name(dtype))
     counted = b.arange(stop=window_length, dtype=dtype_name(dtype))
@@ -662,7 +662,7 @@ def kaiser_window(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """torch.kaiser_window: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``."""
+    """Lift ``torch.kaiser_window``: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``."""
     name = dtype_name(dtype)
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=name)

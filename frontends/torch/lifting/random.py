@@ -1,7 +1,7 @@
-"""Random numbers of torch. The numbers are other ones than torch's own: the distributions are the same.
+"""Random numbers, with the distributions of torch but not its numbers.
 
-A generator that the function seeds draws from a key that stands for the seed; all others from the key of the
-graph.
+A generator that the function seeds draws from a key derived from the seed. All others draw from the key of
+the graph.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def randint(
     dtype: Any = None,
     **_: Any,
 ) -> Any:
-    """torch.randint: ``(high, size)`` or ``(low, high, size)``."""
+    """Lift ``torch.randint(high, size)`` or ``(low, high, size)``."""
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)):
         size = given.pop()
@@ -147,7 +147,7 @@ def normal(
     dtype: Any = None,
     **_: Any,
 ) -> Any:
-    """torch.normal with numbers and a size, or with arrays."""
+    """Lift ``torch.normal`` of numbers and a size, or of arrays."""
     if size is not None:
         return _filled(b, tuple(size), dtype_name(dtype), mean, std)
     like = b.promote(*(item for item in (mean, std) if hasattr(item, "ndim")))
@@ -182,7 +182,7 @@ def _float(x: Any) -> str:
 def uniform(
     b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, generator: Any = None, **kwargs: Any
 ) -> Any:
-    """Tensor.uniform_(from=0, to=1)."""
+    """Lift ``Tensor.uniform_(from=0, to=1)``."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
     if not is_complex(input.dtype):
         return b.random_uniform(b.next_key(), shape=input.shape, low=low, high=high, dtype=input.dtype)
@@ -221,7 +221,7 @@ def cauchy(
 
 @rows.row("geometric")
 def geometric(b: TorchBuilder, input: Any, p: float, *, generator: Any = None) -> Any:
-    """Tensor.geometric_: how many trials up to the first success."""
+    """Lift ``Tensor.geometric_``: the number of trials up to and including the first success."""
     if p >= 1:
         return b.ones(shape=input.shape, dtype=input.dtype)
     waited = b.random_exponential(b.next_key(), shape=input.shape, dtype=_float(input))
@@ -240,7 +240,7 @@ _EXACT = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53
 def random(
     b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, generator: Any = None, **kwargs: Any
 ) -> Any:
-    """Tensor.random_(), random_(to), random_(from, to)."""
+    """Lift ``Tensor.random_()``, ``random_(to)`` and ``random_(from, to)``."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
     if high is None:
         low, high = (0, low) if low is not None and "from" not in kwargs else (low or 0, None)
@@ -262,9 +262,7 @@ def initial_kaiming_uniform(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Any:
-    """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes
-    out (axis 0 and all after 1).
-    """
+    """Lift ``torch.nn.init.kaiming_uniform_``, whose bound derives from the fan-in or fan-out."""
     fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
     bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
     return uniform(b, tensor, -bound, bound)

@@ -1,4 +1,4 @@
-"""Reductions and running statistics of torch."""
+"""Reductions, running statistics, differences and gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .table import TorchBuilder, axes, axis, rows
 
 
 def over(dim: Any, x: Any) -> Any:
-    """torch's ``dim=`` as the vocabulary's ``axis``: None for all, also of a 0-d array; an int for one."""
+    """Convert torch's `dim` to ``axis``: None for all axes (also of a 0-d array), an int for a single one."""
     found = axes(dim, x.ndim)
     if found is None or x.ndim == 0:
         return None
@@ -96,7 +96,7 @@ for _name in ("var", "std"):
 
 # ---------------------------------------------------------------------------------------------- extremes
 def _extreme(name: str) -> Callable[..., Any]:
-    """Of all, along one axis (with indices), or of two tensors."""
+    """Return the row of ``max`` or ``min``: of all elements, along one axis with indices, or of two tensors."""
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if hasattr(dim, "spec") else other
@@ -135,7 +135,7 @@ def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = Fal
 
 # ---------------------------------------------------------------------------------------------- truth
 def _truth(name: str) -> Callable[..., Any]:
-    """Of uint8 it is uint8."""
+    """Return the row of ``all`` or ``any``, whose result is uint8 for uint8."""
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if isinstance(dim, (tuple, list)) and not dim:  # here, unlike in sum, no axes are none
@@ -260,7 +260,7 @@ for _name in ("cummax", "cummin"):
 def diff(
     b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """torch.diff; with ``n`` 0 nothing is put before or after."""
+    """Lift ``torch.diff``. With `n` 0, `prepend` and `append` are ignored."""
     if n == 0:
         return input
     place = axis(dim, input.ndim)
@@ -277,8 +277,9 @@ Bounds = tuple[int | None, int | None]
 def gradient(
     b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
 ) -> tuple[Value, ...]:
-    """torch.gradient: second-order central differences; ``spacing`` is a step, a step an axis, or the
-    coordinates along each axis.
+    """Lift ``torch.gradient`` by central differences.
+
+    `spacing` is one step, a step for each axis, or the coordinates along each axis.
     """
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     spacing = 1 if spacing is None else spacing
@@ -290,7 +291,7 @@ def gradient(
 
 
 def _along(b: TorchBuilder, x: Value, place: int, step: Any, edge_order: int) -> Value:
-    """The derivative along one axis: inside from both neighbours, at the edges from one or two."""
+    """Return the derivative along one axis: central differences inside, one-sided ones at the edges."""
     if isinstance(step, Value) and step.ndim == 1:
         inside = _at_coordinates(b, x, place, step)
         edges = [_at_uneven_edge(b, x, place, side, step, edge_order) for side in (0, -1)]
@@ -316,7 +317,7 @@ def _difference(b: TorchBuilder, x: Value, place: int, distance: int) -> Value:
 
 
 def _edge(b: TorchBuilder, x: Value, place: int, side: int, further: int = 0) -> Value:
-    """The difference of two neighbours at an edge, or as many places ``further`` inside."""
+    """Return the difference of two neighbours at an edge, or `further` elements inside."""
     pair = (
         cut(b, x, place, further, further + 2)
         if side == 0
@@ -337,7 +338,7 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """The slope to the next element, or that of the parabola through the last three."""
+    """Return the slope to the neighbour, or that of the parabola through the three outermost elements."""
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
         return _ratio(
@@ -363,8 +364,9 @@ def _outermost(b: TorchBuilder, steps: Value, side: int) -> Value:
 
 
 def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
-    """What the three elements count for in the middle one: torch's own terms, for they decide what a distance
-    of 0 gives.
+    """Return the weights of three elements for the slope at the middle one.
+
+    They are torch's own terms, because these decide the result for a distance of 0.
     """
     both = b.add(before, after)
     return (
@@ -375,8 +377,9 @@ def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
 
 
 def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
-    """What the three elements count for in the first one, ``near`` the second and ``far`` further on the
-    third.
+    """Return the weights of three elements for the slope at the first one.
+
+    `near` is the distance to the second, `far` that from the second to the third.
     """
     both = b.add(near, far)
     return (
@@ -387,7 +390,7 @@ def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
 
 
 def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tuple[Bounds, ...]) -> Value:
-    """The sum of three parts of ``x``, each times its weights along one axis."""
+    """Return the sum of three parts of `x`, each multiplied by its weights along one axis."""
     parts = [
         b.combined("multiply", _spread_differences(b, weight, x, place), cut(b, x, place, *part))
         for weight, part in zip(weights, cuts, strict=True)
@@ -396,9 +399,7 @@ def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tup
 
 
 def _at_even_edge(b: TorchBuilder, x: Value, place: int, side: int, step: Any, edge_order: int) -> Value:
-    """The slope to the next element; of the second order extrapolated by half a step from it and the next
-    slope.
-    """
+    """Return the slope to the neighbour, or for order 2 its extrapolation by half a step from the next slope."""
     near = _ratio(b, _edge(b, x, place, side), step)
     if edge_order == 1:
         return near

@@ -1,6 +1,4 @@
-"""Element-wise functions of torch beyond the array API standard: ``torch.special``, and what is written in
-smaller operations.
-"""
+"""Elementwise functions beyond the array API standard: ``torch.special``, quantization and others."""
 
 from __future__ import annotations
 
@@ -97,7 +95,6 @@ def polygamma(b: TorchBuilder, n: Any, input: Any = None) -> Any:
 
 @rows.row("mvlgamma", "special_multigammaln")
 def mvlgamma(b: TorchBuilder, input: Any, p: int) -> Any:
-    """torch.mvlgamma: a sum of ``p`` shifted lgammas."""
     x = b.floating(input)
     total = b.lgamma(x)
     for index in range(1, p):
@@ -156,7 +153,7 @@ def isclose(
 
 @rows.row("lerp")
 def lerp(b: TorchBuilder, input: Any, end: Any, weight: Any) -> Any:
-    """torch.lerp: counted from the nearer end, so that a weight of 1 gives ``end`` itself."""
+    """Lift ``torch.lerp``, computed from the nearer end so that a weight of 1 returns `end` exactly."""
     difference = b.subtract(end, input)
     weight = b.array(weight, input.dtype) if isinstance(weight, Size) else weight
     if not hasattr(weight, "spec"):
@@ -196,7 +193,9 @@ def per_tensor(
 def per_tensor_with_mask(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """aten::fake_quantize_per_tensor_affine_cachemask: where the level was not limited, the gradient passes."""
+    """Lift ``aten::fake_quantize_per_tensor_affine_cachemask``, whose mask is True where no level was
+    clipped.
+    """
     kind = _computed_in(input)
     inverse, step = _steps(b, scale, kind)
     zero = _alone(b, zero_point, kind)
@@ -234,9 +233,9 @@ def per_channel(
 def per_channel_with_mask(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """aten::fake_quantize_per_channel_affine_cachemask.
+    """Lift ``aten::fake_quantize_per_channel_affine_cachemask``.
 
-    Unlike with one step for all, levels are counted in int64.
+    Unlike the call with one scale, torch computes levels in int64.
     """
     kind = _computed_in(input)
     for part in (scale, zero_point):
@@ -262,7 +261,7 @@ def _computed_in(x: Any) -> str:
 
 
 def _steps(b: TorchBuilder, scale: Any, kind: str) -> tuple[Any, Any]:
-    """What to multiply with for a level, and to come back."""
+    """Return the factor from values to levels and the one back."""
     if isinstance(scale, (int, float)):
         single = torch.tensor(scale, dtype=torch.float32)
         return (1 / single).item(), single.item()

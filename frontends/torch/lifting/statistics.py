@@ -1,6 +1,7 @@
-"""Calls that write to other arguments than their first: what those hold afterwards.
+"""Calls that write to other arguments than their first.
 
-A row: bare name -> a function of the call's arguments that gives {position or keyword: new value}.
+A row maps a bare name to a function of the call's arguments, which returns a dict from position or keyword
+to the new value.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Statistics = Callable[[TorchBuilder, Any, Any, Any, Any], tuple[Any, Any]]
 
 
 def _running(key: str, compute: Statistics) -> Written:
-    """The running statistics of a normalisation layer that trains."""
+    """Return the row for the running statistics of a normalization layer in training."""
 
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         order = statistics_order(key, tuple(args), kwargs)
@@ -34,7 +35,7 @@ def _running(key: str, compute: Statistics) -> Written:
 
 
 def _renormalised(*order: str) -> Written:
-    """The weight of an embedding with ``max_norm``, in a call whose arguments have this order."""
+    """Return the row for the weight of an embedding with ``max_norm``, whose arguments have this order."""
 
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         given = {"norm_type": 2.0, **dict(zip(order, args)), **kwargs}

@@ -1,10 +1,10 @@
-"""The one table that the files beside this one fill, and the builder its rows write with.
+"""The table of rows that the other modules of this package fill, and the builder that rows write with.
 
-Names of rows: a function or method of torch has its bare name (``add`` stands for ``torch.add``,
-``Tensor.add``, ``Tensor.__add__``, ``aten.add.Tensor``, and in place for ``Tensor.add_``); a Python function
-of ``torch.nn.functional`` is looked up as ``nn.functional.<name>`` first and by its bare name next, a method
-as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected operators (``__rsub__(self, other)``) have rows
-of their own. ``axis``, ``keepdims`` and ``out`` are dealt with before a row is called.
+A function or method of torch has its bare name (``add`` is the row of ``torch.add``, ``Tensor.add``,
+``Tensor.__add__``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place). A Python function of
+``torch.nn.functional`` is looked up as ``nn.functional.<name>`` first and by its bare name next, a method
+as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected operators (``__rsub__(self, other)``) have
+rows of their own. ``axis``, ``keepdims`` and ``out`` are handled before a row is called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ rows = Rows("torch")
 
 
 class TorchBuilder(RaisingBuilder):
-    """A builder with torch's rules for types at hand."""
+    """A builder with torch's dtype promotion."""
 
     masks = ("bool", "uint8")
     lists_are_tuples = True
@@ -40,8 +40,8 @@ class TorchBuilder(RaisingBuilder):
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
-        """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an
-        array.
+        """Cast the operands to the dtype that torch computes in, or to `dtype`. Numbers next to an array stay
+        numbers.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):
@@ -52,7 +52,7 @@ class TorchBuilder(RaisingBuilder):
         return getattr(self, name)(*self.promote(x, y))
 
     def sum(self, x: Any, **params: Any) -> Value:
-        """The canonical sum; where it has no dtype, torch adds unsigned integers as int64."""
+        """Emit a sum. Without a dtype, torch sums unsigned integers as int64."""
         if x.dtype in UNSIGNED:
             params["dtype"] = params.get("dtype") or "int64"
         total: Value = self.apply(get("sum"), (x,), params)

@@ -1,1 +1,1 @@
-"""Memory of tensors: owners, views, writes, layouts, and the contents before a write."""
+"""Storages of tensors: owners, views, writes, layouts, and contents before a write."""

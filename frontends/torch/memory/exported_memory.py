@@ -1,6 +1,4 @@
-"""Memory of tensors that code outside of torch holds as well: numpy's arrays, buffers, what was handed out by
-``.numpy()``.
-"""
+"""Memory of tensors that code outside of torch shares: NumPy arrays, buffers, results of ``.numpy()``."""
 
 from __future__ import annotations
 
@@ -27,9 +25,10 @@ _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor
 class _Shared:
     """A tensor that other code shares, with its contents at the last access by torch.
 
-    ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as
-    they are between two calls (all weights that were loaded from a file are here); ``is_used``: whether a
-    call has computed with what it held.
+    start, end: addresses.
+    is_read: True if other code got it from the recording.
+    is_weight: True if only pieces are compared, because all weights loaded from a file are here.
+    is_used: True if a call has computed with its contents.
     """
 
     tensor: torch.Tensor
@@ -54,7 +53,7 @@ class _Shared:
 
 
 class ExportedMemory:
-    """The tensors of a recording whose memory other code may read and write, of which torch counts nothing."""
+    """The tensors of a recording whose memory other code may read and write without torch's version counter."""
 
     def __init__(self) -> None:
         self._shared: list[_Shared] = []  # by address: they may be thousands
@@ -63,8 +62,9 @@ class ExportedMemory:
     def share(
         self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
     ) -> None:
-        """From now on other code may write to the tensor's memory, and read it where the recording has handed
-        it out.
+        """Register a tensor whose memory other code may write to from now on.
+
+        `is_read`: whether the recording has handed it out, so that other code may read it.
         """
         if has_memory(tensor):
             with no_torch_function():
@@ -75,8 +75,9 @@ class ExportedMemory:
             self._longest = max(self._longest, end - start)
 
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
-        """Before a call: ``TracingError`` where other code has written to memory of one of its operands since
-        another call took it.
+        """Check the operands of a call that is about to run.
+
+        Raise ``TracingError`` if other code has written to the memory of one since a call used it.
         """
         for one in self._in(operands):
             if one.is_used:
@@ -86,9 +87,9 @@ class ExportedMemory:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """Notes that torch wrote to these.
+        """Note that torch wrote to tensors.
 
-        ``TracingError`` if code outside of torch could read values there that depend on the inputs.
+        Raise ``TracingError`` if code outside of torch could read values there that depend on the inputs.
         """
         for one in self._in(tensors):
             if varies and one.is_read:
@@ -104,7 +105,7 @@ class ExportedMemory:
                 _refuse_changed(name, one)
 
     def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_Shared]:
-        """Those in whose memory one of the tensors may lie."""
+        """Return the shared tensors whose memory may overlap with one of `tensors`."""
         if not self._shared:
             return ()
         with no_torch_function():  # to compare places is no read of the user's
@@ -117,7 +118,9 @@ class ExportedMemory:
         return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _begins_before_end(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor begins before the last of them ends; of one without memory, no."""
+        """Return True if the tensor begins before the last shared tensor ends. A tensor without memory does
+        not.
+        """
         try:
             return tensor.data_ptr() < self._shared[-1].start + self._longest
         except (NotImplementedError, RuntimeError):

@@ -1,5 +1,6 @@
-"""Tensors from outside that lie in the memory of another one, which the function writes to: outside of torch
-they are recorded as views of it.
+"""Tensors from outside that share storage with one that the function writes to.
+
+For other frameworks they are recorded as views of it.
 """
 
 from __future__ import annotations
@@ -32,11 +33,10 @@ Call = tuple[
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
-    """The calls that make ``tensor`` of its ``owner``, one after the other. The owner lies in row-major order
-    and has all elements.
+    """Return the calls that make `tensor` from its `owner`, which is in row-major order and has all elements.
 
-    They are those that a person would write, an index and the order of the axes; by the steps in memory where
-    these do not say it.
+    They are an index and a permutation, as a person would write them, or ``as_strided`` if these do not
+    suffice.
 
     >>> table = torch.zeros(4, 6)
     >>> [(name, arguments) for name, arguments, _ in calls_taking(table[1:, 2], table)]
@@ -60,9 +60,7 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
 
 
 class _Lies(NamedTuple):
-    """Where a view lies in its owner: sizes and steps of both, and how many elements it begins after the
-    owner's first.
-    """
+    """Shapes and strides of a view and its owner, and the offset in elements between them."""
 
     owner: tuple[Any, ...]
     view: tuple[Any, ...]
@@ -70,7 +68,7 @@ class _Lies(NamedTuple):
 
 
 class KeptViews(kept_views.KeptViews[torch.Tensor]):
-    """The views of torch, and those that this attempt has met."""
+    """Views among torch tensors, and those that this attempt has used."""
 
     words = "a tensor"
 
@@ -84,7 +82,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """An array in row-major order has all elements of a tensor, which needs no gradient of its own."""
+        """Return True if `owner` is in row-major order and has all elements of `array`, which needs no
+        gradient.
+        """
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
         start = self.lies(array, owner).offset
@@ -106,7 +106,7 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """The places but those that hold views: their elements are in their owners' places."""
+        """Return the places without those that hold views, whose elements are in their owners' places."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners
@@ -114,8 +114,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         )
 
     def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
-        """The value of a view, by a call that takes it; where the owner needs a gradient and the view does
-        not, as by ``detach``.
+        """Record the calls that make a view of its owner, and return its value.
+
+        If the owner requires a gradient and the view does not, a ``detach`` comes first.
         """
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
@@ -126,8 +127,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
     def facts(
         self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
-        """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call,
-        and from inside of something.
+        """Yield guards that each view has the same place in its owner.
+
+        Raise ``TracingError`` if the owner is inside of a container that is read again at each call.
         """
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
@@ -155,7 +157,9 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """What gives the tensor that is in the place of this one at the moment."""
+    """Return a function that reads the current tensor in place of this one, or None if it is in no known
+    place.
+    """
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)

@@ -1,10 +1,10 @@
-"""In which order the elements of tensors lie in memory, where that decides what a call does.
+"""Stride order of tensors, where it decides what a call does.
 
-``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy where two axes that become one do not lie behind
-each other. Other frameworks have no strides, so the recording holds only for arguments that lie in memory as
-these do. Where slices and permutations of the function itself decide, and a write shows whether there is a
-copy, it holds for these sizes. A view of the function's own slices that torch would refuse at other sizes
-only gives there what a copy would give: to tie all views to sizes would record one in thirty models again.
+``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Other
+frameworks have no strides, so the recording holds only for arguments with the same stride order. If slices
+and permutations of the function itself decide, and a write shows whether there is a copy, it holds only
+for these sizes. A view of the function's own slices that torch would refuse at other sizes returns there
+what a copy would: guards on sizes for all views would make one in thirty models record again.
 """
 
 from __future__ import annotations
@@ -64,8 +64,11 @@ _KEEPS_ORDER = frozenset(
 
 @dataclass(frozen=True)
 class Order:
-    """How a result lies in memory: ``is_fresh``, in row-major order whatever comes in; ``is_made``, in that
-    order at every size where it is so at one; ``is_turned``, not in that order, or not at every size.
+    """Stride order of a result.
+
+    is_fresh: True if it is row-major for any operands.
+    is_made: True if it is row-major at every size if it is at one.
+    is_turned: True if it is not row-major, or not at every size.
     """
 
     is_fresh: bool
@@ -74,7 +77,10 @@ class Order:
 
 
 def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> Order:
-    """How ``tensor`` lies, which a call of this bare name has made of tensors that lie ``in_order``."""
+    """Return the stride order of `tensor`, which a call of this bare name made.
+
+    `in_order`: whether all operands are row-major.
+    """
     is_fresh = key in _ROW_MAJOR
     is_made = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
     turns = not is_fresh and is_view and key not in _KEEPS_ORDER
@@ -82,7 +88,7 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> O
 
 
 class Layouts:
-    """What is known of the layouts of the values of one recording."""
+    """Stride orders of the values of one recording."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture: Trace | None = capture
@@ -98,7 +104,7 @@ class Layouts:
     def follow(
         self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]
     ) -> None:
-        """Notes the layouts of the results of a call, and which layouts of ``operands`` it needs."""
+        """Note the stride orders of the results of a call, and which ones of `operands` it depends on."""
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             self.note(value, node.uses, order_of(key, tensor, index in node.views, in_order))
@@ -108,7 +114,6 @@ class Layouts:
             self._rely_on(node.uses[0], node)
 
     def note(self, value: Value, uses: Iterable[Value], order: Order) -> None:
-        """Notes the layout of one result of a call."""
         is_other = order.is_turned
         if not order.is_fresh:
             if not self._follows_inputs.isdisjoint(uses):
@@ -118,7 +123,9 @@ class Layouts:
             self._other.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
-        """Where a write shows whether ``x.reshape(-1)`` was a view or a copy, which it was is relied on."""
+        """Guard on the layouts that decide whether ``x.reshape(-1)`` is a view or a copy, if a write shows
+        it.
+        """
         aliases = Aliases(graph)
         if not aliases.written:
             return
@@ -132,8 +139,10 @@ class Layouts:
                 self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
-        """The value has the layout that it has now: a recording for torch that makes the same calls need not
-        say so of sizes.
+        """Guard on the layout of `value`.
+
+        A recording for torch that makes the same calls needs no guard on sizes, so it is only barred from
+        being written for other frameworks. `in_torch_too` adds the guard anyway.
         """
         capture = self.capture
         assert capture is not None
@@ -155,10 +164,9 @@ class Layouts:
 
 
 def joins_axes(node: Node) -> bool:
-    """Whether a change of shape makes one axis of several, as far as the sizes of the recording tell; or
-    changes the type of the elements.
+    """Return True if a reshape merges axes at the recorded sizes, or changes the dtype.
 
-    An axis that is only split, or gets an axis of one element beside it, may have any stride.
+    An axis that is only split, or gets an axis of size 1 next to it, may have any stride.
     """
     source, result = node.uses[0].spec, node.outputs[0].spec
     if source.dtype != result.dtype:
@@ -180,16 +188,17 @@ def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
 
 
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody
-    looks at the copy, and at other sizes it is a view.
+    """Return True if the call made a copy that is written to later.
+
+    A graph omits such writes if nothing reads the copy, and at other sizes it is a view.
     """
     made = set(graph.nodes[place].outputs)
     return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.writes)
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Whether memory of the call's source or of its result is written to later, and then looked at through
-    the other one.
+    """Return True if the source or the result of the call is written to later and then read through the other
+    one.
     """
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
@@ -215,11 +224,11 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Whether no axis lies within one that comes after it: what is computed from such tensors is in row-major
-    order at every size.
+    """Return True if strides never increase, so that results computed from the tensor are row-major at every
+    size.
 
-    A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart
-    at others, but in order.
+    A transposed axis counts even with one element. A slice that takes a whole axis keeps the order at
+    other sizes.
     """
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)
@@ -230,7 +239,7 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
 def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """``x.t_()`` as ``x = x.t()``: other views of the same memory stay what they are."""
+    """Record ``x.t_()`` as ``x = x.t()``. Other views of the same storage are unchanged."""
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
         raise TracingError(
@@ -247,7 +256,7 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _was_there(capture: Trace, value: Value) -> bool:
-    """Whether the tensor was there before the function ran: ``x.contiguous()`` may be ``x`` itself."""
+    """Return True if the tensor existed before the function ran: ``x.contiguous()`` may be ``x`` itself."""
     while (
         (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself
     ):

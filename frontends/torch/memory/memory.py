@@ -1,4 +1,4 @@
-"""Whose memory a tensor uses: aliases that no call was seen to make."""
+"""Storages of recorded values, to find aliases that no recorded call made."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ _UNCOUNTED = frozenset(
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Of tensors that calls of a recorded graph write to, gives a function that tells whether nobody has
-    written since; None where not all count.
+    """Return a function that starts to watch tensors for writes, or None if calls of the graph write
+    uncounted.
+
+    The watch is a function that returns True while nobody has written to them.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -44,7 +46,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 
 # Kernels come here with the mode above them still on, to which reads of a tensor would be the user's.
 class Memory:
-    """The memory of recorded values, and of tensors that come from outside."""
+    """Storages of recorded values and of tensors from outside."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
@@ -52,7 +54,7 @@ class Memory:
         self.has_subclasses = False  # whether tensors of other classes were met
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
-        """``value`` stands for ``tensor``."""
+        """Register that `value` represents `tensor`."""
         if not has_memory(tensor):
             return
         with no_torch_function():
@@ -63,7 +65,7 @@ class Memory:
         known[1].setdefault(geometry, value)
 
     def forget(self, values: set[Value]) -> None:
-        """These were made in a block of the graph, and stand for no array outside of it."""
+        """Drop values that were made in a region, which represent no array outside of it."""
         for key, (weak, known) in self._values.items():
             if not values.isdisjoint(known.values()):
                 self._values[key] = (
@@ -85,7 +87,7 @@ class Memory:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """The arrays from outside, ``inputs`` among them, in whose memory another one of the ``owners`` lies."""
+        """Return the arrays from outside, `inputs` included, that share memory with another one of `owners`."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [
@@ -107,7 +109,7 @@ def is_shared(tensor: torch.Tensor) -> bool:
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
-    """Whether the tensor has one piece of memory on this machine."""
+    """Return True if the tensor is dense, in one storage in the memory of this machine."""
     with no_torch_function():
         plain = (
             tensor.layout is torch.strided
@@ -119,7 +121,7 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def reach(tensor: torch.Tensor) -> int:
-    """How many elements lie from a tensor's first to its last, those of others in between included.
+    """Return the number of elements from a tensor's first to its last, counting those of others in between.
 
     >>> reach(torch.zeros(3, 4)[:, 0])
     9
@@ -139,7 +141,9 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """The arguments that a call may write to."""
+    """Return the tensors that a call may write to: its own if in place, ``out`` and those that its schema
+    marks.
+    """
     targets = (
         [args[0]]
         if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))
@@ -155,7 +159,10 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 class Written:
-    """The arrays from outside of a function that its calls write to; ``id(tensor) in written`` for these."""
+    """The tensors from outside that calls of the function write to, with their contents before.
+
+    ``id(tensor) in written`` is True for these.
+    """
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
@@ -173,9 +180,7 @@ class Written:
             self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
-        """Keeps what an array from outside of the function holds before anything is written to it, or to a
-        view of it.
-        """
+        """Save the contents of a tensor from outside before it, or a view of it, is first written to."""
         recorder = self.capture.recorder
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is None and self.caches:

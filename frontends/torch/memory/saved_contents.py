@@ -9,12 +9,11 @@ from ..compat import set_versions
 
 
 class SavedContents:
-    """A tensor of now, to be put back after calls have written to it.
+    """The contents of a tensor, to be restored after calls have written to it.
 
-    A write becomes part of the history that gradients flow through, of the tensor or of that which it views.
-    No call takes it out of there again, but the tensor can forget its history and be made a copy of one that
-    has the old history. A view cannot forget: what it views is then a copy of an array that nobody else has,
-    where its gradients end.
+    A write becomes part of the autograd history of the tensor, or of the base of a view. No call removes
+    it, but the tensor can be detached and be made a copy of one that has the old history. A view cannot be
+    detached: its base becomes a copy of an array that nobody else has, where its gradients end.
     """
 
     def __init__(self, tensor: torch.Tensor) -> None:

@@ -1,6 +1,4 @@
-"""Memory that arguments share with each other and with what a function makes of them: where it is written to,
-later calls must be alike.
-"""
+"""Storage that arguments share with each other or with results. If it is written to, calls must be alike."""
 
 from __future__ import annotations
 
@@ -25,9 +23,10 @@ from .trace import MemoryTrace
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two,
-    which is an error where the graph runs there, and noted where it runs in torch, for it may be written for
-    others later.
+    """Check for arrays from outside that share storage with one that is written to.
+
+    In another framework they would be separate arrays, so raise ``TracingError`` if the graph is for one.
+    Otherwise demand that the graph stays in torch.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()
@@ -56,7 +55,7 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assumes which inputs are one object, and that written inputs share memory with no other."""
+    """Assume which inputs are one object, and that written inputs share memory with no other."""
     given = list(map(id, capture.input_tensors))
     same = SameArray(
         tuple(
@@ -83,7 +82,7 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
 
 
 def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
-    """The message of the error: which written arrays share memory, with which others, and what to do."""
+    """Return the message of the error: which written array shares memory with which other, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
             return f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"  # noqa: E501
@@ -97,8 +96,9 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
 
 
 def same_outputs(graph: Graph) -> tuple[int, ...]:
-    """Of each output the first that is the same object, for the user's objects that are left to hold them:
-    equal arrays of another framework may be one, and are still two.
+    """Return for each output the index of the first output that is the same value.
+
+    Equal arrays of another framework may be one object, so values are compared.
     """
     first: dict[Any, int] = {}
     return tuple(
@@ -111,11 +111,11 @@ _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot mat
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one
-    that overlaps an operand, which torch reads while it writes.
+    """Raise ``TracingError`` if ``out=`` was resized, or overlaps an operand that torch reads while it
+    writes.
 
-    An operand that is the same array may be written to, as in place; in another shape it is one of a
-    reduction, which torch sets to 0 before it reads.
+    An operand that is the same array is allowed, as in place. In another shape it belongs to a reduction,
+    which torch sets to 0 before it reads.
     """
     if out is None:
         return
@@ -138,11 +138,11 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at
-    other positions; torch itself replays the call.
+    """Raise ``TracingError`` if an operand overlaps the elements that an in-place call writes, at other
+    positions.
 
-    torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:,
-    :1]``.
+    torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=
+    x[:, :1]``. A graph for torch replays the call.
     """
     if not is_in_place(key):
         return
@@ -162,7 +162,7 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """``TracingError`` if several elements of a written tensor are one in memory (``unfold``,
+    """Raise ``TracingError`` if several elements of a written tensor share memory (``unfold``,
     ``as_strided``).
     """
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
@@ -180,7 +180,7 @@ def _refuse(capture: Trace, problem: str) -> None:
 
 
 def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
-    """The part of a tensor that an in-place call writes to, where it is a view."""
+    """Return the view that an in-place call writes to, or None if an index is an array."""
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None
     if any(
@@ -210,7 +210,7 @@ def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _places(tensor: torch.Tensor) -> Any:
-    """Where the elements lie in memory."""
+    """Return the offsets of the elements in the storage."""
     places = np.array(tensor.storage_offset())
     for size, step in zip(tensor.shape, tensor.stride()):
         places = np.add.outer(places, np.arange(size) * step)

@@ -1,4 +1,4 @@
-"""Calls that count in memory: ``as_strided``, and steps that were read from a tensor."""
+"""Calls that depend on strides: ``as_strided``, and ``Tensor.stride``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from .trace import MemoryTrace
 
 
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """``Tensor.stride``: symbols, but outside of torch those of a view are numbers, for the sizes of now."""
+    """Answer ``Tensor.stride`` with symbols.
+
+    In a graph for another framework, strides of a non-contiguous result are plain numbers, with guards on
+    all sizes.
+    """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
@@ -33,10 +37,10 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Rewrites ``as_strided`` of a view to one of the tensor that owns the memory, which other frameworks can
-    compute.
+    """Rewrite ``as_strided`` of a view to one of the tensor that owns the storage.
 
-    The offset of the view depends on sizes, so all sizes are guarded.
+    Other frameworks can compute the latter. The offset of the view depends on sizes, so all sizes are
+    guarded.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
@@ -55,7 +59,7 @@ def on_owner(
 
 
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
-    """The recorded tensor whose elements, in row-major order, are the memory of a view."""
+    """Return the recorded tensor whose elements fill the storage of a view in row-major order, or None."""
     if tensor.is_conj() or tensor.is_neg():
         return None
     for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():

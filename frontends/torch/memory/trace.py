@@ -1,4 +1,4 @@
-"""What this room asks of a running recording beyond :class:`..trace.Trace`: its own parts."""
+"""Protocol of a running recording with the parts that this package uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .memory import Memory, Written
 
 
 class MemoryTrace(Trace, Protocol):
-    """A recording with what it knows of memory."""
+    """A recording with its knowledge of storages."""
 
     memory: Memory
     written: Written

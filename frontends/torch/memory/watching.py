@@ -1,4 +1,4 @@
-"""Whether tensors were written to, or given other memory, without another tensor taking their place."""
+"""Detection of writes to tensors and of replaced storages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from .words import words_of
 
 
 class Stamp:
-    """What a tensor is: its layout, torch's count of writes to it, and what its memory holds
-    (:class:`Pieces`).
+    """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
-    ``module.double()`` and ``parameter.data = ...`` give a tensor other memory; writes through ``.data``, and
-    those of numpy to memory that it shares, are counted nowhere.
+    ``module.double()`` and ``parameter.data = ...`` replace a tensor's storage. Writes through ``.data``,
+    and those of NumPy to shared memory, do not increment the version.
 
     >>> weight = torch.zeros(2)
     >>> stamp = Stamp(weight)
@@ -40,7 +39,7 @@ class Stamp:
 
 
 class Watch:
-    """The :class:`Stamp` of many tensors, told by a comparison of lists.
+    """Equivalent of :class:`Stamp` for many tensors, which are checked by comparing lists.
 
     >>> weight = torch.zeros(2)
     >>> watch = Watch([weight])
@@ -64,10 +63,7 @@ class Watch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Whether one has other memory, or holds something else.
-
-        Memory is read last: only at addresses that are the tensors' own.
-        """
+        """Return True if a tensor has another storage or other contents."""
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -77,8 +73,9 @@ class Watch:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same
-    elements, which torch counts nowhere.
+    """Return the address, dtype, shape and strides of a tensor.
+
+    ``.data`` may be assigned another view of the same elements, which does not increment the version.
     """
     with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
@@ -86,10 +83,7 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """The contents of a tensor's memory.
-
-    None on another device, and where its elements do not fill one block of memory.
-    """
+    """Return the contents of a tensor's memory, or None on another device or if the elements have gaps."""
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with no_torch_function():

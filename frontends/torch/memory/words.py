@@ -30,10 +30,10 @@ _COUNT = 2  # in what counts writes: their number
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Words of which one is another after each change that torch counts or notes: writes, other shapes,
-    dtypes or memory, ``swap_tensors``.
+    """Return addresses of words that change whenever torch counts or notes a change of the tensor.
 
-    Not those of writes through ``.data`` or numpy. None where the tensor, or this torch, has no such words.
+    Writes through ``.data`` or NumPy change none. Return None if the tensor, or this torch, has no such
+    words.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
@@ -73,7 +73,7 @@ def _read(address: int, place: int) -> int:
 
 # ----------------------------------------------------------------------- whether this torch is as it is known
 def _is_known() -> bool:
-    """Whether the words stand where they are looked for; follows no pointer before it is known to be one."""
+    """Return True if the words are at the expected offsets."""
     tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")
     alias, storage = tensor.detach(), tensor.untyped_storage()
     one, same, apart = (each._cdata for each in (tensor, alias, other))

@@ -1,3 +1,1 @@
-"""Sizes, and numbers that are read from tensors: symbols that pass for Python's own numbers while a function
-is recorded.
-"""
+"""Symbolic sizes and numbers read from tensors, which replace Python numbers while recording."""

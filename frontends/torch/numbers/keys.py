@@ -1,6 +1,4 @@
-"""Sizes that have to be plain numbers: keys of a dictionary or a cache, which outlive the recording, and what
-code in C takes for a ``long``.
-"""
+"""Sizes that must be plain numbers: keys of dicts and caches, and arguments of C code that takes a ``long``."""
 
 from __future__ import annotations
 
@@ -18,8 +16,10 @@ _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
 class UnhashableSize(TypeError, Signal):
-    """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is
-    recorded anew, with what was ``asked`` for fixed.
+    """Raised when the hash of a size is computed.
+
+    Code that does without (einops) goes on. Otherwise the function is recorded again with the sizes
+    `asked` fixed.
     """
 
     def __init__(self, message: str, asked: Iterable[Any]) -> None:
@@ -28,12 +28,14 @@ class UnhashableSize(TypeError, Signal):
 
 
 class KeySizes:
-    """The sizes that were keys in this attempt at a recording (``asked``), and those that have to be plain
-    numbers in the next (``fixed``).
+    """Sizes that were used as keys, and those that are plain numbers from the beginning.
 
-    A size of an input stands there as (input, axis) and is a plain number from the beginning; for one that
-    depends on something else stands the place in the user's code, where it then has the hash of its number.
-    ``plain``: whether all sizes are plain numbers.
+    A size of an input is stored as (input, axis). For one that depends on something else, the line of the
+    user's code is stored, where it then has the hash of its number.
+
+    asked: sizes used as keys in this attempt.
+    fixed: sizes that are plain numbers.
+    plain: True if all sizes are plain numbers.
     """
 
     def __init__(self) -> None:
@@ -43,11 +45,10 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Fixes the size that ended this attempt, or all sizes that were used as keys if it is unknown.
-        Returns whether any is new.
+        """Fix the size that ended this attempt, or all sizes used as keys if it is unknown.
 
-        Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it
-        passes for, but not which one it was.
+        Return True if any is new. The message of C code that refuses a symbol (``Generator.manual_seed``,
+        ``json.dumps``) names its class, but not the size, so then all sizes become plain.
         """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
@@ -69,7 +70,7 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[Size]:
-        """The sizes to be fixed of a value that has just become an input."""
+        """Return the sizes of a new input that must be fixed."""
         if not (self.plain or self.fixed):
             return []
         position = graph.inputs.index(value)
@@ -83,10 +84,10 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Whether a size has a hash as it is, for the cache in front of the function that is ``called``,
-        which is emptied afterwards (``forget``).
+        """Return True if a size may be hashed as a symbol, because `called` is a cache, which is emptied
+        afterwards.
 
-        Elsewhere ``UnhashableSize``, for a size that can be fixed in the next attempt.
+        Return False if it is fixed already. Otherwise raise ``UnhashableSize``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -113,7 +114,7 @@ class KeySizes:
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and those that it was raised from or after."""
+    """Yield an exception and those that it was raised from or after."""
     seen: set[int] = set()
     while problem is not None and id(problem) not in seen:
         seen.add(id(problem))

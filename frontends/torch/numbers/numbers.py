@@ -1,6 +1,4 @@
-"""What Python makes of numbers that it reads from tensors while recording, and where it has to have the
-number itself.
-"""
+"""Numbers that Python reads from tensors while recording, and where it needs the plain number."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ from .sizes import expression_of, is_symbolic, numbers_of_sizes, symbolic
 
 
 def typed(tree: Tree, leaves: Iterator[object]) -> Tree:
-    """The tree with the places of numbers and generators marked as such."""
+    """Replace the leaves of numbers and generators by typed leaves."""
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
         return TypedLeaf(cls) if cls in DTYPES or cls is torch.Generator else tree
@@ -50,8 +48,10 @@ _NAME = type.__name__
 
 
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
-    """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list
-    ``list``, in the code of these modules that does nothing with the name but call it.
+    """Return shims that make ``type`` of a symbol return the class of the number, and that of a list
+    ``list``.
+
+    Only modules whose code does nothing with the name ``type`` but call it get one.
     """
     return types_asked(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
@@ -63,8 +63,10 @@ def _stands_in(item: Any) -> bool:
 
 
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
-    """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its
-    ``owners`` have it under another name.
+    """Return True if ``type`` may be used where no shim works.
+
+    Unreadable code may look it up, readable code may pass it on, or an object may hold it under another
+    name.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
@@ -77,7 +79,7 @@ def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[An
 
 
 def _only_calls(space: ModuleNamespace) -> bool:
-    """Whether the functions of a file, or at least all those of the recording, hand the name on nowhere."""
+    """Return True if the functions of a file, or at least those of the recording, only call ``type``."""
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
@@ -100,9 +102,7 @@ def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
 
 
 def _held(function: types.FunctionType) -> Iterator[Any]:
-    """What a function has in its defaults, in the functions around it, in globals, and in Python modules that
-    are globals.
-    """
+    """Yield the objects in a function's defaults, closure and globals, and in modules that are globals."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():
@@ -118,8 +118,9 @@ def _held(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """What ``item`` or ``tolist`` (``name``) gives of a tensor that depends on the inputs; None where its
-    elements cannot be symbols.
+    """Return the symbols for ``item`` or ``tolist`` (`name`) of a tensor that varies between calls.
+
+    Return None if its elements cannot be symbols.
     """
     if not capture.reading.symbolic or "type" in capture.locator.names_read():  # type(number) is float
         return None
@@ -138,8 +139,9 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
 
 def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The expressions behind operands of a function of Python's whose result may be one as well; None where
-    it has to be given the numbers.
+    """Return the expressions behind operands of a Python function whose result can be an expression.
+
+    Return None if the function must get plain numbers.
     """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
@@ -164,7 +166,7 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """The number that an expression has now, as a guard."""
+    """Return the number of an expression, and add a guard that it stays."""
     for symbol in size.symbols():
         if symbol.kind == "number":
             refuse_random(capture, symbol.source)
@@ -184,8 +186,9 @@ def decide_read(capture: Trace, structure: Any) -> None:
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it
-    is whether an error is raised.
+    """Raise ``TracingError`` if random elements decide in Python and the graph is for another framework.
+
+    That framework draws other numbers. Conditions of an error are allowed.
     """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
@@ -200,7 +203,6 @@ _OF_TORCH = (
 
 
 def symbols_of(capture: Trace) -> Symbols:
-    """The symbolic numbers of an attempt."""
     decide = capture.decide
     return Symbols(
         is_symbolic,
@@ -214,8 +216,8 @@ def symbols_of(capture: Trace) -> Symbols:
 def conversion_shims(
     capture: Trace, symbols: Symbols, spaces: Iterable[ModuleNamespace]
 ) -> list[Replacement]:
-    """Shims of conversions in the code of these modules: those that give symbols where an attempt has some,
-    and ``len``.
+    """Return shims of ``len`` and, if numbers become symbols, of conversions such as ``int`` in these
+    modules.
     """
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = (

@@ -1,8 +1,8 @@
-"""Sizes of tensors as ``torch.SymInt``, so that arithmetic on them is seen while recording.
+"""Sizes of tensors as ``torch.SymInt``, so that arithmetic on them is recorded.
 
-``torch.SymInt(node)`` accepts any object that speaks the SymNode protocol
-(torch/fx/experimental/sym_node.py); ours computes with :class:`~graph_compiler.sizes.Size`. torch's argument
-parser takes the result wherever an int may stand; ``int()``, ``range()`` and ``if`` reach ``int_`` and
+``torch.SymInt(node)`` accepts any object that implements the SymNode protocol
+(torch/fx/experimental/sym_node.py); this one computes with :class:`~graph_compiler.sizes.Size`. torch's
+argument parser accepts the result in place of an int; ``int()``, ``range()`` and ``if`` call ``int_`` and
 ``bool_``, where the recording turns the size into a guard.
 """
 
@@ -31,9 +31,7 @@ Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
 class SizeNode:
-    """What a ``SymInt``, ``SymFloat`` or ``SymBool`` of a recording holds: an expression and how to decide
-    it.
-    """
+    """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``: an expression and a function that decides it."""
 
     __slots__ = ("decide", "expression")
 
@@ -63,8 +61,9 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """The number, for good: a key outlives the recording, and must not drag its symbols into the next.
-        The size where the key is forgotten.
+        """Return the plain number for a key, which outlives the recording and must not refer to its symbols.
+
+        Return the size itself if the key is removed again after the recording.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
@@ -160,8 +159,10 @@ class SizeNode:
 
 
 def _computes(function: str) -> Callable[..., SizeNode]:
-    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers
-    that a loop carries stay open, for its condition.
+    """Return a method that computes `function`.
+
+    Comparisons are decided at once, because torch refuses a ``SymBool`` for a bool. Those of numbers that
+    a loop carries stay symbolic, for its condition.
     """
     compute, compares = rule(function), function in COMPARISONS
 
@@ -225,7 +226,7 @@ setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010
 
 # --------------------------------------------------------------------------------- what the user's code holds
 class _Number(SymbolicNumber):
-    """A number of a recording, with what numpy's functions and torch ask of it."""
+    """Symbolic number with the protocols of NumPy and torch."""
 
     __slots__ = ()
     __torch_function__ = disabled_torch_function  # which torch asks of each argument, and takes for none
@@ -266,7 +267,7 @@ class _Number(SymbolicNumber):
         return np.asarray(self.number(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        """``np.sqrt(d)`` gives what ``math.sqrt`` gives; numpy's other functions get the number."""
+        """Compute ``np.sqrt`` symbolically. Other functions of NumPy get the plain number."""
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
             return self.made(apply("sqrt", self.expression))
         return getattr(ufunc, method)(
@@ -276,19 +277,19 @@ class _Number(SymbolicNumber):
 
 @leaf
 class SizeInt(_Number, torch.SymInt):
-    """A whole number of a recording."""
+    """Symbolic int of a recording."""
 
     made_of = int
 
 
 @leaf
 class SizeFloat(_Number, torch.SymFloat):
-    """A float computed from sizes."""
+    """Float computed from sizes."""
 
 
 @leaf
 class SizeBool(_Number, torch.SymBool):
-    """A truth value computed from sizes."""
+    """Truth value computed from sizes."""
 
     made_of = bool
 
@@ -309,7 +310,7 @@ def own(item: Any) -> Any:
 
 
 def symbolic(expression: Scalar, decide: Decide) -> Any:
-    """The expression as the user's code may hold it: a ``SymInt`` and the like, or a plain number."""
+    """Wrap an expression in a ``SymInt``, ``SymFloat`` or ``SymBool``. Return a plain number unchanged."""
     return (
         _WRAPPERS[expression.type](SizeNode(expression, decide))
         if isinstance(expression, Size)
@@ -326,12 +327,13 @@ def expression_of(item: Any) -> Any:
 
 
 class _Unknown(Signal):
-    """It may depend on more than sizes."""
+    """Raised if a number may depend on more than sizes."""
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them;
-    None where more than sizes decides.
+    """Return the number, or list of numbers, in an int64 array that was computed from sizes.
+
+    Return None if it depends on more than sizes, or on none.
     """
     reader = _Reader(capture.recorder.maker)
     try:
@@ -354,7 +356,10 @@ def _is_written(capture: Trace, values: set[Value]) -> bool:
 
 
 class _Reader:
-    """Goes through the calls that a number was computed by; ``assumed`` is what has to hold of sizes for it."""
+    """Evaluates the calls that computed a number from sizes.
+
+    assumed: conditions on sizes under which the result holds.
+    """
 
     def __init__(self, maker: Callable[[Value], Node | None]) -> None:
         self.maker = maker
@@ -362,7 +367,9 @@ class _Reader:
         self.assumed: list[Size] = []
 
     def of(self, item: Any) -> Any:
-        """A number, an expression, or a list of them."""
+        """Return a number, an expression, or a list of them. Raise ``_Unknown`` if it depends on more than
+        sizes.
+        """
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
         node = self.maker(item) if isinstance(item, Value) else None
@@ -402,7 +409,7 @@ def _element(node: Node, reader: _Reader) -> Any:
 
 
 def _by(compute: Callable[..., Any]) -> _Rule:
-    """Arithmetic on single numbers, without options."""
+    """Return a rule that applies `compute` to single numbers, for calls without options."""
 
     def computed(node: Node, reader: _Reader) -> Any:
         if node.params:
@@ -413,7 +420,7 @@ def _by(compute: Callable[..., Any]) -> _Rule:
 
 
 def _divided(node: Node, reader: _Reader) -> Any:
-    """Rounded down, which is towards 0 as well where neither is negative."""
+    """Divide non-negative numbers, for which rounding down and rounding towards 0 agree."""
     left, right = map(reader.one, node.inputs)
     conditions = (apply("ge", left, 0), apply("gt", right, 0))
     if node.params not in ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}) or not all(

@@ -1,1 +1,1 @@
-"""What torch and Python keep for a whole thread or process: generators, modes, settings, autocast, threads."""
+"""State of torch and Python per thread or process: generators, modes, settings, autocast, threads."""

@@ -1,9 +1,9 @@
-"""Random state while recording: which calls draw, and what else happens to generators.
+"""Random state while recording: which calls draw, and what else changes the generators.
 
 torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a
-``torch.Generator`` are not. They show in the state of the generators, which is compared around every call: a
-state that nothing recorded has led to was seeded, or is one of before. Each generator carries a mark in the
-place of its seed, so that it shows when it is seeded with what it had.
+``torch.Generator`` are not. They show in the state of the generators, which is compared around every call:
+a state that no recorded call led to was seeded, or is an earlier one. Each generator carries a mark
+instead of its seed, which shows when it is seeded with the seed that it had.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ from ..trace import Trace
 
 
 class HostDraws:
-    """What a recording has drawn. ``bakes``: the numbers count as constants."""
+    """Random numbers that the function draws from Python or NumPy.
+
+    bakes: True if the numbers are constants of the graph.
+    """
 
     def __init__(self, capture: Trace, bakes: bool) -> None:
         self.capture, self.bakes = capture, bakes
@@ -62,9 +65,9 @@ class HostDraws:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """The generators of both modules are as before after the block.
+        """Restore the generators of ``random`` and NumPy after the block, unless nothing was drawn.
 
-        ``UnseenDraw`` where something was drawn unseen inside.
+        Raise ``UnseenDraw`` if something was drawn that was not seen.
         """
         with self._lock:
             states = host_state()
@@ -79,11 +82,10 @@ class HostDraws:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """What was drawn is what was seen: the same calls from the state of before lead to the state of now.
-        Other threads wait meanwhile. Tells whether nothing was drawn.
+        """Check that repeating the seen calls leads from the state `before` to the current state.
 
-        ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one
-        that matters shows here.
+        Return True if nothing was drawn. Raise ``UnseenDraw`` if the states differ. ``setstate`` is not
+        watched, since torch's compiler calls it to undo its own draws; a call that matters shows here.
         """
         if self.bakes:
             return False
@@ -99,7 +101,7 @@ class HostDraws:
         return not has_drawn
 
     def _reached(self, before: Any) -> Any:
-        """The state to which the draws that were seen lead."""
+        """Return the state that the seen draws lead to from `before`."""
         restore_host_state(before)
         for draw in self._log:
             draw()
@@ -110,7 +112,7 @@ class HostDraws:
         return self.capture.locator.locate(whole, 3)
 
     def draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What another thread draws is no part of the recording, but it moves the generators, too."""
+        """Run a draw of another thread, and log it because it moves the generators, too."""
         with self._lock:
             try:
                 again = functools.partial(
@@ -130,7 +132,7 @@ class HostDraws:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """What a call of the function draws, as an input of the graph."""
+        """Run a draw of the function and return its numbers as inputs of the graph."""
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
@@ -156,14 +158,14 @@ class HostDraws:
         return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
-        """One number that something outside gives, which is asked again before each call of the graph; as it
-        is, where such numbers are constants.
+        """Read a number that is read again before each call. Return it as a constant if ``bakes``, else as an
+        input.
         """
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
 
     def _entered(self, draw: Draw, name: str, held: Any) -> Any:
-        """What the user's code gets: the numbers that were drawn as symbols, which are inputs of the graph."""
+        """Add the numbers of a draw as inputs and return their symbols."""
         leaves, tree = flatten(held, _is_number)
         self.draws.append(draw)
         self.trees.append(typed(tree, iter(leaves)))
@@ -187,9 +189,7 @@ def _is_number(item: Any) -> bool:
 
 
 def _holds_numbers(held: Any) -> bool:
-    """Whether this is a number, or a container that holds no arrays, nor what stands for one of their
-    elements.
-    """
+    """Return True for a number, or a container of numbers without arrays or array elements."""
     parts = held if isinstance(held, (list, tuple)) else [held]
     return not isinstance(flatten(held, _is_number)[1], Static) and not any(
         hasattr(item, "dtype") for item in parts
@@ -247,7 +247,7 @@ def _forward(
     src_key_padding_mask: Tensor | None = None,
     is_causal: bool | None = None,
 ) -> Tensor:
-    """As torch's own, but that a mode changes nothing."""
+    """Run torch's ``TransformerEncoder.forward`` as if no mode were active."""
     if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
         return original(self, src, mask, src_key_padding_mask, is_causal)
     hidden = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", None, "mask", src.dtype)
@@ -271,8 +271,9 @@ def _plain_encoder(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> An
 
 
 def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
-    """Whether torch 2.13 takes nested tensors where no mode is on; it asks in the same order, of ``first``
-    alone.
+    """Return True if torch 2.13 would use nested tensors if no mode were active.
+
+    The conditions are in torch's order, and only the first layer is checked.
     """
     first: Any = encoder.layers[0]
     if (
@@ -306,7 +307,7 @@ ENCODERS = (Probe(nn.TransformerEncoder, "forward", STAND_IN, _forward),)
 
 
 def encoder_facts(session: Session) -> list[EnvironmentGuard]:
-    """The grad mode of the call, where it has decided."""
+    """Return a guard on the grad mode if an encoder's path depended on it."""
     enabled = torch.is_grad_enabled()
     what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
     guard = EnvironmentGuard("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)
@@ -327,7 +328,12 @@ def is_generator(item: Any) -> bool:
 
 
 class _Followed:
-    """One generator: where it has been."""
+    """A generator and the states that it has been in.
+
+    before: its state before the recording.
+    mark: number put in place of its seed.
+    points: states, each with the number of nodes recorded by then.
+    """
 
     def __init__(self, generator: torch.Generator, is_new: bool) -> None:
         self.generator, self.before = generator, generator.get_state()
@@ -349,7 +355,7 @@ class _Followed:
 
 
 class Generators:
-    """The default generator, and those that the function can reach."""
+    """Follows the default generators and those that the function can reach."""
 
     def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
         self.capture = capture
@@ -360,8 +366,8 @@ class Generators:
         self._lock = threading.RLock()  # another thread may seed the default generator
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing
-        can stand in for): it would get the mark.
+        """Raise ``TracingError`` if code may read ``initial_seed()`` of a generator, which would return the
+        mark.
         """
         for function in functions:
             code = function.__code__
@@ -377,7 +383,7 @@ class Generators:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """All generators are followed inside of the block, and afterwards as they were before."""
+        """Follow all generators inside of the block, and restore their states afterwards."""
         with self._lock:
             for generator in self._reachable:
                 self._follow(generator, is_new=False)
@@ -392,7 +398,7 @@ class Generators:
                 self._followed = {}
 
     def seed_apart(self, seed: Callable[[Any], Any], number: Any) -> Any:
-        """Another thread calls ``torch.manual_seed`` meanwhile: that is no part of the recording."""
+        """Run ``torch.manual_seed`` of another thread, without recording it."""
         with self._lock:
             generator = seed(number)
             followed = self._followed.get(id(torch.default_generator))
@@ -416,14 +422,16 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_Followed]:
-        """Makes up for what has happened to the generators that a call may draw from, and gives them."""
+        """Record seeds and restored states since the last call, and return the generators that a call may
+        draw from.
+        """
         with self._lock:
             return list(
                 map(self._made_up, (*self._defaults, *filter(is_generator, iterate_structure(arguments))))
             )
 
     def drew(self, candidates: list[_Followed]) -> bool:
-        """Whether the call that has just been made drew from one of them."""
+        """Return True if the call just made drew from one of the generators."""
         with self._lock:
             drew = False
             for followed in candidates:
@@ -434,9 +442,7 @@ class Generators:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the
-        graph is recorded, not run.
-        """
+        """Restore the generators after the block, since a region is recorded, not run."""
         with self._lock:
             before = [
                 (followed, followed.generator.get_state(), len(followed.points))
@@ -452,7 +458,7 @@ class Generators:
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:
-        """What has happened to the generators since the last call."""
+        """Record seeds and restored states since the last call."""
         with self._lock:
             for followed in list(self._followed.values()):
                 if followed.generator in self._reachable:
@@ -477,7 +483,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Whether these are the elements of the state of a generator, with the mark in the place of its seed."""
+        """Return True if the elements are the state of a followed generator, recognized by its mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1
@@ -489,8 +495,9 @@ class Generators:
         return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
-        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where
-        the graph does not run in torch.
+        """Return True if `item` is a generator that the function made.
+
+        Raise ``TracingError`` if the graph does not run in torch.
         """
         if (
             not is_generator(item)
@@ -521,7 +528,9 @@ class Generators:
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
     def _record_seed(self, followed: _Followed, state: bytes) -> None:
-        """``manual_seed``, where the state is that of a generator just seeded."""
+        """Record ``manual_seed``. Raise ``TracingError`` if the state is not that of a freshly seeded
+        generator.
+        """
         seed = followed.generator.initial_seed()
         fresh = _Followed(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
         if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
@@ -537,7 +546,7 @@ class Generators:
             self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed))
 
     def _record_return(self, followed: _Followed, state: bytes) -> None:
-        """The state of an earlier moment was put back: it is kept at that moment, and put back here."""
+        """Record that an earlier state was restored: read it at that point, and set it here."""
         index = next((at for known, at in followed.points if known == state), -1)
         if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:
             return  # the mark is there, so it was not seeded: it went on, and every draw of this thread is seen

@@ -1,6 +1,4 @@
-"""Settings of torch that hold for a whole thread or process: what a recorded function changes of them is put
-back.
-"""
+"""Settings of torch per thread or process. Changes that a recorded function makes are undone."""
 
 from __future__ import annotations
 
@@ -56,8 +54,9 @@ _STACKS: tuple[_Stack, ...] = (
 
 @contextmanager
 def unwound() -> Iterator[None]:
-    """At the end of the block the stacks are no higher than at its start: a mode may be left open in a
-    generator that nobody finished.
+    """Pop modes at the end of the block that were pushed inside of it.
+
+    A generator that is never finished may have left some active.
     """
     heights = [height() for height, _, _ in _STACKS]
     try:
@@ -74,7 +73,7 @@ def is_listening(mode: Any) -> bool:
 
 @contextmanager
 def without(*classes: type) -> Iterator[None]:
-    """Inside of the block, modes of these classes are off; those of others stay on, in their order."""
+    """Deactivate modes of the given classes inside of the block. Other modes stay active in their order."""
     if not (count_function_modes() or count_dispatch_modes()):
         with unwound():
             yield
@@ -101,9 +100,9 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """The kind of device of the operands where autocast is on for it; empty otherwise.
+    """Return the device type of the operands if autocast is enabled for it, or an empty string.
 
-    On another device it may be on, or off.
+    The recording then depends on the device, since autocast is enabled per device type.
     """
     if not is_any_autocast_enabled():
         return ""
@@ -122,7 +121,7 @@ def record_cast(
     kwargs: dict[str, Any],
     device: str,
 ) -> Any:
-    """The call as it is made under autocast, recorded without."""
+    """Record a call under autocast as explicit casts and the call without autocast."""
 
     def recorded(cast: Cast) -> Any:
         with torch.autocast(device, enabled=False):
@@ -149,7 +148,7 @@ def record_cast(
 
 
 def _rewinding() -> Callable[[], None]:
-    """A function that puts the default generators, of the CPU and of each GPU, where they are now."""
+    """Return a function that restores the current states of the default generators, of the CPU and each GPU."""
     states = [(generator, generator.get_state()) for generator in default_generators()]
 
     def rewind() -> None:
@@ -172,7 +171,7 @@ def _to(dtype: torch.dtype) -> Cast:
 
 
 def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
-    """Whether the call gives the same without autocast."""
+    """Return True if the call without autocast returns the bits in `expected`."""
     args, kwargs = arguments
     with torch.autocast(device, enabled=False):
         try:
@@ -190,7 +189,7 @@ def _bits(result: Any) -> list[Any]:
 
 
 def _context_property(probe: Probe, probes: Probes, original: Any) -> Any:
-    """A flag that torch keeps as a property of a module, such as ``torch.backends.cudnn.benchmark``."""
+    """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``."""
 
     def read(prop: Any, module: Any, owner: Any) -> Any:
         if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
@@ -285,8 +284,9 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @contextmanager
 def settings_kept(name: str) -> Iterator[None]:
-    """Puts the settings back after the block; ``TracingError`` where it ends and leaves another one, which
-    calls of the graph would not do.
+    """Restore the settings after the block.
+
+    Raise ``TracingError`` if the block left one changed, since calls of the graph would not change it.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     changed: list[str] = []
@@ -324,13 +324,14 @@ Result = TypeVar("Result")
 
 
 class CompilerWanted(BaseException):
-    """The function is about to load torch's compiler: no error, so that no code of the user's takes it for
-    one.
+    """Raised when the function is about to load torch's compiler.
+
+    It is no ``Exception``, so that the user's code does not handle it.
     """
 
 
 class _Watch(importlib.abc.MetaPathFinder):
-    """Raises ``CompilerWanted`` in one thread where the compiler is looked for."""
+    """Import hook that raises ``CompilerWanted`` if its thread looks for the compiler."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -346,9 +347,7 @@ def is_loaded() -> bool:
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """What ``record`` gives; where it would load torch's compiler, that is loaded first, and it is called
-    again.
-    """
+    """Return ``record()``. If it would load torch's compiler, load that first and call `record` again."""
     try:
         with _watched():
             return record()
@@ -359,7 +358,7 @@ def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
 
 
 def _refuse_to_load() -> None:
-    """``TracingError`` where loading the compiler would end the process."""
+    """Raise ``TracingError`` if loading the compiler would end the process."""
     if (
         "tensorflow" in sys.modules
         and "triton" not in sys.modules

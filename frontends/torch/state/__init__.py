@@ -1,3 +1,1 @@
-"""What a function relies on or changes outside of its arguments: weights, objects, containers, training
-flags.
-"""
+"""What a function reads or changes outside of its arguments: weights, objects, containers, training flags."""

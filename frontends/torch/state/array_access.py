@@ -1,4 +1,4 @@
-"""What a call of a graph in another framework leaves in the user's objects: tensors."""
+"""Access to the elements of tensors that a graph in another framework writes to."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def is_own(item: Any) -> bool:
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
-    """A tensor of these elements, in memory that belongs to torch: tensors of numpy's memory can be written
-    to unseen.
+    """Copy elements to a new tensor whose memory torch allocated.
+
+    A tensor on NumPy's memory could be written to without incrementing its version.
 
     >>> own(np.ones(2), "float32")
     tensor([1., 1.])
@@ -30,9 +31,7 @@ def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
 
 
 def write(tensor: torch.Tensor, elements: np.ndarray[Any, Any]) -> None:
-    """Puts elements into a tensor, which counts the write; into an array of numpy that stands in a tensor's
-    place as well.
-    """
+    """Copy elements to a tensor, incrementing its version, or to a NumPy array in place of a tensor."""
     if isinstance(tensor, np.ndarray):
         np.copyto(tensor, elements, casting="unsafe")
         return

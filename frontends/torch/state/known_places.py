@@ -1,6 +1,4 @@
-"""Places of state that are known before a recording: by earlier recordings, or because the user has changed
-what they hold.
-"""
+"""Places that are state before the recording starts, because of earlier recordings or changes by the user."""
 
 from __future__ import annotations
 
@@ -24,8 +22,9 @@ from .state import State, is_given
 
 
 def converted(request: Request) -> list[StatePlace]:
-    """Where objects that are named as stateful hold arrays of another framework, which earlier calls of
-    graphs have put there.
+    """Return the places in stateful objects that hold arrays of another framework.
+
+    Earlier calls of graphs have put them there.
     """
     if not request.stateful.objects:
         return []
@@ -43,8 +42,9 @@ def converted(request: Request) -> list[StatePlace]:
 
 
 def changed_often(request: Request) -> list[StatePlace]:
-    """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here
-    on.
+    """Return the places that held other numbers or tensors before this and an earlier recording.
+
+    They become inputs.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
@@ -55,8 +55,9 @@ def changed_often(request: Request) -> list[StatePlace]:
 
 
 def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> list[StatePlace]:
-    """Compares what the function can reach with what it held at the recording before; gives what was another
-    for the second time.
+    """Compare what the function can reach with its contents at the last recording.
+
+    Return the places that changed for the second time.
     """
 
     def mark_of(held: TrackedContainer, item: Any) -> Any:
@@ -74,8 +75,9 @@ def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> l
 
 
 def outermost(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
-    """Without the places inside of what another place holds, which is looked at as a whole; of places that
-    hold one another, the first.
+    """Drop places inside of what another place holds, which is read as a whole.
+
+    Of places that contain one another, keep the first.
     """
     if len(known) < 2:
         return tuple(known)

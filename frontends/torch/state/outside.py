@@ -1,6 +1,4 @@
-"""What torch code refers to outside of its arguments: what belongs to a module, and memory whose writes
-nobody counts.
-"""
+"""Guards on what torch code refers to outside of its arguments: modules, hooks, and memory without versions."""
 
 from __future__ import annotations
 
@@ -41,8 +39,10 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced,
-    the default dtype, and the grad mode where it matters.
+    """Return the guards on torch's state: training flags of the modules `asked`, captured tensors and
+    settings.
+
+    `only_without_grad`: whether to guard that gradients are disabled.
     """
     facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
@@ -78,7 +78,7 @@ def _of_tensors(weights: Weights, graph: Graph, asked: list[torch.nn.Module]) ->
 
 
 def _autocast() -> Any:
-    """What autocast casts to; False where it is off."""
+    """Return the dtype that autocast casts to, True if only another device has one, or False if it is off."""
     if not is_any_autocast_enabled():
         return False
     return next(
@@ -97,8 +97,9 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: Weights, graph: Graph) -> list[EnvironmentGuard]:
-    """The weights that the function asks for nothing but their sizes and types: those that a graph computes
-    with are compared where it reads them.
+    """Return guards on weights of which the function uses only the shape and dtype.
+
+    Weights that the graph computes with are checked when it reads them.
     """
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
@@ -125,8 +126,9 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Guards that a captured tensor has the same memory and contents: by its version counter, and by its
-    bytes for uncounted writes.
+    """Return guards that a captured tensor has the same memory and contents.
+
+    They compare its version counter, and its bytes for writes that do not increment it.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
@@ -153,10 +155,10 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def outside_of(
     objects: Iterable[Any], free: FreeParts, weights: Weights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
-    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the
-    tensors of modules that are none of ``weights``.
+    """Return guards on what `objects` refer to: closures, globals, attributes, hooks, children of modules.
 
-    ``is_input`` tells what a graph reads at each call, and may write to.
+    Tensors of modules are included unless they are in `weights` or `is_input` returns True for them; the
+    graph reads these at each call and may write to them.
     """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
@@ -221,7 +223,7 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 
 
 def _contents(item: Any) -> bytes | None:
-    """The elements of memory whose writes torch does not count."""
+    """Return the bytes of memory whose writes torch does not count, or None for any other object."""
     if isinstance(item, np.ndarray):
         return item.tobytes()
     if isinstance(item, (bytearray, array.array)):
@@ -233,8 +235,10 @@ _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
 
 
 class Hooks:
-    """The hooks of modules, and those of all modules. torch numbers every hook that is registered anywhere:
-    where the number is as it was, only the modules that had hooks need to be looked at.
+    """Hooks of the given modules, and the global module hooks.
+
+    torch numbers all hooks that are registered anywhere. While the number is unchanged, only modules that
+    had hooks need to be checked.
     """
 
     def __init__(self, owners: list[torch.nn.Module]) -> None:
@@ -245,14 +249,13 @@ class Hooks:
         self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:
-        """Whether the same hooks are registered, though others were since."""
+        """Return True if the same hooks are registered, and store the current number."""
         if [list(hooks.values()) for hooks in self._places] != self._before:
             return False
         self._number[0] = RemovableHandle.next_id
         return True
 
     def facts(self) -> list[EnvironmentGuard]:
-        """Checked before each call."""
         what = "a hook of a module"
         number = EnvironmentGuard(
             "({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what

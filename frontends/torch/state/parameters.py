@@ -1,4 +1,4 @@
-"""Where torch keeps weights and buffers, and what they are called."""
+"""Parameters and buffers of modules: their names, the dicts that hold them, and how they are replaced."""
 
 from __future__ import annotations
 
@@ -44,11 +44,12 @@ def _names_it(space: ModuleNamespace) -> bool:
 
 
 class LiveTensors(contracts.Live):
-    """Called, the tensors that modules hold under these names at the moment: the very dict of before while
-    none was replaced.
+    """The tensors that modules hold under given names now.
 
-    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or
-    replaced by one of another shape or type.
+    A call returns the same dict until one is replaced. A call and ``refresh`` raise ``GuardFailed`` if a
+    tensor was removed, or replaced by one of another shape or dtype.
+
+    current: the tensors at the last ``refresh``.
     """
 
     is_counted = True
@@ -73,7 +74,6 @@ class LiveTensors(contracts.Live):
         return conjunction([], versions_of, [self])
 
     def refresh(self) -> None:
-        """Reads them again."""
         now = {name: _held(held, key) for name, (held, key) in self._holders.items()}
         new = [name for name, tensor in now.items() if tensor is not self.current[name]]
         self._check({name: now[name] for name in new})
@@ -94,10 +94,10 @@ class LiveTensors(contracts.Live):
 class Weights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
-    Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another
-    callable: those of the modules it refers to (bound object, closure, globals it names, defaults, partial
-    arguments) or is ``given``, also through functions, containers and objects, behind the name of the
-    variable, key or attribute that holds them.
+    The names of a module are those in ``state_dict`` (tied weights once, under the first name). For
+    another callable they are those of the modules that it refers to (bound object, closure, globals it
+    names, defaults, partial arguments) or is ``given``, also through functions, containers and objects,
+    after the name of the variable, key or attribute that holds them.
     """
 
     has_modes = True
@@ -155,8 +155,9 @@ class Weights(contracts.Weights):
             self._add(self._fresh(name), module)
 
     def _add_reached(self) -> None:
-        """The modules behind what the callable refers to; one that is in another one last, after its weights
-        have their names.
+        """Add the modules that the callable refers to.
+
+        A module inside of another one comes last, when its weights are named already.
         """
         others = [
             (name, module)
@@ -174,7 +175,7 @@ class Weights(contracts.Weights):
         return prefix if prefix not in known else next(name for name in numbered if name not in known)
 
     def _note_tie(self, name: str, held: Any, key: str) -> None:
-        """A weight that has its name from another place; the same module may be met under two paths."""
+        """Note that `held` also holds the weight `name`, unless it is the same dict under another path."""
         first = self._holders[name]
         if isinstance(held, dict) and not (
             held is first[0] and key == first[1]
@@ -199,7 +200,7 @@ class Weights(contracts.Weights):
         return self._holders[name][1] not in getattr(self._owners[name], "_non_persistent_buffers_set", ())
 
     def recomputed(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return those of the non-persistent buffers that their modules determine, without any weight."""
+        """Return the non-persistent buffers among `names` that their modules determine without any weight."""
         modules = {path: module for module, path in self._paths.values()}
         keys: dict[str, dict[str, str]] = {}
         for name in names:
@@ -227,8 +228,9 @@ class Weights(contracts.Weights):
         return self._holders[name][0]
 
     def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
-        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its
-        place; the tensor that is there then.
+        """Write a NumPy array to a buffer, or replace the buffer by a new tensor if `rebound`.
+
+        Return the tensor that the module then holds.
         """
         holder, key = self._holders[name]
         held: torch.Tensor = _held(holder, key)
@@ -242,7 +244,7 @@ class Weights(contracts.Weights):
         return self._roots
 
     def buffers(self) -> list[torch.Tensor]:
-        """All tensors that are no trainable parameters, as the modules hold them now."""
+        """Return the current tensors that are not of the class ``Parameter``."""
         held = map(self.held, self._holders)
         return [
             tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)
@@ -256,8 +258,8 @@ class Weights(contracts.Weights):
         return isinstance(_held(holder, key), torch.nn.Parameter)
 
     def is_frozen(self, name: str) -> bool:
-        """Whether it is a parameter of numbers that have derivatives, which the user has told torch to take
-        none of.
+        """Return True if `name` is a floating-point or complex parameter whose ``requires_grad`` the user
+        turned off.
         """
         tensor = _held(*self._holders[name])
         is_real = isinstance(tensor, torch.nn.Parameter) and (
@@ -292,9 +294,7 @@ class Weights(contracts.Weights):
         return self._other_names
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Puts a tensor in all places of a weight: as a parameter that needs a gradient, and has the
-        attributes, as that one did.
-        """
+        """Replace a weight in all modules that hold it, keeping its ``requires_grad`` and attributes."""
         old = self.held(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
@@ -303,9 +303,7 @@ class Weights(contracts.Weights):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Gives a weight the elements of an array of any framework; one that has elements is written to in
-        place.
-        """
+        """Copy an array of any framework to a weight. A weight on ``meta`` is replaced instead."""
         old = self.held(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -367,7 +365,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Modules that were compiled by themselves, and are attributes of a module."""
+    """Yield the originals of compiled modules that are attributes of a module, with their paths."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             if type(item) in PLAIN:  # as nearly all
@@ -404,7 +402,7 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """What a callable is made of: the object it is or belongs to, partial arguments, what it refers to."""
+    """Yield the object that a callable is or is bound to, and what its code refers to, by name."""
     bound = getattr(function, "__self__", None)
     own = (
         function

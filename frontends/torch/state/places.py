@@ -1,6 +1,4 @@
-"""Weights on the device ``meta``, which have no elements yet: zeros stand in their places while the function
-is recorded.
-"""
+"""Gradients as state, and weights on the device ``meta``, which are replaced by zeros while recording."""
 
 from __future__ import annotations
 
@@ -38,11 +36,10 @@ GRADIENT = ContainerKind(_pairs, _put, dotted=True)
 
 
 def gradients_in(world: ObjectSnapshot, weights: Weights) -> list[TrackedContainer]:
-    """The gradients of all weights, and of other tensors in the world that may need one, as something that
-    holds them.
+    """Return a holder of the gradient of each leaf in `world` that may have one, weights included.
 
     >>> weight = torch.ones(2, requires_grad=True)
-    >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), Weights(abs))
+    >>> [held] = gradients_in(World([("kept", {"weight": weight})]), Weights(abs))
     >>> held.name_of("grad"), held.kind.pairs(weight)
     ("kept['weight'].grad", {'requires_grad': True})
     """
@@ -55,7 +52,7 @@ def gradients_in(world: ObjectSnapshot, weights: Weights) -> list[TrackedContain
 
 
 def _trainable(item: Any) -> Iterator[torch.Tensor]:
-    """A leaf of a type that has gradients, also where it stands in a tuple, which is no container of its own."""
+    """Yield leaf tensors of a dtype with gradients, also from tuples, which are not holders themselves."""
     if isinstance(item, tuple):
         for part in item:
             yield from _trainable(part)
@@ -65,11 +62,9 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 
 @contextmanager
 def stood_in(weights: Weights) -> Iterator[None]:
-    """Inside of the block modules hold zeros where they hold tensors of ``meta``; afterwards they hold those
-    again.
+    """Replace weights on ``meta`` by zeros inside of the block.
 
-    A non-persistent buffer counts as a persistent one meanwhile: the recording would take its zeros for a
-    constant.
+    Non-persistent buffers count as persistent meanwhile, because their zeros would become constants.
     """
     names = weights.awaited()
     places = [place for name in names for place in weights.places_of(name)]
@@ -99,8 +94,9 @@ def _fleeting(weights: Weights) -> Iterator[tuple[set[str], str]]:
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
-    """Zeros on the CPU: memory that the operating system gives only where it is written to, however large the
-    tensor is.
+    """Return zeros on the CPU with the shape, strides and dtype of `tensor`.
+
+    The operating system allocates such memory only when it is written to.
 
     >>> zeros_like(torch.empty(2, dtype=torch.bfloat16, device="meta"))
     tensor([0., 0.], dtype=torch.bfloat16)

@@ -1,6 +1,4 @@
-"""What a recording asks of modules: the ``training`` flag, and all weights or buffers (``parameters()``);
-only these become guards.
-"""
+"""Guards on what a recording reads of modules: the ``training`` flag, weights, buffers, attributes."""
 
 from __future__ import annotations
 
@@ -32,8 +30,10 @@ Modules = Sequence[torch.nn.Module]
 
 
 class Modes:
-    """Modes of outermost modules and of their parts. ``deciding`` are modules whose classes say themselves,
-    by a ``train()`` of their own, what a mode is for their parts.
+    """Training modes of outermost modules and their parts.
+
+    deciding: modules whose classes override ``train()`` and thus choose the modes of their parts
+        themselves.
     """
 
     def __init__(self, outermost: Modules, deciding: Modules) -> None:
@@ -42,11 +42,11 @@ class Modes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Inside of the block the outermost modules are in this mode: one that is leaves its parts in theirs,
-        as a frozen backbone in a model that is trained, but for parts with a ``train()`` of their own.
-        Afterwards each is in its own.
+        """Put the outermost modules into `mode` inside of the block.
 
-        ``train()`` is called where the modules are not as they were at its last call.
+        A module already in this mode keeps the modes of its parts, such as a frozen backbone, except for
+        parts that override ``train()``. ``train()`` is called only if the modules changed since its last
+        call.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
@@ -65,9 +65,7 @@ class Modes:
 
 
 class _State:
-    """What ``train()`` of modules goes by, as it is now: their parts, the modes of these, and the attributes
-    of the modules.
-    """
+    """What ``train()`` of modules depends on: their parts, the modes of these, and the modules' attributes."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -99,13 +97,11 @@ Read = Callable[[torch.Tensor, str], None]
 
 
 class AttributeReads:
-    """Notes which attributes of arguments and captured tensors are read: those that the arguments have in
-    their ``__dict__``, and those that a tensor turns out not to have. What code of torch, numpy or the
-    recording asks does not count.
+    """Notes which attributes of argument tensors and captured tensors are read by the user's code.
 
-    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one
-    of the ``facts``. ``TracingError`` where an attribute of an argument holds more than a number or a text,
-    and where the function puts one on an argument.
+    An attribute in an argument's ``__dict__``, or one that it lacks, becomes an assumption of the graph.
+    An attribute that a captured tensor lacks becomes one of the ``facts``. Raise ``TracingError`` if an
+    attribute of an argument holds anything but a number or a string, or if the function sets one.
     """
 
     def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
@@ -116,8 +112,10 @@ class AttributeReads:
         ]
 
     def places(self) -> list[Replacement]:
-        """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it:
-        arrays are to go with their last user, and wait for no collector.
+        """Return the patches of ``torch.Tensor`` that notice reads.
+
+        They refer to this object, so no other object may store them: arrays would then be freed only by
+        the garbage collector.
         """
         places: list[Replacement] = [(torch.Tensor, "__getattr__", self._missed())]
         for _, held in self._before:
@@ -130,9 +128,9 @@ class AttributeReads:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """After the block the arguments have the attributes of before.
+        """Restore the attributes of arguments after the block.
 
-        ``TracingError`` where the block has put some on one.
+        Raise ``TracingError`` if the block has set some.
         """
         try:
             yield
@@ -188,7 +186,9 @@ def _asks_for_itself() -> bool:
 
 
 class _Attribute:
-    """A data descriptor: it comes before the tensor's ``__dict__``, where the attribute still lives."""
+    """A data descriptor, which takes precedence over the tensor's ``__dict__``, where the attribute is
+    stored.
+    """
 
     def __init__(self, name: str, read: Read) -> None:
         self._name, self._read = name, read
@@ -239,9 +239,9 @@ POLICY = WalkPolicy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 
 
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
-    """The modules that these callables and objects refer to, at any depth, with the names of the variables,
-    attributes or keys that hold them. Modules are not looked into: what is theirs is what torch says,
-    ``named_parameters``.
+    """Yield the modules that `objects` refer to, at any depth, with the names that hold them.
+
+    Modules inside of other modules are not searched for.
 
     >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']
@@ -262,7 +262,7 @@ TRAINING, MEMBERS = "training flags", "members"
 
 
 class _Flag:
-    """A data descriptor: it comes before the module's ``__dict__``, where the flag still lives."""
+    """A data descriptor, which takes precedence over the module's ``__dict__``, where the flag is stored."""
 
     def __init__(self, probe: Probe, probes: Probes, original: Any) -> None:
         self._probe, self._probes = probe, probes
@@ -300,8 +300,8 @@ MODULE_READS = (
 
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
-    """Each module whose ``parameters()``, ``named_buffers()`` and the like were asked for has the weights and
-    buffers that it had.
+    """Return guards that modules whose ``parameters()``, ``named_buffers()`` etc. were called have the same
+    names.
 
     >>> from ....recording.patches import probing
     >>> model = torch.nn.Linear(2, 2)

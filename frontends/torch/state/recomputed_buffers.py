@@ -1,8 +1,7 @@
-"""Recompute non-persistent buffers of modules on the device ``meta``, which no checkpoint holds, as their
-modules do.
+"""Recomputes non-persistent buffers of modules on the device ``meta``, which no checkpoint contains.
 
-A way to recompute them counts only if it determines every element: it runs twice, on copies of the module
-that hold other elements and with other random numbers, and has to give the same.
+A way to recompute them is accepted only if it determines every element: it runs twice, on copies of the
+module with different elements and different random numbers, and must return the same.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers of a module that can be recomputed: by an initialiser of a module above, by one of
-    its own, or by its constructor.
+    """Return the buffers of `module` that an initializer of it or of an ancestor, or its constructor,
+    determines.
 
-    ``ancestors`` are the modules above, innermost first.
+    `ancestors` are the modules that contain it, innermost first.
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
@@ -48,7 +47,10 @@ def recomputed(
 def _determined(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers that a way gives whatever they and the random generators held before."""
+    """Return the buffers that `way` returns regardless of their contents and of random numbers before.
+
+    Return an empty dict if it raises.
+    """
     runs = []
     for number in (0, 1):
         with _undisturbed(number):
@@ -69,9 +71,7 @@ def _determined(
 
 @contextmanager
 def _undisturbed(seed: int) -> Iterator[None]:
-    """Inside of the block arrays are made on the CPU, and random numbers follow from the seed; nothing of it
-    stays.
-    """
+    """Create arrays on the CPU and seed all random generators inside of the block; restore both afterwards."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
@@ -85,8 +85,9 @@ def _undisturbed(seed: int) -> Iterator[None]:
 
 
 def _as(made: Any, wanted: Any) -> torch.Tensor | None:
-    """Return what was made in the dtype of the buffer, as ``Module.to`` would have cast it; None where it is
-    another array.
+    """Cast `made` to the dtype of the buffer `wanted`, as ``Module.to`` would have done.
+
+    Return None if it is on ``meta``, or if the shapes or kinds of dtype differ.
     """
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
@@ -97,8 +98,9 @@ def _as(made: Any, wanted: Any) -> torch.Tensor | None:
 
 # ------------------------------------------------------------------------------------- initialisers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
-    """Yield what runs an initialiser on a copy of the module, whose buffers hold a number, and gives the
-    buffers after it.
+    """Yield functions that run one initializer on a copy of the module, whose buffers hold the given number.
+
+    They return the buffers afterwards.
     """
     for above in (module, *ancestors):
         if callable(getattr(above, "_init_weights", None)):
@@ -115,9 +117,9 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 
 
 def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
-    """Return a copy of a module without elements: initialisers of weights do nothing to it.
+    """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
 
-    Non-persistent buffers are on the CPU.
+    Non-persistent buffers are on the CPU and hold `number`.
     """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
@@ -145,8 +147,9 @@ def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _constructed(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return the buffers of a new module of the class, where its constructor takes nothing but what the
-    module tells; none otherwise.
+    """Return the buffers of a new instance, if all constructor arguments are attributes of the module.
+
+    Return an empty dict otherwise, or if the module is large or the instance differs.
     """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
@@ -177,7 +180,7 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the arguments of the constructor, each an attribute of its name; None where one is not told."""
+    """Return the constructor's arguments, read from attributes of the same name, or None if one is missing."""
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         if name in ("device", "dtype") and parameter.default is None:
@@ -193,7 +196,7 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
 
 
 def _is_like(made: torch.nn.Module, module: torch.nn.Module) -> bool:
-    """Return True if a new module has the arrays and the attributes of one that is there."""
+    """Return True if the new module has the class, array shapes and attributes of `module`."""
     arrays = (
         {name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())}
         for one in (made, module)

@@ -1,9 +1,8 @@
-"""State outside of the arguments: places that a recorded function changes become inputs and outputs of its
-graph.
+"""State outside of the arguments: places that a function changes become inputs and outputs of its graph.
 
-Which places these are is found by recording: what has changed afterwards is state, and the function is
-recorded again with it as input. Everything is put back after each recording; the first call of the graph
-changes the places as the original would have done.
+They are found by recording: whatever has changed afterwards is state, and the function is recorded again
+with it as input. Everything is restored after each recording; the first call of the graph changes the
+places as the original would have done.
 """
 
 from __future__ import annotations
@@ -77,8 +76,8 @@ class State:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """The arrays and numbers in the known places become inputs; the places hold what stands for them in
-        the recording.
+        """Make the arrays and numbers in the known places inputs, and return the contents that record reads
+        of them.
         """
         trees: list[Tree] = []
         values: list[Any] = []
@@ -109,9 +108,9 @@ class State:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """What has become of the places.
+        """Note what the function did to the places.
 
-        Places that are state and were not known are given back: with them it has to be recorded again.
+        Return places that are state and were not known; with them the function must be recorded again.
         """
         if self.list_shims is not None:
             self.list_shims.take_out()
@@ -137,9 +136,9 @@ class State:
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
-        """The places of arrays that were taken for constants, and that the function writes to.
+        """Yield the places of arrays that were recorded as constants and that the function writes to.
 
-        ``TracingError`` for one that is nowhere.
+        Raise ``TracingError`` for one that is in no place.
         """
         arrays, alone = _constants_written(capture)
         entries = (
@@ -163,8 +162,9 @@ class State:
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
-        """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is
-        not known.
+        """Raise ``TracingError`` if NumPy writes to memory that a constant of the graph shares.
+
+        When the tensor held which elements is unknown.
         """
         if not isinstance(change.held.item, np.ndarray):
             return
@@ -187,9 +187,7 @@ class State:
                 self.replaced.append(ReplacedPlace(number, item))
 
     def _is_buffer(self, capture: Trace, change: Change) -> bool:
-        """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own
-        buffers.
-        """
+        """Return True if a persistent buffer of a module was replaced by one of the same shape and dtype."""
         was, now = change.before, change.now
         if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(
             change.held.item
@@ -205,7 +203,6 @@ class State:
         )
 
     def recorded(self, capture: Trace, containers: Containers) -> RecordedState:
-        """For the graph."""
         draws = capture.host_draws
         tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
         return RecordedState(
@@ -240,7 +237,7 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> ObjectSnapshot:
 
 
 def _refuse_iterators(weights: Weights, world: ObjectSnapshot) -> None:
-    """Of objects, only attributes whose names the code reads are among the roots."""
+    """Raise ``TracingError`` for iterators that the function could advance."""
     parts = {id(part): (held, key, part) for held, key, part in world.parts if not held.kind.dotted}.values()
     held = ((held.name_of(key), part) for held, key, part in parts if any(iterators_in((part,))))
     for name, part in (*weights.roots(), *held):
@@ -248,8 +245,9 @@ def _refuse_iterators(weights: Weights, world: ObjectSnapshot) -> None:
 
 
 def is_given(held: TrackedContainer, containers: Containers) -> bool:
-    """Whether a container stands in the arguments or in a place, so that what becomes of it is seen there.
-    The gradient of a tensor there is not.
+    """Return True if a container is in the arguments or in a place, where its changes are noticed.
+
+    The gradient of such a tensor is not.
     """
     return held.kind is not GRADIENT and containers.holds(held.item)
 
@@ -266,8 +264,9 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
 
 
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
-    """By identity, and which of them may become inputs: in torch not those that share their memory with
-    another constant.
+    """Return the constants that are written to, by id, and the ids of those that may become inputs.
+
+    In torch, a constant that shares storage with another one may not.
     """
     graph = capture.recorder.graph
     written = Aliases(graph).written
@@ -291,9 +290,7 @@ def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
 
 
 def enter(capture: Trace, name: str, given: Any) -> Any:
-    """What stands for an array, a generator or a number of the arguments in a recording, where it becomes an
-    input.
-    """
+    """Make an array, generator or number of the arguments an input, and return what represents it."""
     if type(given) in DTYPES:
         return _number(capture, name, given)
     capture.add_input(name, given)

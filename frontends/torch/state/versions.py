@@ -1,6 +1,4 @@
-"""Versions of dicts, from Python's own count of their changes or from that of torch's compiler; and versions
-of tensors.
-"""
+"""Versions of dicts, from Python's own counter or that of torch's compiler, and versions of tensors."""
 
 from __future__ import annotations
 
@@ -15,8 +13,9 @@ from ..compat import dict_version, versions_preserved
 
 
 def _versions_of() -> VersionsOf | None:
-    """torch watches dicts where Python tells no version of theirs (from 3.12 on); None where that does not do
-    what it is used for here.
+    """Return a function that reads versions of dicts, or None if there is no working one.
+
+    From Python 3.12 on dicts have no readable version, and torch watches them instead.
     """
     if is_readable:
         return gathered
@@ -31,8 +30,7 @@ versions_of: VersionsOf | None = _versions_of()
 
 
 def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
-    """Inside of the block these tensors are written to and put back; afterwards torch's counts of writes to
-    them are as before.
+    """Restore torch's version counters of `tensors` after the block, which must restore their elements.
 
     >>> weight = torch.zeros(2)
     >>> with versions_kept([weight]):

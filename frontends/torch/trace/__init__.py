@@ -1,6 +1,4 @@
-"""What a running recording offers to its parts, as protocols: every other room knows these, and not the class
-that implements them.
-"""
+"""Protocols of a running recording, for packages that must not import the class that implements them."""
 
 from .trace import HostDraws as HostDraws
 from .trace import ModelWeights as ModelWeights

@@ -16,22 +16,22 @@ from ...common.read_numbers import Reading
 
 
 class CallHistory(Protocol):
-    """What the recording knows of the calls before."""
+    """The recorded calls so far."""
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
-        """What is to be noted of a call that is made now, with more ``facts`` of it."""
+        """Return the call record of a call that is being made, with additional `facts` as its fields."""
 
 
 class OwnMemory(Protocol):
-    """Which memory belongs to the recording.
+    """Storages that belong to the recording.
 
-    ``inside_call``: whether a public call runs, whose kernels are no calls of their own.
+    inside_call: True while a public call runs, whose kernels are not recorded as calls of their own.
     """
 
     inside_call: bool
 
     def made(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor's memory is that of an input, or was filled during the recording."""
+        """Return True if the tensor's storage is that of an input, or was filled during the recording."""
 
 
 class ModelWeights(Protocol):
@@ -40,32 +40,35 @@ class ModelWeights(Protocol):
     function: Callable[..., Any]
 
     def name_of(self, tensor: torch.Tensor) -> str | None:
-        """The name of a parameter or buffer, or None."""
+        """Return the name of the parameter or buffer that `tensor` is, or None."""
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
-        """The dict that holds a parameter, and its key there."""
+        """Return the dict that holds the parameter `name`, and its key there."""
 
     def is_trained(self, name: str) -> bool:
-        """Whether the name is that of a parameter, not of a buffer."""
+        """Return True if `name` is a parameter, and False if it is a buffer."""
 
-    def modules(self) -> list[torch.nn.Module]:
-        """All modules."""
+    def modules(self) -> list[torch.nn.Module]: ...
 
 
 class HostDraws(Protocol):
-    """Random numbers of Python and numpy that the function drew: each draw, and the structure of its numbers."""
+    """Random numbers that the function drew from Python or NumPy.
+
+    draws: the draws, which are repeated before each call.
+    trees: the structure of the numbers of each draw.
+    """
 
     draws: list[Draw]
     trees: list[Any]
 
     def number(self, draw: Draw, name: str) -> Any:
-        """What the call ``name`` gives: a number of a draw that is made again before each call."""
+        """Return the result of the call `name` as a number of `draw`, which is repeated before each call."""
 
 
 class Trace(Protocol):
     """A recording in progress, as its parts see it: the torch mode that ``capture`` implements.
 
-    Used in a ``with`` block, it sees the calls of torch that are made inside.
+    Inside of its ``with`` block, torch calls are recorded.
     """
 
     for_torch: bool  # whether the graph is for torch itself
@@ -76,78 +79,78 @@ class Trace(Protocol):
 
     @property
     def recorder(self) -> Recorder:
-        """The graph so far, and which array is which of its values."""
+        """The graph so far, and the mapping from arrays to values."""
 
     @property
     def locator(self) -> Locator:
-        """Where in the user's code a call was made."""
+        """Finds the line of the user's code that made a call."""
 
     @property
-    def weights(self) -> ModelWeights:
-        """Parameters and buffers that the function can reach."""
+    def weights(self) -> ModelWeights: ...
 
     @property
     def reading(self) -> Reading:
-        """Whether numbers become symbols."""
+        """Which numbers that the code reads from tensors become symbols."""
 
     @property
-    def history(self) -> CallHistory:
-        """The calls before."""
+    def history(self) -> CallHistory: ...
 
     @property
-    def unseen(self) -> OwnMemory:
-        """Which memory belongs to the recording."""
+    def unseen(self) -> OwnMemory: ...
 
     @property
-    def host_draws(self) -> HostDraws:
-        """Random numbers of Python and numpy."""
+    def host_draws(self) -> HostDraws: ...
 
     def here(self) -> Origin:
-        """Where the user's code is now."""
+        """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
+        """Return the value of `tensor`. A tensor that no recorded call made is a parameter or a constant."""
 
     def is_weight(self, value: Value) -> bool:
-        """Whether the value is a parameter or a constant, whose sizes are fixed."""
+        """Return True if `value` is a parameter or a constant, whose sizes are fixed."""
 
     def size(self, value: Value, axis: int) -> Any:
-        """One size of a value as an expression."""
+        """Return the size of `value` along `axis` as an expression."""
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """The number of a size, under a guard; see the implementation for the exceptions."""
+        """Return the number of `size`, and add a guard that it stays; the implementation names the
+        exceptions.
+        """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Sizes went into code that cannot be seen: from here on they are what they are."""
+        """Add guards on all sizes so far, because sizes went into code that is not recorded."""
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``)
-        is as it is now.
+        """Guard on the current value of the property `fact` (such as ``requires_grad``) of the array behind
+        `tensor`.
         """
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
-        """As :meth:`depends_on`, of the first ``count`` inputs, or of all."""
+        """Guard on the property `fact` of the first `count` inputs, or of all if it is None."""
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The real call, on the sizes seen."""
+        """Run the call on concrete sizes."""
 
     def record_call(
         self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Makes the call, and a node of it where it gives a new tensor or writes to one."""
+        """Run the call, and add a node if it made a tensor, wrote to one or drew random numbers."""
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Calls a function whose kernels are no part of the recording."""
+        """Call a function whose kernels are not recorded."""
 
     def add_input(self, name: str, tensor: Any) -> None:
-        """One array or generator that is an input."""
+        """Add an array or generator as an input."""
 
     def add_number(self, name: str, number: Any) -> Value:
-        """One number that is an input."""
+        """Add a number as an input."""
 
     def rewritten_state(self) -> frozenset[int]:
-        """Identities of tensors in places that were written to, where the graph runs in a framework whose
-        arrays cannot be.
+        """Return the ids of the state tensors that were written to and that the graph must return as new
+        arrays.
+
+        Empty if the graph is for torch, whose arrays are written to in place.
         """
 
     def __enter__(self) -> Any: ...

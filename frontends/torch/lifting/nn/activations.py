@@ -1,4 +1,4 @@
-"""Activation functions of torch."""
+"""Activation functions and dropout."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ rows.table({
 
 @rows.row("prelu", "_prelu_kernel")
 def prelu(b: TorchBuilder, input: Any, weight: Any) -> Any:
-    """torch.nn.functional.prelu: one slope, or one for each channel (axis 1)."""
+    """Lift ``torch.nn.functional.prelu`` with one slope, or one for each channel (axis 1)."""
     if weight.ndim != 1:
         return b.prelu(input, weight)
     shape = (1, weight.shape[0], *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
@@ -69,7 +69,7 @@ def elu(
     input_scale: Any = 1,
     inplace: bool = False,
 ) -> Any:
-    """aten::elu: ``scale * x`` above 0, ``scale * alpha * expm1(input_scale * x)`` elsewhere."""
+    """Lift ``aten::elu``: ``scale * x`` above 0, ``scale * alpha * expm1(input_scale * x)`` elsewhere."""
     if scale == 1 and input_scale == 1:
         return b.elu(input, alpha=alpha)
     below = b.multiply(b.expm1(b.multiply(input, input_scale)), alpha * scale)
@@ -99,9 +99,7 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """softmax or log_softmax over ``dim``, after a cast to ``dtype``; an array without axes is one of one
-    element.
-    """
+    """Apply softmax or log_softmax along `dim` after a cast to `dtype`. A 0-d array is treated as a vector."""
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
         return b.reshape(getattr(b, name)(b.reshape(x, shape=(1,)), axis=0), shape=())
@@ -139,7 +137,7 @@ _native("log_softmax")
 
 @rows.row("_safe_softmax")
 def safe_softmax(b: TorchBuilder, input: Any, dim: int, dtype: Any = None) -> Any:
-    """aten::_safe_softmax: 0 where all scores are -inf."""
+    """Lift ``aten::_safe_softmax``, which is 0 where all scores are -inf."""
     hidden = b.all(b.equal(input, float("-inf")), axis=axis(dim, input.ndim), keepdims=True)
     weights = over_axis(
         b, "softmax", b.where(hidden, 0.0, input), dim, dtype
@@ -159,9 +157,7 @@ def drop(
 
 
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
-    """Dropped elements take the value that selu saturates at, and all are scaled so that mean and variance
-    stay.
-    """
+    """Set dropped elements to the saturation value of selu, and rescale all to preserve mean and variance."""
     if not training or p == 0:
         return x
     if p == 1:
@@ -204,7 +200,7 @@ rows.table({
 
 @rows.row("native_dropout")
 def native_dropout(b: TorchBuilder, input: Any, p: float, train: bool | None = True) -> Any:
-    """aten::native_dropout: the result, and which elements were kept."""
+    """Lift ``aten::native_dropout``, which returns the result and the mask of elements that were not dropped."""
     if not train or p == 0:
         return input, b.ones(shape=input.shape, dtype="bool")
     kept = b.random_bernoulli(b.next_key(), 1.0 - p, shape=input.shape)
@@ -220,7 +216,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Any:
-    """torch.nn.functional.rrelu: slopes below 0 are random in training, otherwise their mean."""
+    """Lift ``torch.nn.functional.rrelu``: random negative slopes in training, otherwise their mean."""
     if not training:
         return b.leaky_relu(input, negative_slope=(lower + upper) / 2)
     slope = b.random_uniform(b.next_key(), shape=input.shape, low=lower, high=upper, dtype=input.dtype)
@@ -240,7 +236,7 @@ rows.table(
 def gumbel_softmax(
     b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
-    """torch.nn.functional.gumbel_softmax; ``hard`` gives one-hot arrays with the gradient of the soft ones."""
+    """Lift ``torch.nn.functional.gumbel_softmax``. `hard` returns one-hot arrays with the soft gradient."""
     axis = dim % logits.ndim
     noisy = b.divide(
         b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau)
@@ -258,7 +254,7 @@ def one_hot_of_max(b: TorchBuilder, soft: Any, axis: int) -> Any:
 
 
 def optional(*arrays: Any) -> tuple[Any, ...]:
-    """The arrays without trailing Nones."""
+    """Return the arrays without trailing Nones."""
     given = list(arrays)
     while given and given[-1] is None:
         given.pop()
@@ -283,9 +279,7 @@ rows.table(
 def grouped_mm(
     b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
 ) -> Any:
-    """torch.nn.functional.grouped_mm: batches of products, or products of groups of rows (of columns) that
-    ``offs`` ends.
-    """
+    """Lift ``torch.nn.functional.grouped_mm``: batched products, or products of groups that end at `offs`."""
     if mat_a.ndim == 3 and mat_b.ndim == 3:
         product = b.matmul(mat_a, mat_b)
     elif mat_b.ndim == 3:

@@ -1,4 +1,4 @@
-"""Attention of torch."""
+"""Attention and embeddings."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def functional_embedding(
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """The row that means nothing, which is one of the table, counted from either end; given as counted from
-    the first.
-    """
+    """Return the padding row counted from the first, with a guard that the table has it, or None."""
     if place is None:
         return None
     assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
@@ -53,7 +51,7 @@ def embedding(
 
 
 def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
-    """``weight``, whose rows get their gradients divided by how often ``indices`` name them."""
+    """Return `weight`, with the gradient of each row divided by its number of occurrences in `indices`."""
     named = b.reshape(indices, shape=(product(indices.shape),))
     counts = b.scatter_nd(
         b.zeros(shape=(weight.shape[0],), dtype="float32"),
@@ -74,8 +72,9 @@ def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
 def embedding_renorm(
     b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0
 ) -> Any:
-    """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down
-    to it; gradients pass as if they were not.
+    """Lift ``aten::embedding_renorm``, which scales the rows at `indices` down to `max_norm`.
+
+    Gradients pass as if they were not scaled.
     """
     if max_norm is None:
         return weight
@@ -96,10 +95,7 @@ def embedding_renorm(
 
 @rows.row("one_hot")
 def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
-    """torch.nn.functional.one_hot.
-
-    Without ``num_classes`` the largest index decides: the graph holds while that stays the same.
-    """
+    """Lift ``torch.nn.functional.one_hot``. Without `num_classes`, guard on the largest index."""
     if isinstance(num_classes, int) and num_classes == -1:
         num_classes = b.recorded[0].shape[-1]
         b.graph.guards.append(Guard(b.equal(b.max(input), int(num_classes) - 1), True, b.origin))
@@ -141,7 +137,7 @@ def embedding_bag(
 
 
 def _expect_bags(b: TorchBuilder, offsets: Any) -> None:
-    """The first bag begins with the first index, and none before the one before it."""
+    """Expect that the first bag begins at index 0, and that offsets never decrease."""
     first, starts, ends = (
         b.getitem(offsets, key=(part,)) for part in ((None, 1, 1), (None, -1, 1), (1, None, 1))
     )
@@ -149,7 +145,7 @@ def _expect_bags(b: TorchBuilder, offsets: Any) -> None:
 
 
 def _equal_bags(b: TorchBuilder, indices: Any, weight: Any, mode: str, per_sample_weights: Any) -> Any:
-    """Bags of one length: [bags, length] indices."""
+    """Embed and reduce bags of one length, given as [bags, length] indices."""
     found = b.embedding(weight, indices)
     if per_sample_weights is not None:
         found = b.multiply(found, b.reshape(per_sample_weights, shape=(*indices.shape, 1)))
@@ -187,8 +183,9 @@ def scaled_dot_product_attention(
 
 
 def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
-    """The factor that is given, or None for the usual one, which no width has: there all scores are 0,
-    whatever they are multiplied by.
+    """Return the given factor, or None for the default.
+
+    The default is undefined for a width of 0. All scores are then 0, so any factor works.
     """
     if scale is not None or hint_of(width) > 0:
         return scale
@@ -197,7 +194,7 @@ def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
 
 
 def _head_for_each(b: TorchBuilder, x: Any, heads: Any) -> Any:
-    """Shared heads (axis -3) of keys or values, repeated for each query head of their group."""
+    """Repeat shared heads (axis -3) of keys or values for each query head of their group."""
     *batch, shared, tokens, width = x.shape
     one = b.reshape(x, shape=(*batch, shared, 1, tokens, width))
     return b.reshape(
@@ -218,8 +215,8 @@ def flash_attention_for_cpu(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """Lift aten::_scaled_dot_product_flash_attention_for_cpu, whose second result is the logsumexp of each
-    query's scores.
+    """Lift ``aten::_scaled_dot_product_flash_attention_for_cpu``, which also returns the logsumexp of the
+    scores.
     """
     output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
@@ -317,7 +314,7 @@ def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
-    """Query, key and value after their linear layers; one product where all three come from one array."""
+    """Return query, key and value after their linear layers, by one product if all three are the same array."""
     width = bias.shape[0] // 3 if bias is not None else None
     if not isinstance(weights, tuple):
         width = weights.shape[0] // 3
@@ -336,8 +333,9 @@ def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
 
 
 def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
-    """[tokens, batch, features] as [batch, heads, tokens, features of a head]; ``static`` is [batch * heads,
-    tokens, features].
+    """Reshape [tokens, batch, features] to [batch, heads, tokens, features of a head].
+
+    `static` is [batch * heads, tokens, features].
     """
     if static is not None:
         return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
@@ -346,7 +344,7 @@ def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any =
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Both masks as one over [batch, heads, tokens, columns]: True hides, floats are added."""
+    """Combine both masks to one over [batch, heads, tokens, columns]: True hides, floats are added."""
     batch, heads = q.shape[:2]
     masks = []
     if mask is not None:
@@ -375,7 +373,7 @@ def _kept(b: TorchBuilder, hidden: Any) -> Any:
 
 
 def _with_weights(b: TorchBuilder, q: Any, k: Any, v: Any, hidden: Any, rate: float) -> tuple[Any, Any]:
-    """(attended values, weights); NaN where all is hidden, as in torch."""
+    """Return attended values and weights, which are NaN where all is hidden, as in torch."""
     scores = b.matmul(b.multiply(q, q.shape[3] ** -0.5), b.permute_dims(k, axes=(0, 1, 3, 2)))
     if hidden is not None:
         scores = b.where(hidden, float("-inf"), scores) if hidden.dtype == "bool" else b.add(scores, hidden)

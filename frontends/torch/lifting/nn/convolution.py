@@ -1,4 +1,4 @@
-"""Convolutions of torch, and the windows that they look at."""
+"""Convolutions, their gradients and padding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .activations import optional
 
 
 def spread(value: Any, rank: int) -> tuple[Any, ...]:
-    """``value`` for each of ``rank`` axes: a number, a sequence of one, or one for each.
+    """Repeat a number, or a sequence of one, for each of `rank` axes.
 
     >>> spread(2, 3), spread([1], 2), spread((1, 2), 2)
     ((2, 2, 2), (1, 1), (1, 2))
@@ -25,7 +25,7 @@ def strides_or(stride: Any, kernel: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def both_sides(padding: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
-    """torch's padding, as much before as behind, as pairs.
+    """Convert torch's symmetric padding to pairs.
 
     >>> both_sides(1, 2)
     ((1, 1), (1, 1))
@@ -34,7 +34,7 @@ def both_sides(padding: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) -> Any:
-    """``compute(x)``, with an axis of batch around it where ``x`` has none."""
+    """Apply `compute` to `x`, with a temporary batch axis if `x` has none."""
     if x.ndim != rank:
         return compute(x)
     result = compute(b.reshape(x, shape=(1, *x.shape)))
@@ -42,7 +42,7 @@ def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) 
 
 
 def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
-    """Pairs of padding; of ``"same"`` the odd element comes behind, as in torch."""
+    """Return padding as pairs. For ``"same"``, the odd element is added at the end, as in torch."""
     if padding == "valid":
         return both_sides(0, len(kernel))
     if padding != "same":
@@ -237,9 +237,7 @@ def convolution_backward(
     groups: int,
     output_mask: Any,
 ) -> Any:
-    """aten::convolution_backward: gradients of the input, the weight and the bias, None of those that are not
-    asked for.
-    """
+    """Lift ``aten::convolution_backward``: gradients of input, weight and bias, None where not asked for."""
     if transposed:
         raise NotImplementedError("the gradient of a transposed convolution")
     rank = weight.ndim - 2
@@ -255,7 +253,7 @@ def convolution_backward(
 def _of_input(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Spread over the windows again; rows that no window has reached are padding of what comes out."""
+    """Return the gradient of the input by a transposed convolution, padded where no window reached."""
     sizes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
     reached = [
         (size, (count - 1) * step - 2 * pad + apart * (kernel - 1) + 1)
@@ -275,7 +273,10 @@ def _of_input(
 def _of_weight(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """The input under windows of the gradient: batch and channels change places, so do strides and dilation."""
+    """Return the gradient of the weight, by a convolution of the input with the gradient.
+
+    Batch and channels are exchanged, and so are strides and dilation.
+    """
     rank = weight.ndim - 2
     rest = tuple(range(2, rank + 2))
     batch, channels = x.shape[0], b.fix(x.shape[1]) // groups

@@ -1,4 +1,4 @@
-"""Losses of torch. Short formulas are written in elementary operations; sums over classes stay whole."""
+"""Losses. Short formulas are lifted to elementary operations, sums over classes to one operation."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Add the rows of ``torch.nn.functional.NAME`` and of ``kernels``, or of the kernel of this name where
-    none are given and torch has it.
+    """Add the rows of ``torch.nn.functional.NAME`` and of `kernels`, by default the kernel of the same name.
 
-    The formula has the signature of the kernel, with ``reduction`` as one of none, mean, sum and batchmean.
+    The formula has the signature of the kernel, with ``reduction`` as one of none, mean, sum and
+    batchmean.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -55,7 +55,7 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """none, mean, sum or batchmean, from torch's older and newer ways to say it."""
+    """Return none, mean, sum or batchmean from torch's older and newer arguments."""
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
     if reduce is False:
@@ -68,7 +68,7 @@ def reduced(b: TorchBuilder, losses: Any, reduction: str) -> Any:
 
 
 def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
-    """Losses times ``weight``; their mean is over the weights."""
+    """Multiply losses by `weight` and reduce them. Their mean is over the weights."""
     if weight is None:
         return reduced(b, losses, reduction)
     total = reduced(b, b.combined("multiply", losses, weight), "none" if reduction == "none" else "sum")
@@ -109,7 +109,7 @@ _of_two("soft_margin_loss", _soft_margin)
 def smooth_l1_loss(
     b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", beta: float = 1.0
 ) -> Any:
-    """torch.nn.functional.smooth_l1_loss: squared below ``beta``, linear above."""
+    """Lift ``torch.nn.functional.smooth_l1_loss``: squared below `beta`, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     if beta > 0:
         near = b.divide(b.multiply(_square(b, input, target), 0.5), float(beta))
@@ -126,7 +126,7 @@ def huber_loss(
     delta: float = 1.0,
     weight: Any = None,
 ) -> Any:
-    """torch.nn.functional.huber_loss: squared up to ``delta``, linear above."""
+    """Lift ``torch.nn.functional.huber_loss``: squared up to `delta`, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     near = b.multiply(_square(b, input, target), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
@@ -142,7 +142,7 @@ def huber_loss(
 def kl_div(
     b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", *, log_target: bool = False
 ) -> Any:
-    """torch.nn.functional.kl_div: ``target * (log(target) - input)``."""
+    """Lift ``torch.nn.functional.kl_div``: ``target * (log(target) - input)``."""
     if log_target:
         losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
     else:
@@ -163,7 +163,9 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.poisson_nll_loss; ``full`` adds Stirling's approximation of ``log(target!)``."""
+    """Lift ``torch.nn.functional.poisson_nll_loss``. `full` adds Stirling's approximation of
+    ``log(target!)``.
+    """
     input, target = map(b.floating, b.promote(input, target))
     if log_input:
         losses = b.subtract(b.exp(input), b.multiply(target, input))
@@ -190,7 +192,7 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.gaussian_nll_loss; ``var`` may lack the last axis."""
+    """Lift ``torch.nn.functional.gaussian_nll_loss``, where `var` may lack the last axis."""
     if hasattr(var, "ndim"):
         b.expect(b.all(b.greater_equal(var, 0)), True)
     else:
@@ -223,8 +225,9 @@ def binary_cross_entropy_with_logits(
     pos_weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.binary_cross_entropy_with_logits: ``(1 - target) * x - (1 + (pos_weight - 1) *
-    target) * log_sigmoid(x)``.
+    """Lift ``torch.nn.functional.binary_cross_entropy_with_logits``.
+
+    It is ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``.
     """
     input, target = b.promote(input, target)
     positive = b.log_sigmoid(input)
@@ -261,8 +264,8 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """torch.nn.functional.cross_entropy against class indices, or against probabilities of the shape of
-    ``input``.
+    """Lift ``torch.nn.functional.cross_entropy`` against class indices, or probabilities of the input's
+    shape.
     """
     smoothing = max(float(label_smoothing), 0.0)  # torch smooths nothing below 0, and refuses what is above 1
     if "float" in target.dtype and target.ndim == input.ndim:
@@ -299,8 +302,9 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Any:
-    """torch.nn.functional.linear_cross_entropy; weights [classes, d1, ..., features] give logits [rows,
-    classes, d1, ...].
+    """Lift ``torch.nn.functional.linear_cross_entropy``.
+
+    Weights [classes, d1, ..., features] produce logits [rows, classes, d1, ...].
     """
     *outer, features = linear_weight.shape
     if len(outer) > 1:
@@ -325,8 +329,9 @@ def _strictly_above(b: TorchBuilder, x: Any) -> Any:
 def hinge_embedding_loss(
     b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it
-    is -1.
+    """Lift ``torch.nn.functional.hinge_embedding_loss``.
+
+    It is ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, and their sum elsewhere.
     """
     other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
     apart = b.where(
@@ -355,7 +360,10 @@ def multi_margin_loss(
     weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.multi_margin_loss: ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``."""
+    """Lift ``torch.nn.functional.multi_margin_loss``.
+
+    It is ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``.
+    """
     single = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
     rows_, labels = (
@@ -377,8 +385,9 @@ def multi_margin_loss(
 
 @loss("multilabel_margin_loss")
 def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean") -> Any:
-    """torch.nn.functional.multilabel_margin_loss: ``sum(max(0, 1 - x[label] + x[other])) / classes``; labels
-    end at the first -1.
+    """Lift ``torch.nn.functional.multilabel_margin_loss``.
+
+    It is ``sum(max(0, 1 - x[label] + x[other])) / classes``. Labels end at the first -1.
     """
     classes = input.shape[-1] if input.ndim else 1
     count = input.shape[0] if input.ndim == 2 else 1
@@ -408,7 +417,7 @@ def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: 
 def multilabel_soft_margin_loss(
     b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.multilabel_soft_margin_loss: binary cross entropy, averaged over the last axis."""
+    """Lift ``torch.nn.functional.multilabel_soft_margin_loss``: binary cross entropy, averaged over classes."""
     input, target = b.promote(input, target)
     positive = b.multiply(target, b.log_sigmoid(input))
     negative = b.multiply(b.subtract(1.0, target), b.log_sigmoid(b.negative(input)))
@@ -421,8 +430,9 @@ def multilabel_soft_margin_loss(
 def cosine_embedding_loss(
     b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.cosine_embedding_loss: ``1 - cos`` where the target is 1, ``max(0, cos - margin)``
-    where it is -1.
+    """Lift ``torch.nn.functional.cosine_embedding_loss``.
+
+    It is ``1 - cos`` where the target is 1, and ``max(0, cos - margin)`` where it is -1.
     """
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
@@ -447,8 +457,9 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.triplet_margin_loss: ``max(0, d(anchor, positive) - d(anchor, negative) +
-    margin)``.
+    """Lift ``torch.nn.functional.triplet_margin_loss``.
+
+    It is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
     """
     near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:
@@ -468,7 +479,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.triplet_margin_with_distance_loss with a p-norm as the distance."""
+    """Lift ``torch.nn.functional.triplet_margin_with_distance_loss`` for a p-norm as the distance."""
     if distance_function in (None, torch.pairwise_distance, torch.nn.functional.pairwise_distance):
         norm, eps = 2.0, 1e-6
     elif isinstance(distance_function, torch.nn.PairwiseDistance) and not distance_function.keepdim:
@@ -494,7 +505,7 @@ def ctc_loss(
     reduction: str | int = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """torch.nn.functional.ctc_loss; targets padded [batch, length], or one after the other [sum of lengths]."""
+    """Lift ``torch.nn.functional.ctc_loss``. Targets are [batch, length], or concatenated [sum of lengths]."""
     single = log_probs.ndim == 2
     if single:
         log_probs = b.reshape(log_probs, shape=(log_probs.shape[0], 1, log_probs.shape[1]))
@@ -531,8 +542,9 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 
 
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
-    """Targets that stand one after the other, as rows; without a known length each row is as long as all
-    together.
+    """Split concatenated targets into rows.
+
+    The width of a row is `longest`, or the length of all targets if that is None.
     """
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)

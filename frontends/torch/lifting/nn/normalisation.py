@@ -1,7 +1,7 @@
-"""Normalisation layers of torch.
+"""Normalization layers.
 
-Training with running statistics: the row gives the output, and the driver replaces the statistics by what
-:func:`batch_norm_statistics` or :func:`instance_norm_statistics` gives.
+In training with running statistics the row returns the output, and the driver replaces the statistics by
+the result of :func:`batch_norm_statistics` or :func:`instance_norm_statistics`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """The running statistics after a training step; the variance is the unbiased one."""
+    """Return the running statistics after a training step, with the unbiased variance."""
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
     unbiased = b.multiply(variance, count / (count - 1))
@@ -81,9 +81,7 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """The values in the dtypes, and as empty arrays where torch gave those, that the call returned while
-    recording.
-    """
+    """Cast the values to the recorded dtypes. None becomes an empty array where torch returned one."""
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -94,9 +92,7 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Output, mean and 1 / sqrt(variance + eps), as :func:`_with_statistics`; the latter are empty unless
-    training.
-    """
+    """Return output, mean and 1 / sqrt(variance + eps). The latter two are empty unless training."""
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
@@ -215,8 +211,9 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """The running statistics after a training step: means over the batch of each sample's mean and unbiased
-    variance.
+    """Return the running statistics after a training step.
+
+    They are means over the batch of each sample's mean and unbiased variance.
     """
     x, over = wide(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
@@ -227,7 +224,7 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """The axes of these sizes, which are those of the arrays ``affine`` too."""
+    """Return the normalized axes, with guards that `x` and the arrays `affine` have these sizes there."""
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):
         for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):
@@ -254,7 +251,7 @@ def layer_norm(
 def native_layer_norm(
     b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> Any:
-    """torch.native_layer_norm: output, mean and 1 / sqrt(variance + eps)."""
+    """Lift ``torch.native_layer_norm``: output, mean and 1 / sqrt(variance + eps)."""
     over, x = _last(b, input, normalized_shape, weight, bias), wide(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
     return _with_statistics(
@@ -279,7 +276,7 @@ def rms_norm(
 
 @rows.row("_fused_rms_norm")
 def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
-    """aten::_fused_rms_norm: output and 1 / sqrt(mean of squares + eps)."""
+    """Lift ``aten::_fused_rms_norm``: output and 1 / sqrt(mean of squares + eps)."""
     over, x = _last(b, input, normalized_shape), wide(b, input)
     epsilon = _epsilon(eps, input.dtype)
     square = b.mean(b.multiply(x, x), axis=over, keepdims=True)
@@ -312,7 +309,7 @@ def group_norm(
 def native_group_norm(
     b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float
 ) -> Any:
-    """torch.native_group_norm: output, and mean and 1 / sqrt(variance + eps) of each group."""
+    """Lift ``torch.native_group_norm``: output, and mean and 1 / sqrt(variance + eps) of each group."""
     for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
         if hint_of(size) != hint_of(number):
             raise NotImplementedError(
@@ -351,7 +348,7 @@ def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: fl
 
 @rows.row("norm_except_dim")
 def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
-    """torch.norm_except_dim: the norm over all axes but one, which stay with size 1; of -1 over all axes."""
+    """Lift ``torch.norm_except_dim``: the norm over all axes but `dim`, or over all if it is -1."""
     if dim == -1:
         return b.vector_norm(v, ord=pow)
     kept = axis(dim, v.ndim)

@@ -1,4 +1,4 @@
-"""Pooling of torch."""
+"""Pooling, unpooling, interpolation and grid sampling."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _known(dim: Any, number: int) -> bool:
 
 
 def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The kernel of the ordinary pooling that an adaptive one is, where that holds for all sizes of ``x``."""
+    """Return the kernel of the ordinary pooling that equals an adaptive one at every size of `x`, or None."""
     space = x.shape[-len(size) :]
     if all(_known(out, 1) for out in size):
         return tuple(space)
@@ -121,9 +121,7 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
-    """Means over windows that cover the last axes: a mean, or an ordinary pooling, where that is the same for
-    all sizes.
-    """
+    """Lift adaptive average pooling, to a mean or an ordinary pooling where these agree at every size."""
     rank = len(size)
     if all(_known(out, 1) for out in size):
         return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
@@ -136,8 +134,10 @@ def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
 
 
 def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
-    """Not ``max`` where ``size`` is 1: the gradient of a pooling goes to one of equal elements, that of a
-    maximum to all.
+    """Lift adaptive max pooling.
+
+    It never becomes ``max``, whose gradient is shared by equal elements, while that of a pooling goes to
+    one.
     """
     kernel = _even_kernel(x, size)
     if kernel is None:
@@ -203,7 +203,7 @@ def aten_max_unpool(
 
 
 def _gradient_of_max(b: TorchBuilder, gradient: Any, input: Any, indices: Any, rank: int) -> Any:
-    """Each gradient goes to the element that its window took."""
+    """Scatter each gradient to the element that its window selected."""
     lead = input.shape[:-rank]
     flat = b.zeros(shape=(*lead, product(input.shape[-rank:])), dtype=gradient.dtype)
     shape = (*lead, product(gradient.shape[-rank:]))
@@ -296,7 +296,7 @@ _METHODS = {
 
 
 def _scaled(dim: Any, factor: Any) -> Any:
-    """``floor(dim * factor)`` in the arithmetic of sizes: whole numbers and simple fractions exactly."""
+    """Return ``floor(dim * factor)``, in exact arithmetic on symbolic sizes for simple fractions."""
     if isinstance(factor, Size) or not isinstance(dim, Size):
         product = dim * factor
         return apply("trunc", product) if isinstance(product, Size) else int(product)
@@ -316,7 +316,7 @@ def _interpolate(
     antialias: bool = False,
     ignore: bool = False,
 ) -> Any:
-    """``x`` resampled to ``size``, or by ``factors``; with ``ignore`` these only give the size."""
+    """Resample `x` to `size`, or by `factors`. With `ignore`, the factors only determine the size."""
     space = x.shape[2:]
     if size is None:
         size = tuple(map(_scaled, space, spread(factors, len(space))))
@@ -361,8 +361,8 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec(..., scale_factors)``, None
-    where there are none.
+    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``, or None without
+    any.
     """
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
@@ -428,7 +428,7 @@ def grid_sampler(
     padding_mode: int = 0,
     align_corners: bool = True,
 ) -> Any:
-    """torch.grid_sampler, with numbers for mode and padding."""
+    """Lift ``torch.grid_sampler``, whose modes are numbers."""
     method, padding = (
         ("linear", "nearest", "cubic")[interpolation_mode],
         ("zeros", "border", "reflection")[padding_mode],

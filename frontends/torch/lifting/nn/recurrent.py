@@ -1,8 +1,8 @@
-"""Recurrent layers of torch: ``torch.lstm`` and its kin hold all layers and directions; here they become one
-operation each.
+"""Recurrent layers: ``torch.lstm`` etc. compute all layers and directions, and become one operation for each.
 
-Two overloads: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first), and,
-for packed sequences, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
+There are two overloads: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
+batch_first), and, for packed sequences, (data, batch_sizes, hx, params, has_biases, num_layers, dropout,
+train, bidirectional).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .activations import drop
 
 
 def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[Any, Any]:
-    """(rows as [time, batch, ...], any rows beyond the end of a sequence; length of each sequence)."""
+    """Return packed rows as [time, batch, ...], with arbitrary padding, and the length of each sequence."""
     steps, kind = batch_sizes.shape[0], batch_sizes.dtype
     sizes = b.reshape(batch_sizes, shape=(steps, 1))
     member = b.reshape(b.arange(stop=batch, dtype=kind), shape=(1, batch))
@@ -25,7 +25,7 @@ def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[An
 
 
 def pack(b: TorchBuilder, x: Any, batch_sizes: Any, count: Any) -> Any:
-    """The ``count`` packed rows of ``x`` [time, batch, ...]."""
+    """Return the `count` packed rows of `x` [time, batch, ...]."""
     kind, (steps, batch, *features) = batch_sizes.dtype, x.shape
     ends = b.cumulative_sum(batch_sizes, axis=0, dtype=kind)
     row = b.arange(stop=count, dtype=kind)
@@ -42,9 +42,7 @@ def _holds_for(b: TorchBuilder, value: Any, number: int) -> None:
 def pack_padded_sequence(
     b: TorchBuilder, input: Any, lengths: Any, batch_first: bool = False
 ) -> tuple[Any, Any]:
-    """torch._pack_padded_sequence, within torch.nn.utils.rnn.pack_padded_sequence: (packed rows, batch
-    sizes).
-    """
+    """Lift ``torch._pack_padded_sequence``: packed rows and batch sizes, whose sizes are guarded."""
     (count, *_), (steps,) = b.recorded[0].shape, b.recorded[1].shape
     _holds_for(b, b.sum(lengths), count)
     _holds_for(b, b.max(lengths), steps)
@@ -59,7 +57,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     b: TorchBuilder, data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: Any
 ) -> tuple[Any, Any]:
-    """torch._pad_packed_sequence, within torch.nn.utils.rnn.pad_packed_sequence: (padded array, lengths)."""
+    """Lift ``torch._pad_packed_sequence``: the padded array and the lengths."""
     batch = b.recorded[1].shape[0]
     _holds_for(b, b.max(batch_sizes), batch)
     x, length = unpack(b, data, batch_sizes, batch)
@@ -104,7 +102,7 @@ def _padded(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Any, ...]:
-    """Arrays [time, batch, features], or [batch, time, features]."""
+    """Lift the overload for arrays [time, batch, features], or [batch, time, features] if `batch_first`."""
     x = b.permute_dims(input, axes=(1, 0, 2)) if batch_first else input
     x, states = _layers(
         b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, None
@@ -126,7 +124,7 @@ def _packed(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Any, ...]:
-    """Packed rows are laid out as [time, batch, features] with a length for each sequence, and packed again."""
+    """Lift the overload for packed rows, which are unpacked and packed again."""
     batch = (hx[0] if isinstance(hx, (tuple, list)) else hx).shape[1]
     x, length = unpack(b, data, batch_sizes, batch)
     x, states = _layers(
@@ -158,7 +156,7 @@ def _layers(
     bidirectional: bool,
     length: Any,
 ) -> tuple[Any, list[Any]]:
-    """(outputs of the last layer, last states of all layers and directions stacked)."""
+    """Return the outputs of the last layer, and the stacked last states of all layers and directions."""
     directions = 2 if bidirectional else 1
     count = num_layers * directions
     states = hx if isinstance(hx, (tuple, list)) else (hx,)
@@ -180,8 +178,9 @@ def _layers(
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
-    """The weights of each layer and direction: two matrices, two biases or None, for the lstm a projection or
-    None.
+    """Return the weights of each layer and direction.
+
+    They are two matrices, two biases or None, and for the lstm a projection or None.
     """
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
@@ -203,7 +202,7 @@ def _split(b: TorchBuilder, gates: Any, count: int) -> Any:
 def lstm_cell(
     b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
 ) -> Any:
-    """torch.lstm_cell: (hidden state, cell state)."""
+    """Lift ``torch.lstm_cell``: hidden state and cell state."""
     hidden, cell = hx
     gates = b.add(_linear(b, input, w_ih, b_ih), _linear(b, hidden, w_hh, b_hh))
     entry, forget, new, exit = _split(b, gates, 4)
