@@ -19,14 +19,17 @@ from .basics.arguments import without_defaults
 from .basics.names import row_key
 
 _OPERATORS = {
-    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "__rsub__": "{1} - {0}", "__matmul__": "{} @ {}",
-    "matmul": "{} @ {}", "eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}",
-    "__and__": "{} & {}", "__or__": "{} | {}", "__xor__": "{} ^ {}", "__pow__": "{} ** {}", "__rpow__": "{1} ** {0}",
-    "__floordiv__": "{} // {}", "__rfloordiv__": "{1} // {0}", "__mod__": "{} % {}", "__rmod__": "{1} % {0}", "__rdiv__": "{1} / {0}",
-    "__rtruediv__": "{1} / {0}", "__lshift__": "{} << {}", "__rshift__": "{} >> {}", "__neg__": "-{}", "neg": "-{}", "__invert__": "~{}",
-    "__abs__": "abs({})", "__rmatmul__": "{1} @ {0}", "__rand__": "{1} & {0}", "__ror__": "{1} | {0}", "__eq__": "{} == {}",
-    "__ne__": "{} != {}", "__lt__": "{} < {}", "__le__": "{} <= {}", "__gt__": "{} > {}", "__ge__": "{} >= {}", "__rxor__": "{1} ^ {0}",
-    "__rlshift__": "{1} << {0}", "__rrshift__": "{1} >> {0}", "__rmul__": "{1} * {0}", "__radd__": "{1} + {0}",
+    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "__rsub__": "{1} - {0}",
+    "__matmul__": "{} @ {}", "matmul": "{} @ {}", "eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}",
+    "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}", "__and__": "{} & {}", "__or__": "{} | {}",
+    "__xor__": "{} ^ {}", "__pow__": "{} ** {}", "__rpow__": "{1} ** {0}", "__floordiv__": "{} // {}",
+    "__rfloordiv__": "{1} // {0}", "__mod__": "{} % {}", "__rmod__": "{1} % {0}", "__rdiv__": "{1} / {0}",
+    "__rtruediv__": "{1} / {0}", "__lshift__": "{} << {}", "__rshift__": "{} >> {}", "__neg__": "-{}",
+    "neg": "-{}", "__invert__": "~{}", "__abs__": "abs({})", "__rmatmul__": "{1} @ {0}",
+    "__rand__": "{1} & {0}", "__ror__": "{1} | {0}", "__eq__": "{} == {}", "__ne__": "{} != {}",
+    "__lt__": "{} < {}", "__le__": "{} <= {}", "__gt__": "{} > {}", "__ge__": "{} >= {}",
+    "__rxor__": "{1} ^ {0}", "__rlshift__": "{1} << {0}", "__rrshift__": "{1} >> {0}",
+    "__rmul__": "{1} * {0}", "__radd__": "{1} + {0}",
 }  # fmt: skip
 _ARITY = {
     key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}")
@@ -56,7 +59,9 @@ class TorchCalls(RecordedCalls):
     prelude = ("run_again",)
     imports: Mapping[str, str] = {
         "F": "import torch.nn.functional as F",
-        "generic_associative_scan": "from torch._higher_order_ops.associative_scan import generic_associative_scan",
+        "generic_associative_scan": (
+            "from torch._higher_order_ops.associative_scan import generic_associative_scan"
+        ),
         "parallel": "from graph_compiler import parallel",
         "torch": "import torch",
     }
@@ -80,7 +85,8 @@ class TorchCalls(RecordedCalls):
     def _call(self, name: str, inputs: list[Any], params: dict[str, Any]) -> str:
         keywords = [f"{key}={value!r}" for key, value in params.items()]
         if name.startswith(_METHOD) and inputs:
-            return f"{_factor(inputs[0])}.{name.removeprefix(_METHOD)}({', '.join([*map(repr, inputs[1:]), *keywords])})"
+            given = ", ".join([*map(repr, inputs[1:]), *keywords])
+            return f"{_factor(inputs[0])}.{name.removeprefix(_METHOD)}({given})"
         return f"{name.replace('torch.nn.functional.', 'F.')}({', '.join([*map(repr, inputs), *keywords])})"
 
     def size(self, array: str, symbol: Symbol) -> str:

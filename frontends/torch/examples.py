@@ -21,8 +21,8 @@ def pretrained(name: str) -> Any:
         import transformers
     except ModuleNotFoundError as problem:
         raise FrameworkNotInstalled(
-            f"{name} is read by transformers, and {problem.name} is not installed here; install it with: pip install "
-            "graph-compiler[huggingface]"
+            f"{name} is read by transformers, and {problem.name} is not installed here; install it with: pip "
+            "install graph-compiler[huggingface]"
         ) from None
     _require_hub(name)
     config = transformers.AutoConfig.from_pretrained(name)
@@ -50,7 +50,8 @@ def _require_hub(name: str) -> None:
     # The class depends on the HTTP client that this version of the hub's library uses.
     except Exception as problem:
         raise OSError(
-            f"{hub.constants.ENDPOINT} cannot be reached ({type(problem).__name__}: {problem}), and it is not cached"
+            f"{hub.constants.ENDPOINT} cannot be reached ({type(problem).__name__}: {problem}), and it is "
+            "not cached"
         ) from problem
 
 

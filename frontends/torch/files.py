@@ -27,10 +27,11 @@ _NAME = re.compile(
 _OBJECT = re.compile(r"torch\.(\w+)")
 _DEVICE = re.compile(r'torch\.device\("(cpu|cuda|mps|meta)(:\d+)?"\)')
 _CREATES = frozenset({
-    "arange", "zeros", "ones", "full", "empty", "eye", "linspace", "logspace", "rand", "randn", "randint", "randperm", "tensor",
-    "as_tensor",
-    "tril_indices", "triu_indices", "scalar_tensor", "complex", "polar", "normal", "hann_window", "hamming_window", "bartlett_window",
-    "blackman_window", "kaiser_window", "one_hot", "broadcast_shapes", "meshgrid",
+    "arange", "zeros", "ones", "full", "empty", "eye", "linspace", "logspace", "rand", "randn", "randint",
+    "randperm", "tensor", "as_tensor",
+    "tril_indices", "triu_indices", "scalar_tensor", "complex", "polar", "normal", "hann_window",
+    "hamming_window", "bartlett_window", "blackman_window", "kaiser_window", "one_hot", "broadcast_shapes",
+    "meshgrid",
 })  # fmt: skip
 _REFUSED = reads.FOREIGN | {
     "set_",

@@ -540,7 +540,8 @@ class _Search:
         return context.run(attempt, replace(self.request, places=places), self.hypotheses)
 
     def too_many(self) -> str:
-        return f"{self.request.name} keeps its state in other places each time it is recorded: {', '.join(p.name for p in self.known[-5:])}"
+        places = ", ".join(place.name for place in self.known[-5:])
+        return f"{self.request.name} keeps its state in other places each time it is recorded: {places}"
 
     # ---------------------------------------------------------------- what may be given up, the weakest first
     @gives_up("taking lists to be appended to alone")

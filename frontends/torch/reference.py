@@ -1,4 +1,4 @@
-"""The original function as a reference: inputs for it, runs without side effects, and intermediate results."""
+"""The original function as a reference: its inputs, runs without side effects, and intermediate results."""
 
 from __future__ import annotations
 

@@ -167,13 +167,13 @@ def to_tensor(item: Any) -> torch.Tensor:
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout is not torch.strided:
         raise TracingError(
-            f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass tensor.to_dense(), or its "
-            "indices and values"
+            f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass "
+            "tensor.to_dense(), or its indices and values"
         )
     if tensor.is_quantized:
         raise TracingError(
-            f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass tensor.dequantize(), or its "
-            "int_repr(), scale and zero point"
+            f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass "
+            "tensor.dequantize(), or its int_repr(), scale and zero point"
         )
     return tensor
 

@@ -45,13 +45,14 @@ class Refusals:
         if count_dispatch_modes() > self.modes:
             mode = type(dispatch_mode_at(count_dispatch_modes() - 1)).__name__
             raise TracingError(
-                f"{where()}: the mode {mode} changes what kernels do, which cannot be recorded; use it outside of the function"
+                f"{where()}: the mode {mode} changes what kernels do, which cannot be recorded; use it "
+                "outside of the function"
             )
 
         if jit_trace() is not None:
             raise TracingError(
-                f"{where()}: torch.jit.trace records the function that it is given, and cannot do so inside of a recording; "
-                "call that function itself, or trace it outside"
+                f"{where()}: torch.jit.trace records the function that it is given, and cannot do so inside "
+                "of a recording; call that function itself, or trace it outside"
             )
 
     def restore(self) -> None:
@@ -73,8 +74,8 @@ def check_outside(request: Request) -> None:
         if state is None:
             continue
         raise TracingError(
-            f"{request.name} would have to be recorded ({request.why}) inside of {where}, where tensors cannot be looked at; call it "
-            "outside once before, or pass args= to compile"
+            f"{request.name} would have to be recorded ({request.why}) inside of {where}, where tensors "
+            "cannot be looked at; call it outside once before, or pass args= to compile"
         )
 
 
@@ -87,14 +88,15 @@ def check_classes(types: Any, where: Any) -> None:
 def _check_class(cls: Any, where: Any) -> None:
     if issubclass(cls, torch.nn.parameter.UninitializedTensorMixin):
         raise TracingError(
-            f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call it once before"
+            f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call "
+            "it once before"
         )
     own_function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__) not in _DEFAULTS
     own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch)
     if own_function or own_dispatch:
         raise TracingError(
-            f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be recorded; convert it to a plain "
-            "tensor before"
+            f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be "
+            "recorded; convert it to a plain tensor before"
         )
     _PLAIN.add(cls)
 
@@ -102,8 +104,8 @@ def _check_class(cls: Any, where: Any) -> None:
 def refuse_operator(function: Any, where: Any) -> NoReturn:
     """Raise ``OperatorRefused`` for a higher-order operator that cannot be recorded here."""
     raise OperatorRefused(
-        f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or "
-        "with torch.where"
+        f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it "
+        "with Python's if and for, or with torch.where"
     )
 
 
@@ -132,8 +134,8 @@ def refusing(name: str) -> Iterator[None]:
             drop_compiled()
         if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
             raise OperatorRefused(
-                f"{name} uses an operator of torch that takes functions and traces them itself (linearize, or torch.cond inside of a "
-                "transform), "
+                f"{name} uses an operator of torch that takes functions and traces them itself (linearize, "
+                "or torch.cond inside of a transform), "
                 "which cannot be recorded yet; write it with Python's if and for, or with torch.where"
             ) from problem
         raise

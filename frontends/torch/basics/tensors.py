@@ -40,13 +40,15 @@ CREATES = frozenset(
     }
 )
 TAKES_SIZES = CREATES | {
-    "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones",
-    "new_full", "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu", "as_strided", "interpolate", "upsample", "unfold",
-    "fold", "select", "diag", "diagonal", "diagflat", "diag_embed", "one_hot", "rot90", "flip", "kthvalue", "pixel_shuffle",
-    "pixel_unshuffle", "vander", "flatten", "unsqueeze", "squeeze", "transpose", "permute", "movedim", "swapaxes", "unbind", "hsplit",
-    "vsplit", "dsplit", "broadcast_to",
-    "cat", "stack", "cumsum", "cumprod", "softmax", "log_softmax", "group_norm", "histc",
-    *(f"{kind}_pool{rank}d" for kind in ("adaptive_avg", "adaptive_max", "avg", "max", "lp") for rank in (1, 2, 3)),
+    "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow",
+    "new_zeros", "new_ones", "new_full", "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril",
+    "triu", "as_strided", "interpolate", "upsample", "unfold", "fold", "select", "diag", "diagonal",
+    "diagflat", "diag_embed", "one_hot", "rot90", "flip", "kthvalue", "pixel_shuffle", "pixel_unshuffle",
+    "vander", "flatten", "unsqueeze", "squeeze", "transpose", "permute", "movedim", "swapaxes", "unbind",
+    "hsplit", "vsplit", "dsplit", "broadcast_to", "cat", "stack", "cumsum", "cumprod", "softmax",
+    "log_softmax", "group_norm", "histc",
+    *(f"{kind}_pool{rank}d"
+      for kind in ("adaptive_avg", "adaptive_max", "avg", "max", "lp") for rank in (1, 2, 3)),
 }  # fmt: skip
 DATA_SIZED = frozenset(
     {
@@ -68,12 +70,13 @@ BY_STRIDES = frozenset(
 )  # give a view or a copy, depending on strides
 CUT = frozenset({"detach", "data"})
 RANDOM = frozenset({
-    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal",
-    "normal_", "poisson", "uniform_", "exponential_", "geometric_", "cauchy_", "log_normal_", "random_", "dropout", "dropout_", "dropout1d",
-    "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout", "rrelu", "rrelu_", "gumbel_softmax",
-    "native_dropout", "_sample_dirichlet", "_standard_gamma", "binomial", "fractional_max_pool2d", "fractional_max_pool3d",
-    "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_",
-    "xavier_normal_", "trunc_normal_",
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli",
+    "bernoulli_", "multinomial", "normal", "normal_", "poisson", "uniform_", "exponential_", "geometric_",
+    "cauchy_", "log_normal_", "random_", "dropout", "dropout_", "dropout1d", "dropout2d", "dropout3d",
+    "alpha_dropout", "feature_alpha_dropout", "feature_dropout", "rrelu", "rrelu_", "gumbel_softmax",
+    "native_dropout", "_sample_dirichlet", "_standard_gamma", "binomial", "fractional_max_pool2d",
+    "fractional_max_pool3d", "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_", "xavier_normal_",
+    "trunc_normal_",
 })  # fmt: skip
 
 
@@ -143,7 +146,9 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the dtype that torch promotes operands to: values with ``dtype`` and ``ndim``, numbers, sizes."""
+    """Return the dtype that torch promotes `operands` to: values with ``dtype`` and ``ndim``, numbers or
+    sizes.
+    """
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands
@@ -154,17 +159,18 @@ def result_type(*operands: Any) -> str:
 FACTS = frozenset({
     "dtype", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_sparse",
     "is_quantized", "is_nested", "is_mkldnn", "names", "is_floating_point", "is_complex",
-    "is_signed", "is_contiguous", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view",
-    "_version", "output_nr", "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr",
-    "type_name", "register_hook", "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__",
-    "_backward_hooks", "_base", "_is_zerotensor", "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad",
-    "is_coalesced", "dense_dim", "sparse_dim",
-    "_has_compatible_shallow_copy_type",
+    "is_signed", "is_contiguous", "element_size", "itemsize", "is_conj", "is_neg", "is_inference",
+    "has_names", "_is_view", "_version", "output_nr", "name", "retains_grad", "is_shared", "is_pinned",
+    "is_sparse_csr", "type_name", "register_hook", "result_type", "can_cast", "promote_types",
+    "get_default_dtype", "is_storage", "__hash__", "_backward_hooks", "_base", "_is_zerotensor", "is_tensor",
+    "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim",
+    "sparse_dim", "_has_compatible_shallow_copy_type",
 })  # fmt: skip
 
 # Where a tensor is, which calls may differ in.
 DEVICES = frozenset({
-    "device", "get_device", "is_cuda", "is_cpu", "is_meta", "is_mps", "is_xpu", "is_xla", "is_vulkan", "is_maia", "is_ipu", "is_mtia",
+    "device", "get_device", "is_cuda", "is_cpu", "is_meta", "is_mps", "is_xpu", "is_xla", "is_vulkan",
+    "is_maia", "is_ipu", "is_mtia",
 })  # fmt: skip
 
 VALUES = frozenset(
@@ -220,7 +226,8 @@ FOREIGN = frozenset(
 # Arithmetic on sizes, which a mode sees as well (``n * 0.5`` calls ``torch.sym_float``).
 SYMBOLIC = frozenset({
     "sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum",
-    *(f"_sym_{name}" for name in ("sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "log2")),
+    *(f"_sym_{name}"
+      for name in ("sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "log2")),
 })  # fmt: skip
 
 # Calls that change how torch works, not tensors.
@@ -235,8 +242,7 @@ _SILENT = frozenset(
 
 @functools.lru_cache(maxsize=1024)
 def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return the positions and keywords that take an int in every overload of the function `key` that has
-    them.
+    """Return the positions and keywords that take an int in every overload of `key` that has them.
 
     The tensor of a method is its first position.
 

@@ -89,7 +89,7 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
 
 
 def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors among the arguments that the call may write to besides its own tensor and ``out``."""
+    """Return the tensors that the call may write to besides its own tensor and ``out``."""
     parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []

@@ -84,8 +84,8 @@ def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
         where = capture.here()
         if tensor.numel() > _MOST_ELEMENTS:
             raise TracingError(
-                f"{where}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; "
-                "compute with the tensor instead"
+                f"{where}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the "
+                "graph to all of them; compute with the tensor instead"
             )
         with capture:
             snapshot = tensor.detach().clone()
@@ -95,7 +95,7 @@ def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if symbols cannot represent them."""
+    """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if symbols cannot hold them."""
     symbols = (
         read_numbers(capture, args[0], function.__name__)
         if capture.recorder.varies(capture.value(args[0]))
@@ -167,8 +167,9 @@ def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.recorder.varies(capture.value(args[0])):
         raise TracingError(
-            f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
-            "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
+            f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to "
+            "code that cannot be recorded, so its result would be baked in. Compute it with torch, or move "
+            "this line out of the compiled function"
         )
     capture.exported.share(args[0], capture.here(), is_read=capture.call.rpartition(".")[2] != "data_ptr")
     return capture.run(function, args, kwargs)
@@ -276,8 +277,9 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
     varying = any(capture.recorder.varies(capture.value(tensor)) for tensor in operands)
     if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
         raise TracingError(
-            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of "
-            "when this changes. Compute it from the tensor's shape or elements"
+            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the "
+            "inputs, and nothing is known of when this changes. Compute it from the tensor's shape or "
+            "elements"
         )
 
 
@@ -289,9 +291,10 @@ def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
     raise TracingError(
-        f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of "
-        "torch.autograd.functional with "
-        'strategy="forward-mode" and vectorize=True), so this cannot be recorded; use torch.func.jacfwd, torch.func.hessian or torch.vmap'
+        f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and "
+        "hessian of torch.autograd.functional with "
+        'strategy="forward-mode" and vectorize=True), so this cannot be recorded; use '
+        "torch.func.jacfwd, torch.func.hessian or torch.vmap"
     )
 
 

@@ -50,7 +50,7 @@ _LENGTHS = (
 
 
 def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of torch's ``generic_associative_scan(operator, leaves, dim, additional_inputs)``."""
+    """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
     original = getattr(original, "__wrapped__", original)  # of a recording around this one
 
     def scan(
@@ -202,7 +202,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def in_eager(capture: Running) -> Iterator[None]:
-    """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees what it would hide."""
+    """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees its calls."""
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]

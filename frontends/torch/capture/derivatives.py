@@ -27,24 +27,26 @@ Shape = tuple[Any, ...]
 # Nodes whose derivatives have no numbers that depend on sizes, named as torch names them, without
 # "Backward0".
 _PLAIN = frozenset({
-    "Abs", "Acos", "Acosh", "Add", "Addbmm", "Addcdiv", "Addcmul", "Addmm", "Addmv", "Amax", "Amin", "Asin", "Asinh", "Atan", "Atan2",
-    "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp", "ClampMax", "ClampMin", "Clone", "ConstantPadNd", "Cos",
-    "Cosh", "Cumsum", "Div", "Dot", "Elu", "Erf", "Erfc", "Erfinv", "Exp", "Exp2", "Expm1", "Flip", "Fmod", "Gather", "Gelu",
-    "GeluBackward", "HardShrink", "Hardsigmoid", "Hardswish", "Hardtanh", "HuberLoss", "Hypot", "Index", "IndexSelect", "LeakyRelu",
-    "LeakyReluBackward", "Lerp", "Lgamma", "LinalgVectorNorm", "Log", "Log10", "Log1P", "Log2", "LogSigmoid", "LogSoftmax", "Logaddexp",
-    "Logcumsumexp", "Logit", "Logsumexp", "MaskedFill", "MaxPool2DWithIndices", "Maximum", "Minimum", "Mm", "MseLoss", "MseLossBackward",
-    "Mul", "Mv", "NativeBatchNorm", "NativeDropout", "NativeLayerNorm", "NllLoss", "Norm", "Permute", "Pow", "Reciprocal", "Relu",
-    "Remainder", "Roll", "Rsqrt", "Rsub", "Scatter", "ScatterAdd", "Select", "Sigmoid", "SigmoidBackward", "Silu", "Sin", "Sinh", "Slice",
-    "SmoothL1Loss", "Softmax", "Softplus", "SoftplusBackward", "Softshrink", "Sqrt", "Squeeze", "Stack", "Std", "Sub", "Sum", "T", "Tan",
-    "Tanh", "TanhBackward", "Threshold",
-    "ToCopy", "Transpose", "Tril", "Triu", "Unsqueeze", "Var", "Where", "Xlogy",
+    "Abs", "Acos", "Acosh", "Add", "Addbmm", "Addcdiv", "Addcmul", "Addmm", "Addmv", "Amax", "Amin", "Asin",
+    "Asinh", "Atan", "Atan2", "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp",
+    "ClampMax", "ClampMin", "Clone", "ConstantPadNd", "Cos", "Cosh", "Cumsum", "Div", "Dot", "Elu", "Erf",
+    "Erfc", "Erfinv", "Exp", "Exp2", "Expm1", "Flip", "Fmod", "Gather", "Gelu", "GeluBackward", "HardShrink",
+    "Hardsigmoid", "Hardswish", "Hardtanh", "HuberLoss", "Hypot", "Index", "IndexSelect", "LeakyRelu",
+    "LeakyReluBackward", "Lerp", "Lgamma", "LinalgVectorNorm", "Log", "Log10", "Log1P", "Log2", "LogSigmoid",
+    "LogSoftmax", "Logaddexp", "Logcumsumexp", "Logit", "Logsumexp", "MaskedFill", "MaxPool2DWithIndices",
+    "Maximum", "Minimum", "Mm", "MseLoss", "MseLossBackward", "Mul", "Mv", "NativeBatchNorm", "NativeDropout",
+    "NativeLayerNorm", "NllLoss", "Norm", "Permute", "Pow", "Reciprocal", "Relu", "Remainder", "Roll",
+    "Rsqrt", "Rsub", "Scatter", "ScatterAdd", "Select", "Sigmoid", "SigmoidBackward", "Silu", "Sin", "Sinh",
+    "Slice", "SmoothL1Loss", "Softmax", "Softplus", "SoftplusBackward", "Softshrink", "Sqrt", "Squeeze",
+    "Stack", "Std", "Sub", "Sum", "T", "Tan", "Tanh", "TanhBackward", "Threshold", "ToCopy", "Transpose",
+    "Tril", "Triu", "Unsqueeze", "Var", "Where", "Xlogy",
 })  # fmt: skip
 
 # Nodes that their derivatives bring the gradient back to the shape of what was given for, or of one of the
 # parts that were made.
 _SHAPED = frozenset({
-    "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min", "Select", "Slice", "Sort", "Std",
-    "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
+    "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min",
+    "Select", "Slice", "Sort", "Std", "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
 })  # fmt: skip
 _MEANS = frozenset(
     {"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"}

@@ -146,7 +146,7 @@ class KnownCalls:
         del self._outcomes[key]
 
     def note(self, key: Any, outcome: Outcome | None) -> Outcome | None:
-        """Store and return the outcome of calls with this key. Return None if the key or the outcome is None."""
+        """Store and return the outcome of calls with this key. Return None if either is None."""
         if key is None or outcome is None:
             return None
         self._outcomes[key] = outcome
@@ -163,7 +163,7 @@ def _is_public(function: Any, name: str) -> bool:
 
 
 def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
-    """Return what the outcome of a call may depend on in an argument. Raise ``_Unlike`` if that is unknown."""
+    """Return what the outcome of a call may depend on in an argument. Raise ``_Unlike`` if unknown."""
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)

@@ -180,8 +180,9 @@ def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> N
         or _is_held(data)
     ):
         raise TracingError(
-            f"{capture.here()}: memory is put under a tensor by assigning to its .data, which is recorded for other frameworks than torch, "
-            "between tensors of one shape and type that are no arguments and whose memory nothing else holds. Use copy_ instead"
+            f"{capture.here()}: memory is put under a tensor by assigning to its .data, which is recorded "
+            "for other frameworks than torch, between tensors of one shape and type that are no arguments "
+            "and whose memory nothing else holds. Use copy_ instead"
         )
     with capture, torch.no_grad():
         tensor.copy_(data)
@@ -198,7 +199,7 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Return True if another tensor or a NumPy array shares the tensor's storage, or it is no plain tensor."""
+    """Return True if another tensor or a NumPy array shares the storage, or `tensor` is no plain tensor."""
     with no_torch_function():
         return (
             _looks(tensor) is None

@@ -47,7 +47,7 @@ class OuterWrites:
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
-        """Record a block inside, and restore the tensors that it wrote to afterwards. Yield these by value."""
+        """Record a block inside, and restore the tensors that it wrote to afterwards. Yield them by value."""
         block = _Open(may_write, is_free)
         self._open.append(block)
         try:
@@ -84,9 +84,10 @@ class OuterWrites:
             is_allowed = is_allowed or block.is_free and recorder.is_given_here(base)
             if not recorder.is_made_here(base) and not is_allowed:
                 raise TracingError(
-                    f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which torch's operators forbid for "
-                    "what was made outside of it "
-                    "(but for cond and while_loop under torch.no_grad). Return the new array instead, or write to a copy (clone)"
+                    f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which "
+                    "torch's operators forbid for what was made outside of it "
+                    "(but for cond and while_loop under torch.no_grad). Return the new array instead, or "
+                    "write to a copy (clone)"
                 )
 
     def _restore(self, pasts: Iterable[SavedContents]) -> None:
@@ -103,8 +104,8 @@ class OuterWrites:
         for value in (value for node in nodes for value in node.uses):
             if value not in made and value not in written and base_of(value) in written:
                 raise TracingError(
-                    f"{origin}: {value.name} is a view, made outside, of {base_of(value).name}, which is written to inside of a branch or "
-                    "the body of a loop. Take the "
+                    f"{origin}: {value.name} is a view, made outside, of {base_of(value).name}, which is "
+                    "written to inside of a branch or the body of a loop. Take the "
                     "view inside"
                 )
 

@@ -186,8 +186,8 @@ class Blocks:
         if (change := next(self._world.changes(), None)) is not None:
             where = change.where.lstrip(".") or "a variable"
             raise TracingError(
-                f"{self.origin}: {where} is changed inside of a function that {self.call} runs, which torch's operators forbid. Return it "
-                "instead"
+                f"{self.origin}: {where} is changed inside of a function that {self.call} runs, which "
+                "torch's operators forbid. Return it instead"
             )
 
     # ------------------------------------------------------------------------------ the node
@@ -272,7 +272,8 @@ class Blocks:
         """Raise ``TracingError`` if dtypes or shapes differ."""
         if list(found) != list(wanted):
             raise TracingError(
-                f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types and shapes stay the same"
+                f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types "
+                "and shapes stay the same"
             )
 
 
@@ -502,8 +503,8 @@ class TorchRegions(RecordedRegions[_Block]):
                 isinstance(bound, Size) and bound.reads_elements() for bound in bounds
             ):
                 raise TracingError(
-                    f"{node.origin}: each step of a loop on values takes another slice, of no fixed size. Index by a number (x[i]), or "
-                    "compute with a mask (torch.where)"
+                    f"{node.origin}: each step of a loop on values takes another slice, of no fixed size. "
+                    "Index by a number (x[i]), or compute with a mask (torch.where)"
                 )
 
     def _given(self, item: Any, kind: ArrayKind | None) -> Given:

@@ -85,27 +85,32 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
     if maker := capture.unseen.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
-            f"{capture.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule "
-            "or a cache), so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
+            f"{capture.here()}: a tensor is used here that was computed inside of another call and kept "
+            "aside (by a hook, an autograd rule or a cache), so the recording did not see where it comes "
+            "from. Return it from that call, or compute it with public functions"
         )
     if name is None and capture.has_started_threads:
         raise TracingError(
-            f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded"
+            f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be "
+            "recorded"
         )
     if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(
-            f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded "
-            "has made of it (torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
+            f"{capture.here()}: a tensor is used here whose memory was written by this function, but which "
+            "nothing that can be recorded has made of it (torch.nn.Parameter(...), a constructor of a "
+            "subclass). Use the tensor that it was made of"
         )
     if capture.generators.has_state(tensor):
         raise TracingError(
-            f"{capture.here()}: the state of a generator of random numbers is read, which is another at each call. A graph can keep it "
-            "(get_rng_state) and put it back (set_rng_state); pass it as an argument where its elements matter"
+            f"{capture.here()}: the state of a generator of random numbers is read, which is another at each "
+            "call. A graph can keep it (get_rng_state) and put it back (set_rng_state); pass it as an "
+            "argument where its elements matter"
         )
     if tensor.is_meta and name is None:
         raise TracingError(
-            f"{capture.here()}: a tensor on the device meta is used here, which has no elements and is no parameter or buffer that "
-            "load_weights could fill. Register it as a buffer of the module, or build it on the CPU"
+            f"{capture.here()}: a tensor on the device meta is used here, which has no elements and is no "
+            "parameter or buffer that load_weights could fill. Register it as a buffer of the module, or "
+            "build it on the CPU"
         )
     if is_shared(tensor):
         capture.exported.share(tensor, capture.here(), is_weight=name is not None)
@@ -131,8 +136,8 @@ def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> N
         graph = capture.recorder.graph
         graph.demand(
             source_only=(
-                f"{graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other "
-                "framework from the start"
+                f"{graph.name} has a weight with hooks, which change its gradient, and was recorded for "
+                "torch; record it for the other framework from the start"
             )
         )
         return
@@ -156,8 +161,8 @@ def _alias(capture: Running, tensor: torch.Tensor) -> Value:
             inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
             capture.kept_views.ask([tensor, *(item for item in inputs if item is not None)])
         raise TracingError(
-            f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could "
-            "not see it; make it with a function of torch"
+            f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was "
+            "made where the recording could not see it; make it with a function of torch"
         )
     record = CallRecord("detach", views={0: seen})
     made = capture.recorder.add_value(
@@ -177,8 +182,8 @@ def _alias(capture: Running, tensor: torch.Tensor) -> Value:
 _RESHAPES = frozenset({"aten::view", "aten::_unsafe_view", "aten::expand"})
 # Calls whose sizes below are sizes of what they are given, and products of these: nothing is divided.
 _PRODUCTS = frozenset({
-    "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum", "tensordot", "inner", "outer",
-    "bilinear",
+    "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum",
+    "tensordot", "inner", "outer", "bilinear",
     "scaled_dot_product_attention",
 })  # fmt: skip
 

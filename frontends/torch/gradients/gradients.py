@@ -113,7 +113,7 @@ class KernelByKernel:
 
 
 def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a call with portable kernels: attention as products and a softmax, whose gradients can be lifted."""
+    """Run a call with portable kernels: attention as products and a softmax, which can be lifted."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return forward(function, *args, **kwargs)
 
@@ -201,8 +201,9 @@ class Gradients:
             if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
                 continue
             raise TracingError(
-                f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph "
-                "cannot do; compute them with torch.autograd.grad and return them"
+                f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds "
+                "(by backward), which a graph cannot do; compute them with torch.autograd.grad and return "
+                "them"
             )
 
 
@@ -256,8 +257,8 @@ def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any
         return seen
     if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):
         raise TracingError(
-            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the call; pass it as an argument of "
-            "its own"
+            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the "
+            "call; pass it as an argument of its own"
         )
     for fact in READS[key]:
         capture.depends_on(fact, tensor)

@@ -185,7 +185,8 @@ def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
         ]
         if more < 0 or len(single) != sum(a != b for a, b in zip(found.hints[more:], wanted.hints)):
             raise TracingError(
-                f"it gives a gradient of the shape {list(found.hints)} for an argument of the shape {list(wanted.hints)}"
+                f"it gives a gradient of the shape {list(found.hints)} for an argument of the shape "
+                f"{list(wanted.hints)}"
             )
         gradient = gradient.sum([more + axis for axis in single], keepdim=True) if single else gradient
         gradient = gradient.sum(list(range(more))) if more else gradient
@@ -332,7 +333,7 @@ class Rules:
             self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """Wrap the function of a checkpoint so that it runs with gradients enabled, as if not checkpointed."""
+        """Wrap the function of a checkpoint so that it runs with gradients, as if not checkpointed."""
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
@@ -460,8 +461,8 @@ class Rules:
             map(self.capture.recorder.base_of, written)
         ):
             raise TracingError(
-                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which "
-                "no gradient is known; write to a copy (clone)"
+                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and "
+                "is written to again, of which no gradient is known; write to a copy (clone)"
             )
 
     def _detach(self, tensor: torch.Tensor) -> None:
@@ -573,7 +574,10 @@ def _cotangent(item: Any, given: dict[int, Any]) -> Any:
 def _message(what: str, origin: Origin, why: str) -> str:
     line = f" at {Path(origin.file).name}:{origin.line}" if origin.file else ""
     reason = f" ({_FOLDERS.sub('', why)})".replace('"', "'").replace("\\", "/") if why else ""
-    return f"a gradient is taken through {what}{line}, which the graph does not know{reason}; take it in torch, of the original"
+    return (
+        f"a gradient is taken through {what}{line}, which the graph does not know{reason}; take it in torch, "
+        "of the original"
+    )
 
 
 def _applied(session: Session, asked: Callable[[Any], bool], setup_context: Any) -> bool:

@@ -21,14 +21,15 @@ from .manipulation import given
 from .table import TorchBuilder, rows
 
 _METHODS = {
-    "bfloat16": "bfloat16", "bool": "bool", "byte": "uint8", "cdouble": "complex128", "cfloat": "complex64", "char": "int8",
-    "double": "float64", "float": "float32", "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+    "bfloat16": "bfloat16", "bool": "bool", "byte": "uint8", "cdouble": "complex128", "cfloat": "complex64",
+    "char": "int8", "double": "float64", "float": "float32", "half": "float16", "int": "int32",
+    "long": "int64", "short": "int16",
 }  # fmt: skip
 # Functions that give the same numbers, wherever and however they lie in memory.
 _SAME = (
-    "alias", "alias_copy", "clone", "contiguous", "cpu", "cuda", "ipu", "lift", "lift_fresh", "lift_fresh_copy", "mps", "mtia",
-    "pin_memory", "positive", "__pos__", "requires_grad_", "resolve_conj", "resolve_neg",
-    "share_memory", "share_memory_", "to_dense", "xpu",
+    "alias", "alias_copy", "clone", "contiguous", "cpu", "cuda", "ipu", "lift", "lift_fresh",
+    "lift_fresh_copy", "mps", "mtia", "pin_memory", "positive", "__pos__", "requires_grad_", "resolve_conj",
+    "resolve_neg", "share_memory", "share_memory_", "to_dense", "xpu",
 )  # fmt: skip
 
 
@@ -50,7 +51,8 @@ def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
 rows.table({
     "__deepcopy__": lambda b, input, memo=None: input,  # copy.deepcopy: in a pure graph the same numbers
     # the same numbers without a gradient
-    ("detach", "detach_copy", "data"): lambda b, input: b.stop_gradient(input) if is_inexact(input.dtype) else input,
+    ("detach", "detach_copy", "data"): lambda b, input:
+        b.stop_gradient(input) if is_inexact(input.dtype) else input,
     "type_as": lambda b, input, other: b.cast(input, other.dtype),
 })  # fmt: skip
 
@@ -101,20 +103,26 @@ def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any
 
 
 rows.table({
-    "ones": lambda b, *size, dtype=None, **options: b.ones(shape=_size(size, options), dtype=dtype_name(dtype)),
-    "empty_strided": lambda b, size, stride=None, *, dtype=None, **_options: b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype)),
+    "ones": lambda b, *size, dtype=None, **options:
+        b.ones(shape=_size(size, options), dtype=dtype_name(dtype)),
+    "empty_strided": lambda b, size, stride=None, *, dtype=None, **_options:
+        b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype)),
     ("zeros_like", "empty_like", "zero"): lambda b, input, *, dtype=None, **_options: b.zeros(
         shape=input.shape, dtype=dtype_name(dtype or input.dtype)
     ),
-    "ones_like": lambda b, input, *, dtype=None, **_options: b.ones(shape=input.shape, dtype=dtype_name(dtype or input.dtype)),
-    "full_like": lambda b, input, fill_value, *, dtype=None, **_options: filled(b, input.shape, fill_value, dtype or input.dtype),
+    "ones_like": lambda b, input, *, dtype=None, **_options:
+        b.ones(shape=input.shape, dtype=dtype_name(dtype or input.dtype)),
+    "full_like": lambda b, input, fill_value, *, dtype=None, **_options:
+        filled(b, input.shape, fill_value, dtype or input.dtype),
     "fill": lambda b, input, value: filled(b, input.shape, value, input.dtype),
     # the elements of ``src`` in the shape and type of ``input``
-    "copy": lambda b, input, src, non_blocking=False: b.broadcast_to(b.array(src, input.dtype), shape=input.shape),
+    "copy": lambda b, input, src, non_blocking=False:
+        b.broadcast_to(b.array(src, input.dtype), shape=input.shape),
     "new_empty_strided": lambda b, input, size, stride=None, *, dtype=None, **_options: b.zeros(
         shape=shape_from((size,)), dtype=dtype_name(dtype or input.dtype)
     ),
-    "new_ones": lambda b, input, *size, dtype=None, **options: b.ones(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype)),
+    "new_ones": lambda b, input, *size, dtype=None, **options:
+        b.ones(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype)),
     "new_full": lambda b, input, size, fill_value, *, dtype=None, **_options: filled(
         b, shape_from((size,)), fill_value, dtype or input.dtype
     ),
@@ -162,7 +170,7 @@ def arange(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """Lift ``torch.arange(end)``, ``(start, end)`` or ``(start, end, step)``, integers if all arguments are."""
+    """Lift ``torch.arange(end)``, ``(start, end)`` or ``(start, end, step)``, of integers if all are."""
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
     start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
@@ -258,7 +266,8 @@ def torch_scalar(dtype: Any) -> Any:
 
 
 rows.table({
-    "eye": lambda b, n, m=None, *, dtype=None, **_options: b.eye(n_rows=n, n_cols=n if m is None else m, dtype=dtype_name(dtype)),
+    "eye": lambda b, n, m=None, *, dtype=None, **_options:
+        b.eye(n_rows=n, n_cols=n if m is None else m, dtype=dtype_name(dtype)),
     "tril": lambda b, input, diagonal=0: b.tril(input, k=diagonal),
     "triu": lambda b, input, diagonal=0: b.triu(input, k=diagonal),
     "tril_indices": lambda b, row, col, offset=0, *, dtype=torch.int64, **_options: b.tril_indices(
@@ -311,7 +320,7 @@ def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) ->
 
 @rows.row("as_tensor", "asarray")
 def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) -> Any:
-    """Lift ``torch.as_tensor`` of a tensor, a number, a NumPy array, or nested lists of these and of sizes."""
+    """Lift ``torch.as_tensor`` of a tensor, number, NumPy array, or nested lists of these and of sizes."""
     if isinstance(data, Value):
         return data if dtype is None else b.cast(data, dtype)
     if isinstance(data, (torch.Tensor, np.ndarray, np.generic)):
@@ -329,7 +338,8 @@ def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) ->
 
 
 rows.table({
-    "new_tensor": lambda b, input, data, *, dtype=None, **_options: tensor(b, data, dtype=dtype or torch_dtype(input.dtype)),
+    "new_tensor": lambda b, input, data, *, dtype=None, **_options:
+        tensor(b, data, dtype=dtype or torch_dtype(input.dtype)),
     # of the default float type, whatever the number
     "scalar_tensor": lambda b, s, *, dtype=None, **_options: filled(b, (), s, dtype_name(dtype)),
     "complex": lambda b, real, imag: b.complex(real, imag),
@@ -400,7 +410,7 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 
 @rows.row("pad")
 def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """Lift ``torch.nn.functional.pad``: (before, after) pairs from the last axis on; negative amounts crop."""
+    """Lift ``torch.nn.functional.pad``: (before, after) pairs from the last axis on. Negative ones crop."""
     amounts = given((pad,))
     pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]
     padding = ((0, 0),) * (input.ndim - len(pairs)) + pairs
@@ -410,7 +420,9 @@ def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: A
 rows.table({
     "constant_pad_nd": lambda b, input, pad, value=0: _pad(b, input, pad, "constant", value),
     # aten.reflection_pad2d and its like
-    ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"): lambda b, input, padding: _pad(b, input, padding, "reflect"),
+    ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"): lambda b, input, padding:
+        _pad(b, input, padding, "reflect"),
     # aten.replication_pad2d and its like
-    ("replication_pad1d", "replication_pad2d", "replication_pad3d"): lambda b, input, padding: _pad(b, input, padding, "replicate"),
+    ("replication_pad1d", "replication_pad2d", "replication_pad3d"): lambda b, input, padding:
+        _pad(b, input, padding, "replicate"),
 })  # fmt: skip

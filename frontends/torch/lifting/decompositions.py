@@ -87,7 +87,7 @@ def logdet(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("linalg_inv_ex")
 def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
-    """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, which torch leaves undefined, is NaN."""
+    """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, undefined in torch, is NaN."""
     if check_errors:
         return aten_inv_ex(b, A)
     regular, status, fails = _regular(b, A)
@@ -126,7 +126,7 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
-    """Return True if `B` holds one vector for each matrix of `A`, by torch's rule. Guard on the equal sizes."""
+    """Return True if `B` holds one vector for each matrix of `A`, by torch's rule. Guard on equal sizes."""
     if B.ndim == 1:
         return True
     if B.ndim != A.ndim - 1 or hints(B.shape) != hints(A.shape[:-1]):
@@ -151,7 +151,8 @@ def _solved(b: TorchBuilder, A: Any, B: Any, left: bool) -> Any:
 rows.table({
     "linalg_solve": lambda b, A, B, *, left=True: _solved(b, A, B, left),
     # aten._linalg_solve_ex
-    "_linalg_solve_ex": lambda b, A, B, *, left=True, check_errors=False: (_solved(b, A, B, left), *b.lu_factor(A), _status(b, A)),
+    "_linalg_solve_ex": lambda b, A, B, *, left=True, check_errors=False:
+        (_solved(b, A, B, left), *b.lu_factor(A), _status(b, A)),
     "linalg_solve_triangular": lambda b, A, B, *, upper, left=True, unitriangular=False: b.solve_triangular(
         *b.promote(A, B), upper=bool(upper), left=bool(left), unit_diagonal=bool(unitriangular)
     ),
@@ -161,9 +162,7 @@ rows.table({
 
 @rows.row("linalg_solve_ex")
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, which torch leaves undefined, is
-    NaN.
-    """
+    """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, undefined in torch, is NaN."""
     if check_errors:
         return _solved(b, A, B, left), _status(b, A)
     regular, status, fails = _regular(b, A)
@@ -203,7 +202,8 @@ rows.table({
     "cholesky": lambda b, input, upper=False: b.cholesky(input, upper=bool(upper)),
     "linalg_cholesky": lambda b, A, *, upper=False: b.cholesky(A, upper=bool(upper)),
     # the right-hand side comes first
-    "cholesky_solve": lambda b, input, input2, upper=False: b.cholesky_solve(input2, input, upper=bool(upper)),
+    "cholesky_solve": lambda b, input, input2, upper=False:
+        b.cholesky_solve(input2, input, upper=bool(upper)),
     "cholesky_inverse": lambda b, input, upper=False: b.cholesky_inverse(input, upper=bool(upper)),
 })  # fmt: skip
 
@@ -239,7 +239,8 @@ rows.table({
 
 # ----------------------------------------------------------------------------------------- values and vectors
 rows.table({
-    "linalg_svd": lambda b, A, full_matrices=True, *, driver=None: b.svd(A, full_matrices=bool(full_matrices)),
+    "linalg_svd": lambda b, A, full_matrices=True, *, driver=None:
+        b.svd(A, full_matrices=bool(full_matrices)),
     "linalg_svdvals": lambda b, A, *, driver=None: b.svdvals(A),
     "linalg_eig": lambda b, A: b.eig(A),
     ("linalg_eigvals", "_linalg_eigvals"): lambda b, A: b.eigvals(A),
@@ -330,7 +331,8 @@ def linalg_lu_factor_ex(b: TorchBuilder, A: Any, pivot: bool = True, check_error
 
 rows.table({
     # what linalg.lu_factor gives, of a singular matrix too
-    "lu": lambda b, A, pivot=True, get_infos=False, out=None: linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2],
+    "lu": lambda b, A, pivot=True, get_infos=False, out=None:
+        linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2],
     "lu_solve": lambda build, b, LU_data, LU_pivots: build.lu_solve(LU_data, LU_pivots, b),
     "linalg_lu_solve": lambda b, LU, pivots, B, *, left=True, adjoint=False: b.lu_solve(
         LU, pivots, B, left=bool(left), adjoint=bool(adjoint)

@@ -93,7 +93,7 @@ def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | None:
-    """Map each letter of an alternative to the sizes that it denotes, or return None if the ranks do not fit."""
+    """Map each letter of an alternative to the sizes that it denotes. Return None if the ranks do not fit."""
     found: dict[Any, list[Any]] = {}
     extent: int | None = None
     for name, letters in (part.split("=") for part in alternative.split()):
@@ -214,7 +214,7 @@ def _of_padding(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- signals
 def _of_transform(node: Node) -> Demands:
-    """Yield that a transform has at least one point. A real inverse makes ``2 * (size - 1)``, so it needs 2."""
+    """Yield the fewest points of a transform: 1, or 2 if it makes ``2 * (size - 1)`` numbers."""
     params, x = node.params, node.inputs[0]
     several = "axes" in params
     axes = params["axes"] if several else (params["axis"],)

@@ -32,8 +32,10 @@ from .statistics import WRITTEN
 from .table import TorchBuilder, rows
 
 _ARITHMETIC: frozenset[Any] = frozenset({
-    operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.truediv, operator.pow,
-    operator.getitem, math.floor, math.ceil, math.trunc, torch.sym_max, torch.sym_min, torch.sym_float, torch.sym_int,
+    operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.truediv,
+    operator.pow,
+    operator.getitem, math.floor, math.ceil, math.trunc, torch.sym_max, torch.sym_min, torch.sym_float,
+    torch.sym_int,
 })  # fmt: skip
 _SIZES: dict[str, Callable[..., Any]] = {
     "sym_size": lambda array, axis: array.shape[axis],
@@ -98,7 +100,8 @@ def _trace(
         if is_fault(problem):
             raise
         raise UnsupportedOperation(
-            f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})"
+            f"no row for it, and torch cannot open it ({type(problem).__name__}: "
+            f"{str(problem).splitlines()[0] if str(problem) else ''})"
         ) from problem
 
 
@@ -168,8 +171,9 @@ class _Opened:
 # The name of a keyword -> what the rows call it that do not know it; "input" is the first argument, whatever
 # its name.
 _RENAMED = {
-    "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input", "exponent": "other", "mat2": "mat_b",
-    "element": "elements", "test_element": "test_elements", "input2": "tau", "input3": "other",
+    "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input",
+    "exponent": "other", "mat2": "mat_b", "element": "elements", "test_element": "test_elements",
+    "input2": "tau", "input3": "other",
     **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
 }  # fmt: skip
 # Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has
@@ -222,7 +226,8 @@ class _TorchLifter(Lifter):
     def call(self, node: Node) -> Any:
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(
-                "it reads memory of a tensor that is a view or not contiguous, which only torch has; call contiguous() before it"
+                "it reads memory of a tensor that is a view or not contiguous, which only torch has; call "
+                "contiguous() before it"
             )
         args, kwargs = self.arguments(node)
         self.b.recorded = self.specs_recorded(

@@ -24,12 +24,13 @@ from .table import TorchBuilder, rows
 _ELEMENTS: dict[str, frozenset[Any] | None] = {
     **dict.fromkeys(
         (
-            "add", "__add__", "__radd__", "sub", "subtract", "__sub__", "rsub", "__rsub__", "mul", "multiply", "__mul__", "__rmul__", "pow",
-            "__pow__", "__rpow__", "div", "divide", "true_divide", "__div__", "__truediv__", "__rdiv__", "__rtruediv__", "floor_divide",
-            "__floordiv__", "__rfloordiv__", "remainder", "__mod__", "__rmod__", "eq", "__eq__", "ne", "not_equal", "__ne__", "lt", "less",
-            "__lt__", "le", "less_equal", "__le__", "gt", "greater", "__gt__", "ge", "greater_equal", "__ge__", "clamp", "clip",
-            "clamp_min", "clamp_max", "where", "fill", "tensor", "as_tensor", "scalar_tensor", "new_tensor", "masked_fill", "maximum",
-            "minimum",
+            "add", "__add__", "__radd__", "sub", "subtract", "__sub__", "rsub", "__rsub__", "mul", "multiply",
+            "__mul__", "__rmul__", "pow", "__pow__", "__rpow__", "div", "divide", "true_divide", "__div__",
+            "__truediv__", "__rdiv__", "__rtruediv__", "floor_divide", "__floordiv__", "__rfloordiv__",
+            "remainder", "__mod__", "__rmod__", "eq", "__eq__", "ne", "not_equal", "__ne__", "lt", "less",
+            "__lt__", "le", "less_equal", "__le__", "gt", "greater", "__gt__", "ge", "greater_equal",
+            "__ge__", "clamp", "clip", "clamp_min", "clamp_max", "where", "fill", "tensor", "as_tensor",
+            "scalar_tensor", "new_tensor", "masked_fill", "maximum", "minimum",
         )
     ),
     "full": frozenset({1, "fill_value"}),
@@ -166,10 +167,12 @@ def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: An
 # torch's names -> operation, of functions that compute on floats: integers and bools become the default float
 # type.
 _FLOAT_UNARY: dict[tuple[str, ...], str] = {
-    ("acos", "arccos"): "acos", ("acosh", "arccosh"): "acosh", ("asin", "arcsin"): "asin", ("asinh", "arcsinh"): "asinh",
-    ("atan", "arctan"): "atan", ("atanh", "arctanh"): "atanh", ("cos",): "cos", ("cosh",): "cosh", ("exp",): "exp",
-    ("expm1", "special_expm1"): "expm1", ("log",): "log", ("log10",): "log10", ("log1p", "special_log1p"): "log1p", ("log2",): "log2",
-    ("reciprocal",): "reciprocal", ("sin",): "sin", ("sinh",): "sinh", ("sqrt",): "sqrt", ("tan",): "tan", ("tanh",): "tanh",
+    ("acos", "arccos"): "acos", ("acosh", "arccosh"): "acosh", ("asin", "arcsin"): "asin",
+    ("asinh", "arcsinh"): "asinh", ("atan", "arctan"): "atan", ("atanh", "arctanh"): "atanh", ("cos",): "cos",
+    ("cosh",): "cosh", ("exp",): "exp", ("expm1", "special_expm1"): "expm1", ("log",): "log",
+    ("log10",): "log10", ("log1p", "special_log1p"): "log1p", ("log2",): "log2",
+    ("reciprocal",): "reciprocal", ("sin",): "sin", ("sinh",): "sinh", ("sqrt",): "sqrt", ("tan",): "tan",
+    ("tanh",): "tanh",
 }  # fmt: skip
 # Rounding of integers changes nothing.
 _ROUNDING: dict[tuple[str, ...], str] = {("ceil",): "ceil", ("floor",): "floor", ("trunc", "fix"): "trunc"}
@@ -190,8 +193,8 @@ _BINARY: dict[tuple[str, ...], str] = {
     ("gt", "greater", "__gt__"): "greater", ("ge", "greater_equal", "__ge__"): "greater_equal",
     ("bitwise_and", "__and__", "__rand__"): "bitwise_and", ("bitwise_or", "__or__", "__ror__"): "bitwise_or",
     ("bitwise_xor", "__xor__", "__rxor__"): "bitwise_xor",
-    ("bitwise_left_shift", "__lshift__"): "bitwise_left_shift", ("bitwise_right_shift", "__rshift__"): "bitwise_right_shift",
-    ("remainder", "__mod__"): "remainder",
+    ("bitwise_left_shift", "__lshift__"): "bitwise_left_shift",
+    ("bitwise_right_shift", "__rshift__"): "bitwise_right_shift", ("remainder", "__mod__"): "remainder",
     ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter",
 }  # fmt: skip
 _FLOAT_BINARY: dict[tuple[str, ...], str] = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
@@ -359,16 +362,21 @@ def clamp_min(b: TorchBuilder, input: Any, min: Any) -> Any:
 
 rows.table({
     "logical_not": lambda b, input: b.logical_not(truth(b, input)),
-    ("rsub", "__rsub__"): lambda b, input, other, *, alpha=1: sub(b, other, input, alpha=alpha),  # ``other - alpha * input``
+    ("rsub", "__rsub__"): lambda b, input, other, *, alpha=1:
+        sub(b, other, input, alpha=alpha),  # ``other - alpha * input``
     ("floor_divide", "__floordiv__"): lambda b, input, other: div(b, input, other, rounding_mode="floor"),
     "__rpow__": lambda b, input, other: power(b, other, input),  # ``other ** input``
-    ("abs", "absolute", "__abs__"): lambda b, input: input if input.dtype.startswith("uint") else b.abs(input),
-    "sgn": lambda b, input: b.sign(input) if is_complex(input.dtype) else sign(b, input),  # ``sign``, and ``x / abs(x)`` of complex numbers
+    ("abs", "absolute", "__abs__"): lambda b, input:
+        input if input.dtype.startswith("uint") else b.abs(input),
+    "sgn": lambda b, input:
+        b.sign(input) if is_complex(input.dtype) else sign(b, input),
+        # ``sign``, and ``x / abs(x)`` of complex numbers
     "square": lambda b, input: b.square(b.promote(input, 2)[0]),  # ``pow(input, 2)``: of bools, integers
     "clamp_max": lambda b, input, max: clamp(b, input, None, max),
     "real": lambda b, input: b.real(input) if is_complex(input.dtype) else input,
     "imag": lambda b, input: b.imag(input),
-    ("conj", "conj_physical", "_conj", "_conj_physical"): lambda b, input: b.conj(input) if is_complex(input.dtype) else input,
+    ("conj", "conj_physical", "_conj", "_conj_physical"): lambda b, input:
+        b.conj(input) if is_complex(input.dtype) else input,
 })  # fmt: skip
 
 

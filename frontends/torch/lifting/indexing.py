@@ -229,7 +229,7 @@ def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
 
 @rows.row("fill_diagonal")
 def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Lift ``Tensor.fill_diagonal_``. With `wrap`, the diagonal starts again below the end of a tall matrix."""
+    """Lift ``Tensor.fill_diagonal_``. With `wrap`, the diagonal restarts below the end of a tall matrix."""
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
     tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
     flat = ravel(b, input)
@@ -289,9 +289,11 @@ def isin(
 
 
 rows.table({
-    "Tensor.where": lambda b, input, condition, other: where(b, condition, input, other),  # ``x.where(condition, other)``
+    "Tensor.where": lambda b, input, condition, other:
+        where(b, condition, input, other),  # ``x.where(condition, other)``
     # a given number of rows
-    "nonzero_static": lambda b, input, *, size, fill_value=-1: b.argwhere(input, size=size, fill_value=fill_value),
+    "nonzero_static": lambda b, input, *, size, fill_value=-1:
+        b.argwhere(input, size=size, fill_value=fill_value),
     "bucketize": lambda b, input, boundaries, *, out_int32=False, right=False: searchsorted(
         b, boundaries, input, out_int32=out_int32, right=right
     ),
@@ -557,7 +559,8 @@ def sparse_coo_tensor(
     """
     if values is None or size is None:
         raise UnsupportedOperation(
-            "sparse_coo_tensor without a size, which depends on the greatest indices then, has no row; pass size="
+            "sparse_coo_tensor without a size, which depends on the greatest indices then, has no row; pass "
+            "size="
         )
     values = b.array(values) if dtype is None else b.cast(b.array(values), dtype)
     places = b.array(indices, "int64")
@@ -570,7 +573,8 @@ def sparse_coo_tensor(
 
 
 rows.table({
-    ("coalesce", "to_sparse", "to_sparse_coo"): lambda b, self, *_options, **_named: self,  # other forms of the same elements
+    ("coalesce", "to_sparse", "to_sparse_coo"): lambda b, self, *_options, **_named:
+        self,  # other forms of the same elements
     "_sparse_mm": lambda b, sparse, dense: b.matmul(*b.promote(sparse, dense)),
 })  # fmt: skip
 

@@ -25,7 +25,8 @@ rows.table({
     "vdot": lambda b, input, other: b.vecdot(input, other),  # ``input`` is conjugated
     ("outer", "ger"): lambda b, input, vec2: b.outer(*b.promote(input, vec2)),
     "kron": lambda b, input, other: b.kron(*b.promote(input, other)),
-    "linalg_cross": lambda b, input, other, *, dim=-1: b.cross(input, other, axis=_from_the_back(dim, input.ndim)),
+    "linalg_cross": lambda b, input, other, *, dim=-1:
+        b.cross(input, other, axis=_from_the_back(dim, input.ndim)),
 })  # fmt: skip
 
 
@@ -86,9 +87,11 @@ def addr(b: TorchBuilder, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, al
 
 
 rows.table({
-    "addmm": lambda b, input, mat1, mat2, *, beta=1, alpha=1: _added(b, input, b.matmul(mat1, mat2), beta, alpha),
+    "addmm": lambda b, input, mat1, mat2, *, beta=1, alpha=1:
+        _added(b, input, b.matmul(mat1, mat2), beta, alpha),
     "addmv": lambda b, input, mat, vec, *, beta=1, alpha=1: _added(b, input, b.matmul(mat, vec), beta, alpha),
-    "baddbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(b, input, b.matmul(batch1, batch2), beta, alpha),
+    "baddbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1:
+        _added(b, input, b.matmul(batch1, batch2), beta, alpha),
     # the sum over a batch of products is one product over both axes
     "addbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(
         b, input, b.einsum(batch1, batch2, equation="bij,bjk->ik"), beta, alpha
@@ -186,7 +189,8 @@ def linalg_multi_dot(b: TorchBuilder, tensors: Any) -> Any:
 rows.table({
     ("matrix_power", "linalg_matrix_power"): lambda b, input, n: b.matrix_power(input, n=n),
     ("matrix_exp", "linalg_matrix_exp"): lambda b, A: b.matrix_exp(A),
-    "trace": lambda b, input: b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64"),
+    "trace": lambda b, input:
+        b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64"),
 })  # fmt: skip
 
 
@@ -330,7 +334,8 @@ def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
 
 
 rows.table({
-    ("cdist", "_cdist_forward"): lambda b, x1, x2, p=2.0, compute_mode=None: b.cdist(*b.promote(x1, x2), p=float(p)),
+    ("cdist", "_cdist_forward"): lambda b, x1, x2, p=2.0, compute_mode=None:
+        b.cdist(*b.promote(x1, x2), p=float(p)),
     ("pdist", "_pdist_forward"): lambda b, input, p=2: b.pdist(input, p=float(p)),
 })  # fmt: skip
 

@@ -142,7 +142,8 @@ rows.table({
         input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims))
     ),
     # all axes in reverse order
-    ("t", "t_copy", "T", "numpy_T"): lambda b, input: b.permute_dims(input, axes=tuple(reversed(range(input.ndim)))),
+    ("t", "t_copy", "T", "numpy_T"): lambda b, input:
+        b.permute_dims(input, axes=tuple(reversed(range(input.ndim)))),
     ("movedim", "moveaxis"): lambda b, input, source, destination: b.permute_dims(
         input, axes=moved_axes(input.ndim, _tuple(source), _tuple(destination))
     ),
@@ -210,7 +211,8 @@ def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit:
 
 rows.table({
     "expand_as": lambda b, input, other: b.broadcast_to(input, shape=other.shape),
-    "broadcast_tensors": lambda b, *tensors: broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)),
+    "broadcast_tensors": lambda b, *tensors:
+        broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)),
 })  # fmt: skip
 
 
@@ -370,9 +372,11 @@ def hstack(b: TorchBuilder, tensors: Any) -> Any:
 rows.table({
     # along the first axis, vectors as rows
     ("vstack", "row_stack"): lambda b, tensors: cat(b, [at_least(b, tensor, 2) for tensor in tensors], 0),
-    "dstack": lambda b, tensors: cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2),  # along the third axis
+    "dstack": lambda b, tensors:
+        cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2),  # along the third axis
     # vectors become columns
-    "column_stack": lambda b, tensors: cat(b, [b.reshape(x, shape=(product(x.shape), 1)) if x.ndim < 2 else x for x in tensors], 1),
+    "column_stack": lambda b, tensors:
+        cat(b, [b.reshape(x, shape=(product(x.shape), 1)) if x.ndim < 2 else x for x in tensors], 1),
 })  # fmt: skip
 
 
@@ -415,7 +419,7 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of `count` parts of `part` elements, where the last may be shorter. Guard on `count`."""
+    """Return the sizes of `count` parts of `part` elements, the last perhaps shorter. Guard on `count`."""
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):
@@ -502,9 +506,12 @@ def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
 
 rows.table({
     # along the second axis, of a vector along its only one
-    "hsplit": lambda b, input, indices_or_sections: evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1),
-    "vsplit": lambda b, input, indices_or_sections: evenly(b, input, indices_or_sections, 0),  # along the first axis
-    "dsplit": lambda b, input, indices_or_sections: evenly(b, input, indices_or_sections, 2),  # along the third axis
+    "hsplit": lambda b, input, indices_or_sections:
+        evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1),
+    "vsplit": lambda b, input, indices_or_sections:
+        evenly(b, input, indices_or_sections, 0),  # along the first axis
+    "dsplit": lambda b, input, indices_or_sections:
+        evenly(b, input, indices_or_sections, 2),  # along the third axis
 })  # fmt: skip
 
 
@@ -522,7 +529,8 @@ def unbind(b: TorchBuilder, input: Any, dim: int = 0) -> Any:
 rows.table({
     ("select", "select_copy"): lambda b, input, dim, index: pick(b, input, axis(dim, input.ndim), index),
     # aten.slice: ``input[start:end:step]`` along one axis
-    ("slice", "slice_copy"): lambda b, input, dim=0, start=None, end=None, step=1: cut(b, input, axis(dim, input.ndim), start, end, step),
+    ("slice", "slice_copy"): lambda b, input, dim=0, start=None, end=None, step=1:
+        cut(b, input, axis(dim, input.ndim), start, end, step),
 })  # fmt: skip
 
 
@@ -632,7 +640,9 @@ rows.table({
     "hann_window": lambda b, window_length, periodic=True, *, dtype=None, **_options: _cosines(
         b, window_length, periodic, dtype, 0.5, -0.5
     ),
-    "hamming_window": lambda b, window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, **_options: _cosines(
+    "hamming_window":
+        lambda b, window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, **_options:
+        _cosines(
         b, window_length, periodic, dtype, alpha, -beta
     ),
     "blackman_window": lambda b, window_length, periodic=True, *, dtype=None, **_options: _cosines(

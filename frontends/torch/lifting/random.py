@@ -200,8 +200,10 @@ def normal_fill(
 
 
 rows.table({
-    "log_normal": lambda b, input, mean=1.0, std=2.0, *, generator=None: b.exp(normal_fill(b, input, mean, std)),
-    "nn.init.uniform_": lambda builder, /, tensor, a=0.0, b=1.0, generator=None: uniform(builder, tensor, a, b),
+    "log_normal": lambda b, input, mean=1.0, std=2.0, *, generator=None:
+        b.exp(normal_fill(b, input, mean, std)),
+    "nn.init.uniform_": lambda builder, /, tensor, a=0.0, b=1.0, generator=None:
+        uniform(builder, tensor, a, b),
     "nn.init.normal_": lambda b, tensor, mean=0.0, std=1.0, generator=None: normal_fill(b, tensor, mean, std),
 })  # fmt: skip
 
@@ -279,7 +281,8 @@ rows.table({
     "bernoulli_": lambda b, input, p=0.5, *, generator=None: bernoulli(b, input, p),
     "poisson": lambda b, input, generator=None: b.random_poisson(b.next_key(), input),
     "binomial": lambda b, count, prob, generator=None: b.random_binomial(b.next_key(), count, prob),
-    "_standard_gamma": lambda b, input, generator=None: b.random_gamma(b.next_key(), input),  # torch.distributions.Gamma calls
+    "_standard_gamma": lambda b, input, generator=None:
+        b.random_gamma(b.next_key(), input),  # torch.distributions.Gamma calls
 })  # fmt: skip
 
 

@@ -45,11 +45,13 @@ def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dty
 
 
 rows.table({
-    "sum": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(b, "sum", input, dim, keepdim, dtype),
+    "sum": lambda b, input, dim=None, keepdim=False, *, dtype=None:
+        _accumulate(b, "sum", input, dim, keepdim, dtype),
     "nansum": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(
         b, "nansum" if "float" in input.dtype else "sum", input, dim, keepdim, dtype
     ),
-    "prod": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(b, "prod", input, dim, keepdim, dtype),
+    "prod": lambda b, input, dim=None, keepdim=False, *, dtype=None:
+        _accumulate(b, "prod", input, dim, keepdim, dtype),
     ("logsumexp", "special_logsumexp"): lambda b, input, dim, keepdim=False: b.logsumexp(
         b.floating(input), axis=over(dim, input), keepdims=bool(keepdim)
     ),
@@ -96,7 +98,7 @@ for _name in ("var", "std"):
 
 # ---------------------------------------------------------------------------------------------- extremes
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return the row of ``max`` or ``min``: of all elements, along one axis with indices, or of two tensors."""
+    """Return the row of ``max`` or ``min``: of all, along one axis with indices, or of two arrays."""
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if hasattr(dim, "spec") else other
@@ -399,7 +401,7 @@ def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tup
 
 
 def _at_even_edge(b: TorchBuilder, x: Value, place: int, side: int, step: Any, edge_order: int) -> Value:
-    """Return the slope to the neighbour, or for order 2 its extrapolation by half a step from the next slope."""
+    """Return the slope to the neighbour, for order 2 extrapolated by half a step from the next slope."""
     near = _ratio(b, _edge(b, x, place, side), step)
     if edge_order == 1:
         return near

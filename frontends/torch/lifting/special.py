@@ -15,16 +15,17 @@ from .table import TorchBuilder, rows
 
 # torch's names -> operation, of functions that compute on floats.
 _FLOAT_UNARY: dict[tuple[str, ...], str] = {
-    ("digamma", "special_digamma", "special_psi", "psi"): "digamma", ("erf", "special_erf"): "erf", ("erfc", "special_erfc"): "erfc",
-    ("erfinv", "special_erfinv"): "erfinv", ("exp2", "special_exp2"): "exp2", ("i0", "special_i0"): "i0",
-    ("lgamma", "special_gammaln"): "lgamma", ("rsqrt",): "rsqrt",
-    ("sigmoid", "special_expit", "expit"): "sigmoid", ("sinc", "special_sinc"): "sinc",
+    ("digamma", "special_digamma", "special_psi", "psi"): "digamma", ("erf", "special_erf"): "erf",
+    ("erfc", "special_erfc"): "erfc", ("erfinv", "special_erfinv"): "erfinv",
+    ("exp2", "special_exp2"): "exp2", ("i0", "special_i0"): "i0", ("lgamma", "special_gammaln"): "lgamma",
+    ("rsqrt",): "rsqrt", ("sigmoid", "special_expit", "expit"): "sigmoid", ("sinc", "special_sinc"): "sinc",
     ("special_modified_bessel_i0",): "i0", ("special_modified_bessel_i1",): "i1",
     ("special_modified_bessel_k0",): "bessel_k0", ("special_modified_bessel_k1",): "bessel_k1",
-    ("special_scaled_modified_bessel_k0",): "bessel_k0e", ("special_scaled_modified_bessel_k1",): "bessel_k1e",
+    ("special_scaled_modified_bessel_k0",): "bessel_k0e",
+    ("special_scaled_modified_bessel_k1",): "bessel_k1e",
     **{(f"special_{name}",): name for name in (
-        "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
-        "spherical_bessel_j0",
+        "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e",
+        "log_ndtr", "ndtr", "ndtri", "spherical_bessel_j0",
     )},
 }  # fmt: skip
 _BINARY = {"fmod": "fmod", "gcd": "gcd", "lcm": "lcm", "logaddexp2": "logaddexp2"}
@@ -33,8 +34,9 @@ _FLOAT_BINARY: dict[tuple[str, ...], str] = {
     ("igamma", "special_gammainc"): "gammainc", ("igammac", "special_gammaincc"): "gammaincc",
 }  # fmt: skip
 _POLYNOMIALS = {
-    "chebyshev_polynomial_t": "chebyshev_t", "chebyshev_polynomial_u": "chebyshev_u", "chebyshev_polynomial_v": "chebyshev_v",
-    "chebyshev_polynomial_w": "chebyshev_w", "hermite_polynomial_h": "hermite_h", "hermite_polynomial_he": "hermite_he",
+    "chebyshev_polynomial_t": "chebyshev_t", "chebyshev_polynomial_u": "chebyshev_u",
+    "chebyshev_polynomial_v": "chebyshev_v", "chebyshev_polynomial_w": "chebyshev_w",
+    "hermite_polynomial_h": "hermite_h", "hermite_polynomial_he": "hermite_he",
     "laguerre_polynomial_l": "laguerre_l", "legendre_polynomial_p": "legendre_p",
 }  # fmt: skip
 
@@ -104,14 +106,18 @@ def mvlgamma(b: TorchBuilder, input: Any, p: int) -> Any:
 
 rows.table({
     "frexp": lambda b, input: b.frexp(input),  # (mantissa, exponent)
-    "ldexp": lambda b, input, other: b.multiply(*b.promote(input, b.exp2(b.floating(other)))),  # ``input * 2 ** other``
+    "ldexp": lambda b, input, other:
+        b.multiply(*b.promote(input, b.exp2(b.floating(other)))),  # ``input * 2 ** other``
     "frac": lambda b, input: b.subtract(input, b.trunc(input)),  # ``input - trunc(input)``
     "deg2rad": lambda b, input: b.multiply(b.floating(input), math.pi / 180),
     "rad2deg": lambda b, input: b.multiply(b.floating(input), 180 / math.pi),
-    "isposinf": lambda b, input: b.equal(input, math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
-    "isneginf": lambda b, input: b.equal(input, -math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
+    "isposinf": lambda b, input:
+        b.equal(input, math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
+    "isneginf": lambda b, input:
+        b.equal(input, -math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
     # no imaginary part
-    "isreal": lambda b, input: b.equal(b.imag(input), 0.0) if is_complex(input.dtype) else b.ones(shape=input.shape, dtype="bool"),
+    "isreal": lambda b, input:
+        b.equal(b.imag(input), 0.0) if is_complex(input.dtype) else b.ones(shape=input.shape, dtype="bool"),
     "angle": lambda b, input: b.angle(b.floating(input)),
 })  # fmt: skip
 

@@ -20,7 +20,8 @@ from ..compat import no_modes, no_torch_function
 from ..trace import Trace
 from .trace import MemoryTrace
 
-_COPIED = "graph_compiler"  # the place in a memo of the tensors that were copied; torch keeps its storages at "torch"
+# The key in the memo for the tensors that were copied. torch keeps its storages at "torch".
+_COPIED = "graph_compiler"
 
 
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
@@ -36,8 +37,9 @@ def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     before = memo.setdefault(_COPIED, [])
     if any(storage(other) == storage(tensor) and overlap([other, tensor], [0]) for other in before):
         raise TracingError(
-            f"{capture.here()}: copy.deepcopy copies tensors that are views of one memory, and its copies share memory again, which cannot "
-            "be recorded; copy the tensor that they are views of (clone), and take the views of the copy"
+            f"{capture.here()}: copy.deepcopy copies tensors that are views of one memory, and its copies "
+            "share memory again, which cannot be recorded; copy the tensor that they are views of (clone), "
+            "and take the views of the copy"
         )
     before.append(tensor)
     memo[id(tensor)] = made = capture.record_call(
@@ -132,8 +134,9 @@ def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: d
     for out, computed in zip(_tensors(given), _tensors(result)):
         if out.dtype != computed.dtype:
             raise TracingError(
-                f"{capture.here()}: the array passed as out= has no elements and the type {out.dtype}, and the result has "
-                f"{computed.dtype}, which cannot be recorded; pass an array of the type of the result, or none"
+                f"{capture.here()}: the array passed as out= has no elements and the type {out.dtype}, and "
+                f"the result has {computed.dtype}, which cannot be recorded; pass an array of the type of "
+                "the result, or none"
             )
         capture.run(_fill, (out, computed), {})
         capture.recorder.track(out, capture.value(computed))

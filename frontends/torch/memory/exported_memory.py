@@ -53,7 +53,7 @@ class _Shared:
 
 
 class ExportedMemory:
-    """The tensors of a recording whose memory other code may read and write without torch's version counter."""
+    """The tensors of a recording whose memory other code may read, and write without a version counter."""
 
     def __init__(self) -> None:
         self._shared: list[_Shared] = []  # by address: they may be thousands
@@ -94,8 +94,9 @@ class ExportedMemory:
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(
-                    f"{here()}: elements that depend on the inputs are written to memory that {one.origin} has handed to code that cannot "
-                    "be recorded (numpy, or a pointer), so what that code reads would be baked in. Write to a copy (clone)"
+                    f"{here()}: elements that depend on the inputs are written to memory that {one.origin} "
+                    "has handed to code that cannot be recorded (numpy, or a pointer), so what that code "
+                    "reads would be baked in. Write to a copy (clone)"
                 )
             one.refresh()
 
@@ -146,6 +147,7 @@ def _place(tensor: torch.Tensor) -> tuple[int, int]:
 def _refuse_changed(name: str, one: _Shared) -> None:
     if one.changed():
         raise TracingError(
-            f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {one.origin} shares with it, "
-            "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
+            f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that "
+            f"{one.origin} shares with it, which cannot be recorded. Write to the tensor with torch, or pass "
+            "on a copy (torch.tensor, clone)"
         )

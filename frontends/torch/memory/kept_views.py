@@ -135,8 +135,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
             read = _reader(owner, weights, places)
             if read is None and value in graph.inputs:
                 raise TracingError(
-                    f"{graph.name} writes to memory that {value.name}, which stands in a container that is read anew at each call, shares "
-                    "with another array, which cannot be recorded; take views of it inside the function"
+                    f"{graph.name} writes to memory that {value.name}, which stands in a container that is "
+                    "read anew at each call, shares with another array, which cannot be recorded; take views "
+                    "of it inside the function"
                 )
             view_now, owner_now = (
                 _reader(view, weights, ()) or partial(_itself, view),

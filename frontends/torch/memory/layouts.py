@@ -156,8 +156,8 @@ class Layouts:
             capture.fix_all_sizes(node.origin)
         else:
             problem = (
-                f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the "
-                "other framework from the start"
+                f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; "
+                "record the function for the other framework from the start"
             )
             graph = capture.recorder.graph
             graph.demand(source_only=graph.demands.source_only or problem)
@@ -243,8 +243,8 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
         raise TracingError(
-            f"{capture.here()}: {capture.call} changes the shape of an array that was not made by this function, which a graph cannot do; "
-            f"use the call without the underscore and its result"
+            f"{capture.here()}: {capture.call} changes the shape of an array that was not made by this "
+            f"function, which a graph cannot do; use the call without the underscore and its result"
         )
     pure = pure_key(row_key(capture.call))
     capture.call = f"torch.Tensor.{pure}"
@@ -266,5 +266,6 @@ def _was_there(capture: Trace, value: Value) -> bool:
 
 def refuse(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     raise TracingError(
-        f"{capture.here()}: {capture.call} puts other memory under a tensor, which cannot be recorded; make a new tensor instead"
+        f"{capture.here()}: {capture.call} puts other memory under a tensor, which cannot be recorded; make "
+        "a new tensor instead"
     )

@@ -87,7 +87,7 @@ class Memory:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the arrays from outside, `inputs` included, that share memory with another one of `owners`."""
+        """Return the arrays from outside and `inputs` that share memory with another one in `owners`."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [
@@ -192,8 +192,8 @@ class Written:
         for item in (item for cache in self.caches for item in results_in(cache)):
             if isinstance(item, torch.Tensor) and storage(item) == storage(tensor):
                 raise TracingError(
-                    f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps and gives again at the next "
-                    "call, which cannot be recorded. Write to a copy (clone)"
+                    f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps "
+                    "and gives again at the next call, which cannot be recorded. Write to a copy (clone)"
                 )
 
     def restore(self) -> None:

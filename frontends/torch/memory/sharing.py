@@ -41,12 +41,13 @@ def note_aliases(capture: MemoryTrace) -> None:
     if not capture.for_torch:
         capture.kept_views.ask([*shared, *owners], capture.weights)
         raise TracingError(
-            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it in row-major order and with its "
-            "type and gradient, or they stand in one list); keep one array, and take the others of it inside the function"
+            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it "
+            "in row-major order and with its type and gradient, or they stand in one list); keep one array, "
+            "and take the others of it inside the function"
         )
     problem = (
-        f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside "
-        "the function"
+        f"{problem}, and was recorded for torch; record it for the other framework from the start, or take "
+        "views of one of them inside the function"
     )
     graph.demand(source_only=problem)
     graph.shared_memory = tuple(
@@ -77,7 +78,8 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     written = [apart.index(same.firsts[index]) for index in places]
     if overlap(tensors, written):
         raise TracingError(
-            f"{graph.name} writes to {_words([graph.inputs[index].name for index in apart], tensors, written)}"
+            f"{graph.name} writes to "
+            f"{_words([graph.inputs[index].name for index in apart], tensors, written)}"
         )
 
 
@@ -85,12 +87,16 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
     """Return the message of the error: which written array shares memory with which other, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
-            return f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"  # noqa: E501
+            return (
+                f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot "
+                "be recorded; pass a copy of it"
+            )
         for other, tensor in enumerate(tensors):
             if other != one and overlap([tensors[one], tensor], [0]):
                 return (
-                    f"{names[one]}, which shares memory with another argument, {names[other]}, which cannot be recorded; pass one of them "
-                    "and take the other of it inside the function, or pass a copy"
+                    f"{names[one]}, which shares memory with another argument, {names[other]}, which cannot "
+                    "be recorded; pass one of them and take the other of it inside the function, or pass a "
+                    "copy"
                 )
     raise AssertionError("no two of them share memory")
 
@@ -122,8 +128,9 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
         if tuple(tensor.shape) != capture.value(tensor).spec.shape:
             raise TracingError(
-                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot "
-                "be recorded; pass an array of the shape of the result, or none"
+                f"{capture.here()}: the array passed as out= has another shape than the result, and torch "
+                "gave it that shape, which cannot be recorded; pass an array of the shape of the result, or "
+                "none"
             )
         if any(
             overlap([tensor, other], [0])
@@ -131,8 +138,8 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
             if tensor.shape != other.shape or not _is_same(tensor, other)
         ):
             raise TracingError(
-                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order "
-                "in which torch reads and writes; pass another array"
+                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so "
+                "the result depends on the order in which torch reads and writes; pass another array"
             )
         _refuse_repeats(capture, tensor)
 
@@ -154,8 +161,8 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
     ):
         _refuse(
             capture,
-            f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which "
-            "torch reads and writes; read a copy (clone)",
+            f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result "
+            "depends on the order in which torch reads and writes; read a copy (clone)",
         )
     if args and isinstance(args[0], torch.Tensor) and key not in _UNIFORM:
         _refuse_repeats(capture, args[0])
@@ -168,8 +175,9 @@ def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
-            f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, as_strided), so the result "
-            "depends on the order in which torch writes; write to the tensor that it is a view of, or to a copy (clone)",
+            f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, "
+            "as_strided), so the result depends on the order in which torch writes; write to the tensor "
+            "that it is a view of, or to a copy (clone)",
         )
 
 

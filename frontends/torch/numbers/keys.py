@@ -1,4 +1,4 @@
-"""Sizes that must be plain numbers: keys of dicts and caches, and arguments of C code that takes a ``long``."""
+"""Sizes that must be plain numbers: keys of dicts and caches, and integers passed to C code."""
 
 from __future__ import annotations
 

@@ -192,8 +192,9 @@ def refuse_random(capture: Trace, value: Value) -> None:
     """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
-            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its "
-            "target draws its own. Compute with the tensor instead (torch.where)"
+            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the "
+            "numbers that torch drew, while its target draws its own. Compute with the tensor instead "
+            "(torch.where)"
         )
 
 

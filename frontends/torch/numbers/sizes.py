@@ -8,7 +8,6 @@ argument parser accepts the result in place of an int; ``int()``, ``range()`` an
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -143,13 +142,18 @@ class SizeNode:
 
     # -------------------------------------------------------------------------- what torch computes with them
     def sym_sum(self, nodes: list[SizeNode]) -> SizeNode:
-        return functools.reduce(lambda total, node: total.add(node), nodes, self._new(0))  # type: ignore[attr-defined]
+        total = self._new(0)
+        for node in nodes:
+            total = total.add(node)  # type: ignore[attr-defined]
+        return total
 
     def sym_not(self) -> SizeNode:
         return self._new(negate(self.expression))
 
     def round(self, digits: int | None = None) -> SizeNode:
-        return self.round_one() if digits is None else self._new(apply("round_to", self.expression, digits))  # type: ignore[attr-defined]
+        if digits is None:
+            return self.round_one()  # type: ignore[attr-defined]
+        return self._new(apply("round_to", self.expression, digits))
 
     def is_integer(self) -> SizeNode:
         return self._new(apply("eq", apply("floor", self.expression), self.expression))

@@ -94,9 +94,9 @@ class HostDraws:
             reached = self._reached(before) if has_drawn else before
         if not same_host_state(now, reached):
             raise UnseenDraw(
-                f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a "
-                "function that is kept in an object, or inside of another library). Call it through its module, or use torch's random "
-                "functions"
+                f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that "
+                "cannot be recorded (by a function that is kept in an object, or inside of another library). "
+                "Call it through its module, or use torch's random functions"
             )
         return not has_drawn
 
@@ -180,7 +180,8 @@ class HostDraws:
 
     def _refuse(self, whole: str, why: str) -> None:
         raise TracingError(
-            f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random functions"
+            f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random "
+            "functions"
         )
 
 
@@ -376,8 +377,8 @@ class Generators:
                 "default_generator" in names or len(self._reachable) > len(self._defaults)
             ):
                 raise TracingError(
-                    f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a generator, which would become a "
-                    "constant. "
+                    f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a "
+                    "generator, which would become a constant. "
                     "Pass it as an argument"
                 )
 
@@ -508,7 +509,8 @@ class Generators:
         if not self.capture.for_torch:
             name = self.capture.recorder.graph.name
             raise TracingError(
-                f"{name} keeps or gives back a generator of random numbers that it makes, which only torch has; make it outside"
+                f"{name} keeps or gives back a generator of random numbers that it makes, which only torch "
+                "has; make it outside"
             )
         return True
 
@@ -574,8 +576,9 @@ class Generators:
 
     def _refuse(self, what: str) -> None:
         raise UnseenDraw(
-            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of "
-            "the function (another thread may have drawn from it meanwhile)"
+            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with "
+            "manual_seed, or do this outside of the function (another thread may have drawn from it "
+            "meanwhile)"
         )
 
 

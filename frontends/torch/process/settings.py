@@ -148,7 +148,7 @@ def record_cast(
 
 
 def _rewinding() -> Callable[[], None]:
-    """Return a function that restores the current states of the default generators, of the CPU and each GPU."""
+    """Return a function that restores the current states of the default generators of all devices."""
     states = [(generator, generator.get_state()) for generator in default_generators()]
 
     def rewind() -> None:
@@ -221,7 +221,8 @@ SETTING_READS: tuple[Probe, ...] = (
             "is_anomaly_enabled",
             "is_anomaly_check_nan_enabled",
         ),
-        torch.backends.cuda: ("math_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled"),
+        torch.backends.cuda: (
+            "math_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled"),
         torch.backends.mha: ("get_fastpath_enabled",),
     }),
     *refused({torch: ("initial_seed",), torch.random: ("initial_seed",)}),
@@ -299,8 +300,9 @@ def settings_kept(name: str) -> Iterator[None]:
                 write(before[what])
     if changed:
         raise TracingError(
-            f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would not do; use the context "
-            "manager (torch.no_grad() and the like), or change it outside of the compiled function"
+            f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would "
+            "not do; use the context manager (torch.no_grad() and the like), or change it outside of the "
+            "compiled function"
         )
 
 
@@ -365,8 +367,9 @@ def _refuse_to_load() -> None:
         and importlib.util.find_spec("triton") is not None
     ):
         raise TracingError(
-            "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads triton, and that ends a "
-            "process in which TensorFlow has been loaded before; write `import torch._dynamo` above `import tensorflow`"
+            "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads "
+            "triton, and that ends a process in which TensorFlow has been loaded before; write `import "
+            "torch._dynamo` above `import tensorflow`"
         )
 
 

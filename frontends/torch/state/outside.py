@@ -1,4 +1,4 @@
-"""Guards on what torch code refers to outside of its arguments: modules, hooks, and memory without versions."""
+"""Guards on what torch code refers to outside of its arguments: modules, hooks, uncounted memory."""
 
 from __future__ import annotations
 

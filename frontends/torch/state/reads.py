@@ -65,7 +65,7 @@ class Modes:
 
 
 class _State:
-    """What ``train()`` of modules depends on: their parts, the modes of these, and the modules' attributes."""
+    """What ``train()`` of modules depends on: their parts, the parts' modes, and the modules' attributes."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -139,8 +139,8 @@ class AttributeReads:
                 for tensor, held in self._before
             ):
                 raise TracingError(
-                    f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
-                    "what they hold"
+                    f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, "
+                    "which a graph cannot do; return what they hold"
                 )
         finally:
             for tensor, held in self._before:
@@ -164,8 +164,8 @@ class AttributeReads:
         held = vars(tensor).get(name)
         if given and not is_plain(held):
             raise TracingError(
-                f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no "
-                "part of the call; pass it as an argument of its own"
+                f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a "
+                f"{type(held).__name__} and is no part of the call; pass it as an argument of its own"
             )
         if given:
             self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))

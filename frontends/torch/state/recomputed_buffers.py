@@ -71,7 +71,7 @@ def _determined(
 
 @contextmanager
 def _undisturbed(seed: int) -> Iterator[None]:
-    """Create arrays on the CPU and seed all random generators inside of the block; restore both afterwards."""
+    """Create arrays on the CPU and seed all random generators inside of the block. Restore both."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
@@ -180,7 +180,9 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the constructor's arguments, read from attributes of the same name, or None if one is missing."""
+    """Return the constructor's arguments, read from attributes of the same name. Return None if one is
+    missing.
+    """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         if name in ("device", "dtype") and parameter.default is None:

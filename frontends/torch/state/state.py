@@ -40,8 +40,8 @@ from .places import GRADIENT, gradients_in
 
 # Of a module: what holds no state of the forward pass, or what other means look after.
 _BOOKKEEPING = frozenset({
-    "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks", "_non_persistent_buffers_set",
+    "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_non_persistent_buffers_set",
 })  # fmt: skip
 
 
@@ -156,9 +156,10 @@ class State:
         for identity in arrays.keys() - {identity for _, _, identity in placed}:
             if not capture.for_torch or is_shared(arrays[identity]):
                 raise TracingError(
-                    f"{capture.recorder.graph.name} writes to a tensor of the shape {list(arrays[identity].shape)} that comes from outside "
-                    "of torch, or is kept where nobody finds it, so what it holds at the next call is not known. Write to a copy (clone), "
-                    "or name the object that holds it with stateful="
+                    f"{capture.recorder.graph.name} writes to a tensor of the shape "
+                    f"{list(arrays[identity].shape)} that comes from outside of torch, or is kept where "
+                    "nobody finds it, so what it holds at the next call is not known. Write to a copy "
+                    "(clone), or name the object that holds it with stateful="
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
@@ -171,8 +172,9 @@ class State:
         for _, tensor in capture.recorder.graph.constants.values():
             if is_shared(tensor) and np.shares_memory(tensor.detach().numpy(), change.held.item):
                 raise TracingError(
-                    f"{capture.recorder.graph.name}: {change.held.name}, an array of numpy, is written to by the function and read by "
-                    "torch, which cannot be recorded. Keep a tensor instead, and write to it with torch"
+                    f"{capture.recorder.graph.name}: {change.held.name}, an array of numpy, is written to by "
+                    "the function and read by torch, which cannot be recorded. Keep a tensor instead, and "
+                    "write to it with torch"
                 )
 
     def _note_replaced(self, capture: Trace, containers: Containers) -> None:

@@ -41,7 +41,8 @@ def tanhshrink(b: TorchBuilder, input: Any) -> Any:
 
 rows.table({
     "gelu": lambda b, input, approximate="none": b.gelu(input, approximate=approximate == "tanh"),
-    "leaky_relu": lambda b, input, negative_slope=0.01, inplace=False: b.leaky_relu(input, negative_slope=negative_slope),
+    "leaky_relu": lambda b, input, negative_slope=0.01, inplace=False:
+        b.leaky_relu(input, negative_slope=negative_slope),
     "nn.functional.elu": lambda b, input, alpha=1.0, inplace=False: b.elu(input, alpha=alpha),
     "celu": lambda b, input, alpha=1.0, inplace=False: b.celu(input, alpha=alpha),
     "softplus": lambda b, input, beta=1.0, threshold=20.0: b.softplus(input, beta=beta, threshold=threshold),
@@ -99,7 +100,7 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """Apply softmax or log_softmax along `dim` after a cast to `dtype`. A 0-d array is treated as a vector."""
+    """Apply softmax or log_softmax along `dim` after a cast to `dtype`. A 0-d array counts as a vector."""
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
         return b.reshape(getattr(b, name)(b.reshape(x, shape=(1,)), axis=0), shape=())
@@ -194,13 +195,14 @@ rows.table({
     "dropout": lambda b, input, p, train: drop(b, input, p, train, ()),
     "feature_dropout": lambda b, input, p, train: drop(b, input, p, train, tuple(range(2, input.ndim))),
     "alpha_dropout": lambda b, input, p, train: drop_alpha(b, input, p, train, ()),
-    "feature_alpha_dropout": lambda b, input, p, train: drop_alpha(b, input, p, train, tuple(range(2, input.ndim))),
+    "feature_alpha_dropout": lambda b, input, p, train:
+        drop_alpha(b, input, p, train, tuple(range(2, input.ndim))),
 })  # fmt: skip
 
 
 @rows.row("native_dropout")
 def native_dropout(b: TorchBuilder, input: Any, p: float, train: bool | None = True) -> Any:
-    """Lift ``aten::native_dropout``, which returns the result and the mask of elements that were not dropped."""
+    """Lift ``aten::native_dropout``, which returns the result and the mask of elements not dropped."""
     if not train or p == 0:
         return input, b.ones(shape=input.shape, dtype="bool")
     kept = b.random_bernoulli(b.next_key(), 1.0 - p, shape=input.shape)

@@ -314,7 +314,7 @@ def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
-    """Return query, key and value after their linear layers, by one product if all three are the same array."""
+    """Return query, key and value after their linear layers, by one product if all are the same array."""
     width = bias.shape[0] // 3 if bias is not None else None
     if not isinstance(weights, tuple):
         width = weights.shape[0] // 3

@@ -148,7 +148,9 @@ rows.table({
     "mkldnn_convolution": lambda b, self, weight, bias, padding, stride, dilation, groups: _conv(
         b, self, weight, bias, stride, padding, dilation, groups
     ),
-    ("slow_conv_dilated2d", "slow_conv_dilated3d"): lambda b, self, weight, kernel_size, bias=None, stride=1, padding=0, dilation=1: _conv(
+    ("slow_conv_dilated2d", "slow_conv_dilated3d"):
+        lambda b, self, weight, kernel_size, bias=None, stride=1, padding=0, dilation=1:
+        _conv(
         b, self, weight, bias, stride, padding, dilation, 1
     ),
 })  # fmt: skip

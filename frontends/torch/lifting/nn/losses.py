@@ -417,7 +417,7 @@ def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: 
 def multilabel_soft_margin_loss(
     b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """Lift ``torch.nn.functional.multilabel_soft_margin_loss``: binary cross entropy, averaged over classes."""
+    """Lift ``torch.nn.functional.multilabel_soft_margin_loss``: mean binary cross entropy."""
     input, target = b.promote(input, target)
     positive = b.multiply(target, b.log_sigmoid(input))
     negative = b.multiply(b.subtract(1.0, target), b.log_sigmoid(b.negative(input)))
@@ -505,7 +505,7 @@ def ctc_loss(
     reduction: str | int = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """Lift ``torch.nn.functional.ctc_loss``. Targets are [batch, length], or concatenated [sum of lengths]."""
+    """Lift ``torch.nn.functional.ctc_loss``. Targets are [batch, length], or concatenated."""
     single = log_probs.ndim == 2
     if single:
         log_probs = b.reshape(log_probs, shape=(log_probs.shape[0], 1, log_probs.shape[1]))

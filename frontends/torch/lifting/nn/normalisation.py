@@ -56,10 +56,15 @@ def functional_batch_norm(
 
 
 rows.table({
-    "batch_norm": lambda b, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=False: _batch_norm(
+    "batch_norm":
+        lambda b, input, weight, bias, running_mean, running_var, training, momentum, eps,
+        cudnn_enabled=False:
+        _batch_norm(
         b, input, running_mean, running_var, weight, bias, training, eps
     ),
-    "_native_batch_norm_legit_no_training": lambda b, input, weight, bias, running_mean, running_var, momentum, eps: _native_batch_norm(
+    "_native_batch_norm_legit_no_training":
+        lambda b, input, weight, bias, running_mean, running_var, momentum, eps:
+        _native_batch_norm(
         b, input, weight, bias, (running_mean, running_var), False, eps
     ),
 })  # fmt: skip
@@ -313,7 +318,8 @@ def native_group_norm(
     for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
         if hint_of(size) != hint_of(number):
             raise NotImplementedError(
-                "numbers that are not the sizes of the input: give torch.native_group_norm N, C and H * W of the array itself"
+                "numbers that are not the sizes of the input: give torch.native_group_norm N, C and H * W of "
+                "the array itself"
             )
         b.guard(apply("eq", size, number))
     output = b.group_norm(*optional(input, weight, bias), groups=group, epsilon=eps)

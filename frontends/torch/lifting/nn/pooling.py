@@ -446,5 +446,6 @@ def affine_grid(b: TorchBuilder, theta: Any, size: Any, align_corners: bool | No
 rows.table({
     "pixel_shuffle": lambda b, input, upscale_factor: b.pixel_shuffle(input, factor=upscale_factor),
     "pixel_unshuffle": lambda b, input, downscale_factor: b.pixel_unshuffle(input, factor=downscale_factor),
-    ("channel_shuffle", "native_channel_shuffle"): lambda b, input, groups: b.channel_shuffle(input, groups=groups),
+    ("channel_shuffle", "native_channel_shuffle"): lambda b, input, groups:
+        b.channel_shuffle(input, groups=groups),
 })  # fmt: skip
