@@ -68,9 +68,7 @@ class BlockNode:
         like: Sequence[TensorValue],
         **params: Any,
     ) -> list[TensorValue]:
-        """Append the node for ``op`` and return its results, which have the specs and seen arrays of
-        ``like``.
-        """
+        """Append the node for ``op`` and return its results, with the specs and arrays of ``like``."""
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         names = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]

@@ -1,6 +1,4 @@
-"""Operations of traced graphs that need no node of their own: constants, shapes, and reads and writes of
-variables.
-"""
+"""Operations without a node of their own: constants, shapes, and reads and writes of variables."""
 
 from __future__ import annotations
 
@@ -144,9 +142,7 @@ def _variable_shape(
 def _broadcast_axes(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue]:
-    """Return the axes over which the gradients of two broadcast operands are summed
-    (``BroadcastGradientArgs``).
-    """
+    """Return the axes over which the gradients of two broadcast operands are summed."""
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
             f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}"

@@ -1,6 +1,4 @@
-"""Lifts ``If`` and ``Case`` of a traced graph to region nodes, and implements the control flow that the
-recorder converts from Python statements.
-"""
+"""Lifts ``If`` and ``Case``, and records the control flow that is converted from Python statements."""
 
 from __future__ import annotations
 
@@ -109,8 +107,7 @@ def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool
 
 
 def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
-    """Return True if the number of elements of ``value``, defined in an open block, depends on array
-    elements.
+    """Return True if the size of ``value``, defined in an open block, depends on array elements.
 
     This is so if an operation that leads to it has an output whose size depends on elements.
     """
@@ -133,9 +130,7 @@ def _has_computed_operand(node: Node, key: str) -> bool:
 
 
 def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
-    """Return the index of a branch clamped as in ``Case``, which runs the last branch for an index out of
-    range.
-    """
+    """Return the index of a branch; ``Case`` runs the last branch for an index out of range."""
     if "If" in operation.type:
         return index
     arrays, seen = Arrays(reader, operation), index.seen

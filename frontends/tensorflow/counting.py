@@ -63,8 +63,7 @@ class _Counting:
     start: Sequence[Any]
 
     def steps(self, tensor: Any) -> Any:
-        """Return for how many iterations a part of the condition holds: a number, True (always) or False
-        (never).
+        """Return for how many iterations a part of the condition holds; True is always, False is never.
 
         Return None if it is not known.
         """
@@ -108,9 +107,7 @@ class _Counting:
         )
 
     def step(self, place: int | None) -> Any:
-        """Return the nonzero integer that the body adds to an element of the state in each iteration, or
-        None.
-        """
+        """Return the nonzero integer by which an element of the state grows per iteration, or None."""
         operation = None if place is None else source_of(self.body.outputs[place]).op
         if (
             operation is None

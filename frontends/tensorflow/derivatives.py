@@ -80,9 +80,7 @@ def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 def _refuse_gradient(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value], why: str
 ) -> list[TensorValue]:
-    """Return the operands, wrapped so that taking a gradient through them raises an error with the reason
-    ``why``.
-    """
+    """Return the operands, wrapped so that a gradient through them raises an error with ``why``."""
     origin = reader.origin(operation)
     message = (
         f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, "
@@ -99,9 +97,7 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the ``custom_derivative`` node of one call, whose operands are the function's results and
-    arguments.
-    """
+    """Builder of the node of one call; its operands are the function's results, then its arguments."""
 
     def __init__(
         self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]

@@ -1,5 +1,4 @@
-"""Runs operations of traced graphs on concrete arrays, for the shapes of a recording and the elements that
-Python reads.
+"""Runs operations of traced graphs on concrete arrays, for shapes and for elements that Python reads.
 
 Variables are not touched: reads and assignments go to a table that the caller provides.
 """
@@ -68,8 +67,7 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow has no kernel on this processor for a recorded call with these parameter
-    names.
+    """Return False if TensorFlow cannot run a recorded call with these parameters on this processor.
 
     One call of each kind is tried. Calls with the channels last and without dilation are not tried: every
     processor has kernels for them.
@@ -94,9 +92,7 @@ def _zeros(item: Any) -> Any:
 
 @functools.cache
 def has_grouped_gradient(dtype: str) -> bool:
-    """Return True if TensorFlow has a kernel for the input gradient of a grouped convolution on this
-    processor.
-    """
+    """Return True if the processor has a kernel for the input gradient of a grouped convolution."""
     given = {"filter": tf.zeros((1, 1, 1, 2), dtype), "out_backprop": tf.zeros((1, 1, 1, 2), dtype)}
     return _runs(
         "Conv2DBackpropInput",
@@ -189,9 +185,7 @@ class Evaluator:
         return [constant_of(operation)] if kind == "Const" else run_operation(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:
-        """Assign a variable, or add to it or subtract from it, depending on the type ``kind`` of the
-        operation.
-        """
+        """Assign a variable, add to it or subtract from it, by the type ``kind`` of the operation."""
         combined = ASSIGNS[kind]
         self.variables[number] = (
             array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
@@ -251,9 +245,7 @@ def constant_of(operation: Any) -> Any:
 
 @contextmanager
 def run_eagerly() -> Iterator[None]:
-    """Run operations of this context eagerly, outside of the graph that is traced and invisible to gradient
-    tapes.
-    """
+    """Run operations of this context eagerly, outside of the traced graph and of gradient tapes."""
     with ExitStack() as stack:
         stack.enter_context(tf.init_scope())
         stack.enter_context(record.stop_recording())
@@ -305,9 +297,7 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """Return the number of the branch that runs; the last branch of a ``Case`` also runs for an index out of
-    range.
-    """
+    """Return the number of the branch that runs; ``Case`` runs the last for an index out of range."""
     if "If" in operation.type:
         return int(bool(index))
     count = len(operation.get_attr("branches"))
@@ -338,9 +328,7 @@ def called_graph(operation: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _graph_of_definition(function: Any, graph: Any) -> Any:
-    """Build the graph of a TensorFlow 1 function from its definition, with the functions of ``graph`` that it
-    calls.
-    """
+    """Build the graph of a TensorFlow 1 function, with the functions of ``graph`` that it calls."""
     with graph.as_default():
         made = function_def_to_graph.function_def_to_graph(function.definition)
     for name in graph._functions:

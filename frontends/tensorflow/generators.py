@@ -1,6 +1,4 @@
-"""Random number generators with state in a variable (``tf.random.Generator``): a 128-bit counter and a 64-bit
-key.
-"""
+"""Random number generators with their state, a 128-bit counter and a 64-bit key, in a variable."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Forward intermediates that the gradient of a branch reads, which TensorFlow passes as ``Optional`` outputs
-of an ``If`` or ``Case``.
+"""Forward intermediates of a branch that its gradient reads, passed by TensorFlow as ``Optional``.
 
 The forward branch is read again inside of the gradient's branch, from the same operands and variables. So
 no output is needed whose shape only one branch knows.
@@ -42,9 +41,7 @@ class Intermediate:
 def intermediate_of(
     reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int
 ) -> Intermediate | None:
-    """Return the intermediates that output ``place`` of the branches passes, or None if it is no
-    ``Optional``.
-    """
+    """Return the intermediates that output ``place`` of the branches passes, or None if it passes none."""
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
         return None

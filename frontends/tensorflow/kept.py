@@ -49,9 +49,7 @@ class _AllPaths:
 
 
 class OutsideState:
-    """Snapshot of what a function and Keras ``layers`` refer to before a recording, and the ``places`` known
-    to be state.
-    """
+    """Snapshot of what a function and Keras ``layers`` refer to, and the ``places`` known to be state."""
 
     def __init__(
         self, function: Any, layers: Iterable[Any], places: Sequence[StatePlace] = (), numbers: bool = True
@@ -79,9 +77,7 @@ class OutsideState:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Replace the arrays and numbers in each place by ``enter(name of the place, array)``, the inputs of
-        the graph.
-        """
+        """Replace arrays and numbers in each place by ``enter(name, array)``, the inputs of the graph."""
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"

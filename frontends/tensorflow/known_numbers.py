@@ -38,9 +38,7 @@ class NumberTrace(Sizes, Protocol):
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of a tensor as a symbolic number, or the tensor if Python needs the
-        concrete number.
-        """
+        """Return the only element of a tensor as a symbolic number, or the tensor if it must be concrete."""
 
     def length(self, tensor: Any) -> Any:
         """Return the length of a tensor, or None for anything else."""
@@ -86,8 +84,7 @@ class RecordedElements:
 def elements_of(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements of the operands at ``places`` that are arrays of at most 64 elements, or None if
-    there are none.
+    """Return the elements of the operands at ``places`` with at most 64 elements, or None if none are.
 
     Always return None inside of loops and branches, where the elements may differ between iterations.
     """
@@ -173,8 +170,7 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of an operation on known arrays, or None if there is no rule or a result is too
-    large.
+    """Return the results of an operation on known arrays, or None without a rule or for large results.
 
     ``decide`` returns the current value of a size or of a condition on sizes, and guards on it.
     """

@@ -283,9 +283,7 @@ def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
 
 
 def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListScatterV2`` and ``TensorListScatterIntoExistingList``: write rows of an array at
-    indices.
-    """
+    """Lift the ``TensorListScatter`` operations: write rows of an array at indices."""
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
@@ -457,8 +455,7 @@ def push_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValu
 
 
 def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
-    """Return known numbers with the sizes of arrays of the loop body replaced by their current values, as
-    guards.
+    """Return known numbers with sizes of the loop body's arrays replaced by numbers, under guards.
 
     Such sizes have no meaning outside of the iteration.
     """

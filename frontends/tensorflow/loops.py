@@ -140,9 +140,7 @@ def _pop(body: Any, place: int) -> Any:
 
 
 def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
-    """Return the operation that writes one row per iteration into a list, or None if the list is used
-    otherwise.
-    """
+    """Return the operation that writes one row per iteration into a list, or None for other uses."""
     if not isinstance(operands[place].item, PartialList) or is_invariant(body, place):
         return None
     end = source_of(body.outputs[place]).op
@@ -255,8 +253,9 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``While``, to a ``scan`` if its trip count is known. Variables that the body assigns are carried
-    too.
+    """Lift ``While``, to a ``scan`` if its trip count is known.
+
+    Variables that the body assigns are carried too.
     """
     body = function_of(operation, "body")
     operands = [
@@ -290,9 +289,7 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop on the arrays of the call and return the shape of the first row written into a list, or
-    None.
-    """
+    """Run the loop and return the shape of the first row that it writes into a list, or None."""
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
@@ -327,9 +324,7 @@ class _WhileLoop:
         )
 
     def read(self) -> list[int]:
-        """Read the body once and return the numbers of variables that it assigns and the loop does not carry
-        yet.
-        """
+        """Read the body once and return numbers of assigned variables that the loop does not carry yet."""
         reader = self.reader
         held = [
             *(self.operands[place] for place in self.roles.carried),
@@ -502,9 +497,7 @@ class _WhileLoop:
     def _unwritten_rows(
         self, before: TensorValue, first: Any, count: Any, sizes: Sequence[Any]
     ) -> TensorValue | None:
-        """Return ``count`` rows of the list from row ``first`` that the loop does not write, or None if
-        ``count`` is 0.
-        """
+        """Return ``count`` rows from ``first`` on that the loop does not write, or None if ``count`` is 0."""
         if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
             return None
         rows = before.item.rows

@@ -1,5 +1,4 @@
-"""Operations that are not run as soon as they are read, because the recording needs the shapes of most arrays
-only.
+"""Operations that are run on demand only, because the recording needs no more than most shapes.
 
 The shape is known beforehand if the traced graph states it or a rule derives it from the operands. Only
 operations are listed here that cannot fail because of the values of their operands.

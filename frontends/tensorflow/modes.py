@@ -59,9 +59,7 @@ class Mode:
 
 
 def _may_tell_modes_apart(layer: Any) -> bool:
-    """Return True if the class of a layer is the user's and may treat ``training=None`` and ``False``
-    differently.
-    """
+    """Return True if a layer of the user's may treat ``training=None`` and ``False`` differently."""
     if type(layer).__module__.startswith("keras."):
         return False
     asked = inspect.signature(type(layer).call).parameters.get("training")

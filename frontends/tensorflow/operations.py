@@ -84,9 +84,7 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:
-    """Return the innermost line of the user's code that created an operation, or else the location of
-    ``around``.
-    """
+    """Return the innermost line of the user's code that created an operation, or that of ``around``."""
     call = f"{RAW}{operation.type}"
     # A ``LineNotingGraph`` has noted the line.
     line = getattr(operation.graph, "lines", {}).get(id(operation))
@@ -105,8 +103,7 @@ def _scope_of(operation: Any) -> str:
 
 
 def layer_path(scope: str, layers: Container[str]) -> str:
-    """Return a scope without the numbers that TensorFlow appends to the name of a layer whose scope is
-    reopened.
+    """Return a scope without the numbers that TensorFlow appends when a layer's scope is reopened.
 
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
     'model/conv1/batchnorm'

@@ -1,6 +1,4 @@
-"""Guards on what TensorFlow code refers to besides its arguments: closures, globals, attributes of modules
-and layers.
-"""
+"""Guards on what TensorFlow code refers to: closures, globals, attributes of modules and layers."""
 
 from __future__ import annotations
 
@@ -117,9 +115,7 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True for attributes in which TensorFlow or Keras notes its calls, and which are no state of the
-    user's.
-    """
+    """Return True for attributes in which TensorFlow or Keras notes its calls, which are no state."""
     return (
         key in _tracing_attributes(holder)
         or isinstance(holder, _WHOLE)
@@ -129,9 +125,7 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 
 
 def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield one guard on all attributes of a Keras object, because Keras' own code, which reads them, is not
-    analyzed.
-    """
+    """Yield one guard on all attributes of a Keras object, whose own code is not analyzed."""
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
     ):

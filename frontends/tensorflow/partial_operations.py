@@ -23,9 +23,7 @@ READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "Variable
 
 
 def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
-    """Return what an operation of ``WRITES`` leaves in a variable with value ``array``, or what one of
-    ``READS`` returns.
-    """
+    """Return what an operation of ``WRITES`` leaves in a variable, or what one of ``READS`` returns."""
     kind = operation.type
     if kind == "ResourceGather":
         batch = operation.get_attr("batch_dims")

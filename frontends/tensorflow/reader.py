@@ -73,9 +73,7 @@ class LineNotingGraph(FuncGraph):
         return operation
 
     def place(self) -> tuple[Any, str, Any]:
-        """Return the patch of ``tf_stack.extract_stack`` that returns the shared stack while this graph makes
-        an operation.
-        """
+        """Return a patch of ``extract_stack`` that returns the shared stack while an operation is made."""
         before = tf_stack.extract_stack
 
         def extract_stack(stacklevel: int = 1) -> Any:
@@ -85,9 +83,7 @@ class LineNotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """Return the innermost running line of the user's code, or None if there is none or AutoGraph generated
-    it.
-    """
+    """Return the innermost running line of the user's code, or None, also if AutoGraph generated it."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
@@ -177,9 +173,7 @@ class GraphReader:
     def values_of(
         self, graph: Any, given: Mapping[int, TensorValue], tensors: Sequence[Any]
     ) -> list[TensorValue]:
-        """Read another graph anew and return what its ``tensors`` are; ``given`` maps ids of tensors to what
-        they are.
-        """
+        """Read another graph and return its ``tensors``; ``given`` maps ids of tensors to what they are."""
         outside, self.held = self.held, {}
         self.wanted.update(id(source_of(tensor)) for tensor in tensors)
         self._read.pop(id(graph), None)
@@ -266,9 +260,7 @@ class GraphReader:
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _read_again(self, tensor: Any) -> None:
-        """Read an operation again if ``tensor`` is an output that a gradient added after Python asked for its
-        result.
-        """
+        """Read an operation again if a gradient added the output ``tensor`` after it was read."""
         operation = tensor.op
         if id(tensor) in self.held or id(operation) not in self._read[id(operation.graph)].read:
             return
@@ -335,8 +327,7 @@ class GraphReader:
         return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
-        """Return ``number`` if an operation is ``min(number, max(least, x))`` and ``least`` is at least
-        ``number``.
+        """Return ``number`` if ``min(number, max(least, x))`` equals it for every ``x``.
 
         Otherwise return None.
         """
@@ -359,9 +350,7 @@ class GraphReader:
     def node(
         self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
     ) -> list[TensorValue]:
-        """Append a node for an operation whose operands are arrays or lists of arrays; known arrays become
-        numbers.
-        """
+        """Append a node for an operation on arrays or lists of them; known arrays become numbers."""
         static = static_places(operation.type)
         inputs = tuple(
             tuple(map(self._operand, item))

@@ -140,8 +140,7 @@ _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Trace the function with symbolic sizes, and again with more fixed sizes if TensorFlow needs concrete
-    ones.
+    """Trace the function with symbolic sizes, and again with fixed ones if TensorFlow needs numbers.
 
     Each operation is run at most once, on the arrays of the call, and nothing outside is changed. The
     function runs once, and again after an exception that unknown sizes may have caused, or if it has
@@ -249,9 +248,7 @@ def _stems_from_sizes(problem: Exception) -> bool:
 
 
 def _raises(last: TracebackType) -> bool:
-    """Return True if a ``raise`` statement of the user's code raised an exception whose last frame is
-    ``last``.
-    """
+    """Return True if a ``raise`` statement of the user's code raised the exception."""
     code = last.tb_frame.f_code
     return (
         is_users(code.co_filename)
@@ -327,9 +324,7 @@ class _TracingAttempt:
     created: VariableCounter = field(default_factory=VariableCounter)
 
     def run(self) -> Recording | Refuted[TracingHypotheses]:
-        """Return the recording, or ``Refuted`` with the state that the call changed and that was not known
-        before.
-        """
+        """Return the recording, or ``Refuted`` with changed state that was not known before."""
         with reserved() as locks:
             return self._run(locks)
 
@@ -526,8 +521,7 @@ class _TracingAttempt:
         return (self.request.function, *referred(self.tree))
 
     def _refuse_traced(self, found: list[StatePlace]) -> None:
-        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of the places
-        ``found``.
+        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place in ``found``.
 
         TensorFlow runs such code only while it traces.
         """

@@ -245,9 +245,7 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, made to accept an :class:`PartialShape` as the other
-    shape.
-    """
+    """Return the method ``name`` of ``tf.TensorShape``, which accepts a :class:`PartialShape` too."""
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

@@ -1,6 +1,4 @@
-"""Writes recorded TensorFlow operations as source text: as operators and public functions if these compute
-the same, otherwise as raw operations.
-"""
+"""Writes recorded operations as operators and public functions, or as raw operations."""
 
 from __future__ import annotations
 
@@ -136,8 +134,7 @@ def _collective_call(name: str, operands: list[str]) -> str:
 
 @functools.cache
 def parameters_of(key: str) -> tuple[str, ...]:
-    """Return the parameters of an operation in ``tf.raw_ops``: operands, then attributes that no operand
-    determines.
+    """Return the parameters in ``tf.raw_ops``: operands, then attributes that no operand determines.
 
     >>> parameters_of("Sum")
     ('input', 'axis', 'keep_dims')

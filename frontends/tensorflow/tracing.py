@@ -1,5 +1,4 @@
-"""Traces a function into a TensorFlow graph, which is read while it is built, and answers Python about traced
-tensors.
+"""Traces a function into a graph, reads it while it is built, and answers Python about tensors.
 
 A traced tensor has no elements. The user's code would run eagerly and may ask for them (``if``, ``int``,
 ``.numpy()``). The operations that lead to the tensor were run on the arrays of the call, so their result
@@ -159,9 +158,7 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class MissingAttribute(TypeError, AttributeError, Signal):
-    """Raised if a traced tensor lacks what TensorFlow's code tries to read, which then falls back to
-    something else.
-    """
+    """Raised if a traced tensor lacks an attribute for which TensorFlow's code has a fallback."""
 
 
 class TensorFlowTrace:
@@ -183,9 +180,7 @@ class TensorFlowTrace:
         self.failed: Exception | None = None
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
-        """Return a placeholder for an array of the arguments, with unknown sizes for axes that are not
-        ``fixed``.
-        """
+        """Return a placeholder for an argument, with unknown sizes for axes that are not ``fixed``."""
         shape = [size if is_fixed else None for size, is_fixed in zip(array.shape, fixed)]
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(array.dtype, shape)
@@ -212,9 +207,7 @@ class TensorFlowTrace:
         return decide(self.recorder, size, self.locator.locate("a number", 3))
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of a tensor as a symbolic int or float, or the tensor if its value must be
-        known.
-        """
+        """Return the only element of a tensor as a symbolic number, or the tensor if it must be known."""
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
         ):
@@ -274,9 +267,7 @@ class TensorFlowTrace:
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
-        """Return ``len`` of a tensor as a size, or None for anything that is no tensor of this graph with
-        axes.
-        """
+        """Return ``len`` of a tensor as a size, or None if it is no tensor of this graph with axes."""
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank
         ):
@@ -292,8 +283,7 @@ class TensorFlowTrace:
         return Shape(traced, tuple(numbers))
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return a shape that the user states for a tensor, with None for each symbolic number equal to its
-        size.
+        """Return a stated shape with None for each symbolic number that equals the tensor's size.
 
         The equality is a guard.
         """
@@ -375,9 +365,7 @@ class TensorFlowTrace:
         }
 
     def _questions(self) -> dict[str, Any]:
-        """Return patches of functions that ask about tensors and sizes, which answer the user's code as in
-        eager mode.
-        """
+        """Return patches of functions about tensors and sizes that answer the user's code as eagerly."""
 
         def asked(
             name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]
@@ -407,9 +395,7 @@ class TensorFlowTrace:
         }
 
     def _text(self, name: str) -> Callable[..., str]:
-        """Return a method that formats a tensor with its elements, without a guard if the text is for an
-        error message.
-        """
+        """Return a method that formats a tensor with its elements, unguarded inside of an error message."""
         before = getattr(ops.SymbolicTensor, name)
 
         def method(tensor: Any, *args: Any) -> str:
@@ -486,9 +472,7 @@ def _call_branch(
 
 
 def _with_size_operands(name: str) -> Callable[..., Any]:
-    """Return an operator of tensors that converts a symbolic number to the tensor's dtype, like a Python
-    number.
-    """
+    """Return an operator that converts a symbolic number to the tensor's dtype, like a Python number."""
     original = getattr(tf.Tensor, name)
 
     @forwards

@@ -112,9 +112,7 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """The variables that a recording reads or assigns, by name; ``mode`` is the training mode of its
-    function.
-    """
+    """Variables that a recording reads or assigns, by name; ``mode`` is the function's training mode."""
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode

@@ -1,5 +1,6 @@
-"""Command line: convert, inspect, show and run graphs, and check an installation. Needs typer and rich
-(``graph-compiler[cli]``).
+"""Command line: convert, inspect, show and run graphs, and check an installation.
+
+Needs typer and rich (``graph-compiler[cli]``).
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ class ConvertedGraph:
 def graph_of(
     source: str, to: str | None, texts: Sequence[str], framework: str | None = None, freeze: bool = False
 ) -> ConvertedGraph:
-    """Return the graph of a source: loaded if it was saved, otherwise recorded with the given inputs or the
-    original's own examples.
+    """Return the graph of a source: loaded if it was saved, otherwise recorded.
+
+    The inputs are those given, or the original's own examples.
 
     Raise `WrongInput` if example inputs are needed, or are given for a saved graph.
     """

@@ -75,8 +75,9 @@ def code_of(problem: BaseException) -> Exit:
 
 
 def line_of(problem: BaseException) -> str:
-    """Return the message for an exception. For exceptions of the user's program, it has their class and
-    location.
+    """Return the message for an exception.
+
+    For exceptions of the user's program, it has their class and location.
     """
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"
@@ -99,8 +100,9 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: exceptions become a line on stderr, or a JSON object, and an exit code. The command
-    returns the data that `--json` prints.
+    """Decorate a command: exceptions become a line on stderr, or a JSON object, and an exit code.
+
+    The command returns the data that `--json` prints.
     """
 
     @functools.wraps(command)
@@ -150,12 +152,11 @@ SECONDS = 1.0
 
 
 def end_when_interrupted() -> None:
-    """Start a thread that ends the process if the main thread has not done so within ``SECONDS`` of an
-    interrupt.
+    """Start a thread that ends the process if it still runs ``SECONDS`` after an interrupt.
 
     Python raises ``KeyboardInterrupt`` in the main thread, and only between two of its own instructions. A
-    framework that compiles in C++ delays it, and a callback, a finaliser or a bare ``except`` of any library
-    drops it.
+    framework that compiles in C++ delays it, and a callback, a finaliser or a bare ``except`` of any
+    library drops it.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -172,9 +173,7 @@ def end_when_interrupted() -> None:
 
 
 def exit_interrupted() -> None:
-    """End the process immediately, without the seconds that Python needs to release the objects of
-    frameworks.
-    """
+    """End the process at once, without the seconds that Python needs to release framework objects."""
     discard_partial()
     for stream in (sys.stdout, sys.stderr):
         # The stream may be None, closed, or a pipe without a reader.

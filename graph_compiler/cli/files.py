@@ -44,8 +44,9 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def parse_inputs(texts: Sequence[str]) -> Given:
-    """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``. Arrays are
-    random, with a fixed seed.
+    """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``.
+
+    Arrays are random, with a fixed seed.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -92,8 +93,9 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 
 # ------------------------------------------------------------------------------ files
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
-    """Arguments from files: .npz by name (``arr_0`` by position), .npy by position, .json by name or, of a
-    list, by position.
+    """Return arguments from files: .npz by name (``arr_0`` by position), .npy and .json.
+
+    A .npy file is one positional argument. A .json file holds an object by name or a list by position.
 
     Numbers in JSON become arrays of the ``dtypes`` that the graph has for inputs of these names.
     """
@@ -173,9 +175,7 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fit_to_graph(given: Given, graph: IRGraph) -> Given:
-    """Return the arguments in the form in which the graph was recorded: some may have to move from positions
-    to names, or from names to positions.
-    """
+    """Return the arguments as the graph was recorded: by position or by name."""
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
         path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2

@@ -1,6 +1,4 @@
-"""Interpretation of SOURCE on the command line: a saved graph, an object of a Python module, or a Hugging
-Face model.
-"""
+"""Interpretation of SOURCE: a saved graph, an object of a module, or a Hugging Face model."""
 
 from __future__ import annotations
 
@@ -38,8 +36,7 @@ def is_saved(source: str) -> bool:
 
 
 def names_a_file(source: str) -> bool:
-    """Return True if a source can only be a file or folder, whether or not it exists; a hub is not asked for
-    such a name.
+    """Return True if a source can only be a file or folder, so that no hub is asked for it.
 
     >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
     [True, True, True, True, True]
@@ -144,8 +141,9 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that the module of a callable imports, if its own code names none; None if it
-    imports none or several.
+    """Return the framework that a callable's module imports, or None if it imports none or several.
+
+    Return None too if the callable's own code names a framework.
 
     The arguments do not tell the framework, since arrays on the command line are always numpy's.
     """

@@ -73,9 +73,7 @@ NOTHING = IndexedWeights({}, {})
 
 
 def numbered_calls(graph: Graph) -> dict[int, IndexedWeights]:
-    """Return, for each block that several calls run (by `id`), the weights that its function reads by layer
-    index.
-    """
+    """Return, by the `id` of a block that several calls run, the weights that it reads by layer index."""
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
@@ -110,8 +108,9 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> Index
 
 
 def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
-    """Return the text before and after the only number that differs between names, and the numbers. Return
-    None if more differs.
+    """Return the text before and after the only number that differs between names, and the numbers.
+
+    Return None if more differs.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -159,8 +158,9 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return the nodes that stack parameters whose names differ only in a number. Nothing else may read or
-    replace these parameters.
+    """Return the nodes that stack parameters whose names differ only in a number.
+
+    Nothing else may read or replace these parameters.
     """
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())

@@ -16,8 +16,9 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def folded(expression: str, name: str, inner: str) -> str | None:
-    """Return `expression` with `inner` substituted for `name`, or None if `name` occurs more than once or the
-    result is too long.
+    """Return `expression` with `inner` substituted for `name`, or None.
+
+    None means that `name` does not occur exactly once, or that the result is too long.
 
     >>> folded("jnp.sum(mul, axis=1)", "mul", "x * 2.0"), folded("mul + 1.0", "mul", "x * 2.0")
     ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0')
@@ -104,8 +105,9 @@ _KEPT = ("#", "raise ", "if ", "with ", "del ")
 
 
 def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
-    r"""Return a statement, or a part of one, indented by `indent` spaces, as one or more lines of at most 120
-    columns. `end` follows the last one.
+    r"""Return a statement, or a part of one, as lines of at most 120 columns.
+
+    They are indented by `indent` spaces, and `end` follows the last one.
 
     The content of the brackets at the end of the line, or the whole expression in new parentheses, moves
     to lines of its own: to one line if it fits, otherwise one per part.
@@ -139,8 +141,9 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
 
 
 def _inside(masked: str) -> tuple[int, int] | None:
-    """Return start and end of the part that can be broken: the expression, or the content of its last
-    brackets. Return None if a break would change the meaning.
+    """Return start and end of the part that can be broken, or None if a break would change the meaning.
+
+    The part is the expression, or the content of its last brackets.
     """
     started = _START.match(masked)
     start = started.end() if started else 0

@@ -148,9 +148,7 @@ class _Results:
         return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
 
     def _maker(self, cls: type) -> str:
-        """Return the name of the function that builds an object of `cls`: one copied into the source, or the
-        registered one.
-        """
+        """Return the name of the function that builds a `cls`: one copied into the source, or registered."""
         make = maker_of(cls)
         if vars(making).get(make.__name__) is make:
             assert isinstance(make, FunctionType)

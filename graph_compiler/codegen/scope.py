@@ -1,9 +1,8 @@
-"""Writer of the nodes of one block as lines: names, sizes, contexts, and `del` after the last use of large
-values.
+"""Writer of the nodes of one block as lines: names, sizes, contexts, and `del` of large values.
 
 The block of the graph is the outermost scope. An operation with regions writes each of them in an inner
 scope: a nested function, or the body of a statement. Captured values keep their outer names, since Python
-functions close over names.
+    functions close over names.
 """
 
 from __future__ import annotations
@@ -49,8 +48,9 @@ class Definitions:
     origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """Return the name for a definition, which stands in `text` as `OWN_NAME`. `wanted` is the preferred
-        name; names with these suffixes are reserved too.
+        """Return the name for a definition, which stands in `text` as `OWN_NAME`.
+
+        `wanted` is the preferred name; names with these suffixes are reserved too.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -70,9 +70,7 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return the lines in `source` where nodes of the definitions begin, and the locations of the
-        recorded calls.
-        """
+        """Return the lines in `source` where nodes of the definitions begin, with their origins."""
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
@@ -173,8 +171,9 @@ class Scope:
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """Return the expression for a size. A size that the enclosing scope also has is read there, before
-        the block.
+        """Return the expression for a size.
+
+        A size that the enclosing scope also has is read there, before the block.
         """
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
@@ -272,8 +271,8 @@ class Scope:
         self._delete(node, gone)
 
     def _may_be_folded(self, node: Node) -> bool:
-        """Return True if the expression may be inlined into its user: it is used once and not assigned to a
-        variable of the user.
+        """Return True if the expression may be inlined: it is used once and the user stores it in no
+        variable.
         """
         if self.context or node.writes or node.is_random:
             return False
@@ -281,8 +280,9 @@ class Scope:
         return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
 
     def _with_folded(self, node: Node, expression: str) -> str:
-        """Return the expression with preceding expressions inlined that only it uses and that come from the
-        same line of the user's code.
+        """Return the expression with preceding expressions inlined that only it uses.
+
+        They come from the same line of the user's code.
         """
         while self.foldable and self.foldable[-1][0] == len(self.lines) and not self.context:
             _, before, inner = self.foldable[-1]
@@ -306,8 +306,9 @@ class Scope:
             origins[last] = place, origins[last][1]
 
     def _structured(self, node: Node) -> None:
-        """Write a node with regions. The target's writer names the outputs; the operands keep their names
-        meanwhile.
+        """Write a node with regions.
+
+        The target's writer names the outputs; the operands keep their names meanwhile.
         """
         self.context = ""
         before = len(self.lines)
@@ -346,9 +347,7 @@ class Scope:
         self.context = context
 
     def _targets(self, node: Node, names: list[str]) -> str:
-        """Return the assignment targets for the result of a node: a name, or names nested as in the returned
-        structure.
-        """
+        """Return the assignment targets for the result of a node, nested as in the returned structure."""
         if not names or node.result is None:
             return ", ".join(names)
         made = set(node.outputs)
@@ -362,8 +361,9 @@ class Scope:
         return text[1:-1] if text.startswith("(") else text
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Return the values that are not needed after this node, and free their names; reusing a name frees
-        the memory.
+        """Return the values that are not needed after this node, and free their names.
+
+        Reusing a name frees the memory.
         """
         gone = [
             value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs
@@ -372,9 +372,7 @@ class Scope:
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
-        """Write `del` for large values that are no longer needed and whose names the outputs of the node did
-        not reuse.
-        """
+        """Write `del` for large unneeded values whose names the outputs of the node did not reuse."""
         large = [
             self.text[value]
             for value in gone
@@ -396,8 +394,9 @@ class Scope:
 
     # ------------------------------------------------------------------------------ blocks inside
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> WrittenRegion:
-        """Return a region written to inner lines. Its inputs have the names `inputs`; captured values keep
-        their outer names.
+        """Return a region written to inner lines.
+
+        Its inputs have the names `inputs`; captured values keep their outer names.
 
         Sizes shared with this scope are read here, before the next line.
         """
@@ -410,8 +409,9 @@ class Scope:
         return WrittenRegion(scope, scope.results(block.outputs))
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
-        """Return the texts of the outputs of a block. Trailing expressions that only produce an output are
-        inlined.
+        """Return the texts of the outputs of a block.
+
+        Trailing expressions that only produce an output are inlined.
 
         The order of calls that write or draw random numbers is kept.
         """
@@ -433,9 +433,7 @@ class Scope:
         return text
 
     def apart(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
-        """Return a region written as a function of its own: all inputs are arguments, and sizes are read from
-        them.
-        """
+        """Return a region written as a function of its own, which reads all sizes from its arguments."""
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
@@ -446,8 +444,9 @@ class Scope:
         return WrittenRegion(scope, outputs)
 
     def drop(self, value: Value) -> None:
-        """Remove the line that produces `value` if only the node being written uses it, and that node does
-        not need it.
+        """Remove the line that produces `value` if only the node being written uses it.
+
+        That node must not need the line.
         """
         if self.uses[value] == 1 and value not in self.needed:
             self._drop_unread(self.text[value], [])
@@ -489,9 +488,7 @@ class Scope:
         return name
 
     def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
-        """Return the name of the function for a region, which is written once if several nodes share the
-        region.
-        """
+        """Return the name of the function for a region, written once even if several nodes share it."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]

@@ -63,8 +63,9 @@ class Program:
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
-    """Return the program for `graph`. Recorded calls use the helpers of `target`, and its way to write
-    operations with regions.
+    """Return the program for `graph`.
+
+    Recorded calls use the helpers of `target`, and its way to write operations with regions.
     """
     return _Writer(graph, dialect, target or dialect).program(header)
 
@@ -257,8 +258,9 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the prelude functions that the text uses, dependencies first. If `known` is given, the text may
-    only use these directly.
+    """Return the prelude functions that the text uses, dependencies first.
+
+    If `known` is given, the text may only use these directly.
 
     Functions of the prelude's own package, of this package, and those in its `__all__` count.
     """

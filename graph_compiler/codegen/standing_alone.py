@@ -29,8 +29,7 @@ def portable(origin: Origin) -> Origin:
 
 @functools.lru_cache(maxsize=1024)
 def portable_path(file: str) -> str:
-    """Return the path of a file from its outermost package on, or only its name if it is not part of a
-    package.
+    """Return the path of a file from its outermost package on, or its name outside of packages.
 
     >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
     'timm/layers/mlp.py'

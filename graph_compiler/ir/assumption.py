@@ -1,5 +1,4 @@
-"""Protocol of the assumptions that a graph makes about a call, beyond the structure, dtypes and ranks of its
-arguments.
+"""Protocol of the assumptions about a call, beyond structure, dtypes and ranks of its arguments.
 
 Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is in this package because its condition is
 part of the program; the kinds about arguments are in the package ``assumptions``. Matching, ``explain``,
@@ -27,9 +26,7 @@ class Assumption(Protocol):
     kind: ClassVar[str]
 
     def lines(self, names: MatcherNames) -> list[str]:
-        """Return lines of code for the generated matcher that leave the variant if the statement does not
-        hold.
-        """
+        """Return code for the generated matcher that leaves the variant if the statement does not hold."""
 
     def broken_by(self, call: MismatchedCall) -> str | None:
         """Return the reason, in words, why the statement does not hold for `call`, or None if it holds.
@@ -48,8 +45,9 @@ class Assumption(Protocol):
 
     @classmethod
     def from_json(cls, data: Any, read: JsonReader) -> Assumption:
-        """Return the assumption that `to_json` wrote. Raise `InvalidFile` for malformed data: files are not
-        trusted.
+        """Return the assumption that `to_json` wrote.
+
+        Raise `InvalidFile` for malformed data: files are not trusted.
         """
 
 
@@ -60,9 +58,7 @@ class MatcherNames(Protocol):
         """Return the name of the argument passed for an input."""
 
     def on_host(self, number: int) -> str:
-        """Return an expression for the elements of an input as a numpy array; it is None if reading them
-        would block.
-        """
+        """Return an expression for the elements of an input as a numpy array, or None if that would block."""
 
     def knows(self, symbol: Symbol) -> bool:
         """Return True if a size or number can be computed from the arguments of the call."""

@@ -1,6 +1,4 @@
-"""Builder of canonical graphs: ``build.matmul(x, y)`` checks the operands, infers shape and dtype, and
-returns the new value.
-"""
+"""Builder of canonical graphs: ``build.matmul(x, y)`` checks, infers the spec, and adds a node."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
 
 
 def _captured(body: Body) -> Iterable[Value]:
-    """Yield the outer values that the nodes read, then the sources of sizes that no input and no captured
-    value has.
-    """
+    """Yield the outer values that nodes read, then sources of sizes that no input or captured value has."""
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
     read = [
         (node.inputs, node.params, [list(region.sizes.values()) for region in node.regions])
@@ -105,8 +101,9 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """Return the size inside the region for `dim`. Equal sizes share the symbol of the first input that
-        has them.
+        """Return the size inside the region for `dim`.
+
+        Equal sizes share the symbol of the first input that has them.
 
         A size read from an input of the body itself has no counterpart outside.
         """
@@ -207,9 +204,7 @@ class Builder:
         specs: Any,
         regions: tuple[Region, ...] = (),
     ) -> Any:
-        """Append a node whose output specs are known, without checks, and return its output, or a tuple of
-        outputs.
-        """
+        """Append a node with known output specs, unchecked, and return its output or tuple of outputs."""
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(
@@ -226,9 +221,7 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
-        """Collect the nodes appended within the context in the list that it yields, for the body of an
-        operation that runs blocks.
-        """
+        """Collect the nodes appended in this context, the body of a region, in the list that it yields."""
         outside, self.graph.nodes = self.graph.nodes, []
         try:
             yield self.graph.nodes
@@ -236,8 +229,9 @@ class Builder:
             self.graph.nodes = outside
 
     def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
-        """Return the body that `write(*inputs)` builds. `write` returns a tuple of outputs and may use values
-        of the enclosing scope.
+        """Return the body that `write(*inputs)` builds.
+
+        `write` returns a tuple of outputs and may use values of the enclosing scope.
         """
         with self.block() as nodes:
             outputs = write(*inputs)
@@ -246,8 +240,7 @@ class Builder:
     def run(
         self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any
     ) -> tuple[Value, ...]:
-        """Append the node of an operation that runs `bodies` (see :mod:`..ops.control`) and return its
-        outputs.
+        """Append the node of an operation that runs `bodies` (see :mod:`..ops.control`); return its outputs.
 
         Values that the bodies capture are added to the operands. Raise `UnsupportedOperation` if a result
         has a size that depends on elements.
@@ -289,8 +282,9 @@ class Builder:
         return value
 
     def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
-        """Add a constant to the graph and return it. `array` is an array of the source framework. A name that
-        is taken gets underscores appended.
+        """Add a constant to the graph and return it.
+
+        `array` is an array of the source framework. A name that is taken gets underscores appended.
         """
         while name in self.graph.constants:
             name += "_"
@@ -318,9 +312,7 @@ def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> 
 
 
 def _has_inner(region: Region, dim: Any) -> bool:
-    """Return True if a size, expressed in the enclosing scope, still depends on a value that the region
-    produces.
-    """
+    """Return True if an outward size still depends on a value that the region produces."""
     made = {value for node in region.block.nodes for value in node.outputs}
     return isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols())
 

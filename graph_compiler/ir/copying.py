@@ -13,8 +13,9 @@ from .node import Node, Region, Value
 
 
 def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
-    """Return a copy of `node` with new outputs and with `mapped` applied to every value and size. The new
-    outputs are entered in `own`.
+    """Return a copy of `node` with new outputs and with `mapped` applied to every value and size.
+
+    The new outputs are entered in `own`.
     """
 
     def whole(structure: Any) -> Any:
@@ -55,8 +56,9 @@ def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | Non
 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
-    """Append copies of the nodes of `region`, applied to `operands` (values or numbers), and return its
-    outputs.
+    """Append copies of the nodes of `region`, applied to `operands`, and return its outputs.
+
+    The operands are values or numbers.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close
@@ -90,9 +92,7 @@ class _Inlined:
         return substitute(item, self._symbol) if isinstance(item, Size) else item
 
     def _symbol(self, symbol: Symbol) -> Any:
-        """Return the size in the enclosing scope: an axis of an operand, or a size read from the copy of the
-        node that computes it.
-        """
+        """Return the size in the enclosing scope: an axis of an operand, or one read from a copied node."""
         if symbol in self.region.sizes:
             return self.region.sizes[symbol]
         source = self.own[symbol.source]

@@ -215,8 +215,9 @@ class Randomness:
 
 @dataclass(frozen=True, slots=True)
 class GraphState:
-    """State of the user's objects that a graph reads and writes. Frontends fill it in; the runtime applies
-    it.
+    """State of the user's objects that a graph reads and writes.
+
+    Frontends fill it in; the runtime applies it.
 
     places: attributes, closures and globals that a call reads and changes; None if there are none.
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
@@ -388,8 +389,9 @@ class Graph:
 
     @property
     def block(self) -> Block:
-        """The program as one block: its inputs are all sources, its outputs the results, conditions of guards
-        and values of effects.
+        """The program as one block. Its inputs are all sources.
+
+        Its outputs are the results, conditions of guards, and values of effects.
         """
         outputs = (*self.outputs, *map(_CONDITION, self.guards), *map(_VALUE, self.effects))
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
@@ -413,9 +415,7 @@ class Graph:
         )
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that produces `value`, or None for inputs, parameters, constants and values of
-        other graphs.
-        """
+        """Return the node that produces `value`, or None for sources and values of other graphs."""
         return self._makers.of(value, self.nodes)
 
     @property
@@ -454,8 +454,9 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards that depend only on sizes and numbers of the inputs. They are checked before the
-        function runs.
+        """Return the guards that depend only on sizes and numbers of the inputs.
+
+        They are checked before the function runs.
         """
         if not self.guards:
             return []
@@ -466,8 +467,9 @@ class Graph:
         ]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
-        """Return the guards on sizes of intermediate arrays, with their conditions. The function checks them
-        when the sizes are known.
+        """Return the guards on sizes of intermediate arrays, with their conditions.
+
+        The function checks them when the sizes are known.
         """
         if not self.guards:
             return []
@@ -498,9 +500,7 @@ class Graph:
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the inputs that are Python numbers on which sizes or bounds of slices depend, so a compiler
-        must treat them as static.
-        """
+        """Return inputs that are Python numbers on which sizes depend; compilers must take them as static."""
         return {
             symbol.source
             for size in _sizes_in_params(self.nodes)
@@ -520,8 +520,9 @@ class Graph:
 
 
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
-    """Yield the sizes among the parameters of nodes, with those inside of regions expressed in the enclosing
-    scope. Fill values are skipped.
+    """Yield the sizes among the parameters of nodes, except for fill values.
+
+    Sizes inside of regions are expressed in the enclosing scope.
     """
     for node in nodes:
         params = (param for name, param in node.params.items() if name not in _ELEMENTS)
@@ -540,8 +541,9 @@ __all__ = ["Effect", "Graph", "Guard"]
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """Return the graph as text. With `around`, only that node, marked by ``->``, and `lines` lines before and
-    after it.
+    """Return the graph as text.
+
+    With `around`, only that node, marked by ``->``, and `lines` lines before and after it.
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"

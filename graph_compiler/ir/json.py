@@ -112,8 +112,9 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> 
 
 
 def _named_class(name: Any, known: KnownClasses) -> type:
-    """Return a class that is itself a static value. Raise `InvalidFile` if it is unknown, since nothing can
-    replace it.
+    """Return a class that is itself a static value.
+
+    Raise `InvalidFile` if it is unknown, since nothing can replace it.
     """
     module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _PLAIN.get(module) if not qualified else known(module, qualified)
@@ -144,9 +145,7 @@ class KnownClasses:
         self._unknown: set[tuple[str, str]] = set()
 
     def __call__(self, module: str, name: str) -> type | None:
-        """Return the class with this module and qualified name, or None if it is unknown or must not be
-        created.
-        """
+        """Return the class with this module and qualified name, or None if unknown or forbidden."""
         if self._given is not None:
             return self._given.get((module, name))
         is_trusted = module.startswith(trait("results"))
@@ -292,8 +291,9 @@ class Encoder:
         ]
 
     def _record(self, node: Node) -> dict[str, Any] | None:
-        """Return the properties of a recorded call that generated code needs; None for canonical nodes. `key`
-        follows from the name of the call.
+        """Return the properties of a recorded call that generated code needs; None for canonical nodes.
+
+        `key` follows from the name of the call.
         """
         if node.record is None:
             return None
@@ -568,8 +568,9 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
 
 
 def _object_text(text: Any) -> str:
-    """Return the text of a framework object, which may contain quotes: the framework's reader accepts only
-    texts that it could have written.
+    """Return the text of a framework object.
+
+    It may contain quotes: the framework's reader accepts only texts that it could have written.
     """
     if not isinstance(text, str):
         raise InvalidFile(f"{text!r:.80} is no text")
@@ -583,8 +584,9 @@ def _number(item: Any) -> Any:
 
 
 def matching(pattern: re.Pattern[str], text: Any) -> str:
-    """Return `text` if the whole of it matches `pattern`; raise `InvalidFile` otherwise, since it becomes
-    part of generated source.
+    """Return `text` if all of it matches `pattern`; raise `InvalidFile` otherwise.
+
+    The text becomes part of generated source.
     """
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")

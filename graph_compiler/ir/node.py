@@ -22,8 +22,9 @@ class Extra(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """Properties of a recorded call that its name and arguments do not show. Nodes of canonical graphs have
-    none.
+    """Properties of a recorded call that its name and arguments do not show.
+
+    Nodes of canonical graphs have none.
 
     key: name of the call without its module, under which the lifting table lists its row.
     result: structure that the call returned, with values instead of arrays; None if it returned no array.
@@ -174,16 +175,15 @@ class Node:
 
     @property
     def is_random(self) -> bool:
-        """True if a recorded call advances a random generator. Random operations of canonical graphs are
-        functions of a key.
+        """True if a recorded call advances a random generator.
+
+        Random operations of canonical graphs are functions of a key.
         """
         return self.record is not None and self.record.random
 
     @property
     def depends_on_devices(self) -> bool:
-        """True for collectives and the like, whose result depends on the devices that the graph runs on, even
-        for constant operands.
-        """
+        """True for collectives and the like, whose result depends on the devices even for constants."""
         return (self.key or self.op) in DEPEND_ON_DEVICES
 
     @property
@@ -285,9 +285,7 @@ class Block:
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that produces `value`, or None if the value is an input or does not belong to the
-        block.
-        """
+        """Return the node that produces `value`, or None for inputs and foreign values."""
         return self._makers.of(value, self.nodes)
 
 
@@ -308,14 +306,16 @@ class Region:
     sizes: Mapping[Symbol, Any]
 
     def outward(self, size: Any) -> Any:
-        """Return `size` expressed in symbols of the enclosing scope. Symbols that have no counterpart there
-        are kept.
+        """Return `size` expressed in symbols of the enclosing scope.
+
+        Symbols that have no counterpart there are kept.
         """
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """Return the specs of the array outputs, with sizes expressed in the enclosing scope. Outputs that
-        are numbers or sizes are skipped.
+        """Return the specs of the array outputs, with sizes expressed in the enclosing scope.
+
+        Outputs that are numbers or sizes are skipped.
         """
         return tuple(
             ArraySpec(tuple(map(self.outward, item.shape)), item.dtype)

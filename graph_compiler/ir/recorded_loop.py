@@ -106,8 +106,9 @@ class Mark:
 
 @dataclass(eq=False, slots=True)
 class RecordedLoop:
-    """A ``for`` over ``range(start, stop, step)``, or a ``while``, whose iterations change only the variables
-    in its marks.
+    """A recorded ``for`` or ``while`` whose iterations change only the variables in its marks.
+
+    A ``for`` iterates over ``range(start, stop, step)``.
 
     library: module whose ``arange`` and ``logical_and`` express the loop.
     after: variables that code after the loop may read.

@@ -56,8 +56,9 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """Return the region with the sizes that it shares with the enclosing scope replaced. A region shared
-        by several nodes stays shared.
+        """Return the region with the sizes that it shares with the enclosing scope replaced.
+
+        A region shared by several nodes stays shared.
         """
         sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
         known = self._regions.get(id(region), region)

@@ -13,8 +13,7 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if both recordings make the same calls under the same conditions, capture the same arrays
-    and have the same effects.
+    """Return True if both recordings have equal calls, conditions, captured arrays and effects.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -59,8 +58,9 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 
 
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return a hashable description of a region, in which numbers stand for values. `outside` describes sizes
-    of the enclosing scope.
+    """Return a hashable description of a region, in which numbers stand for values.
+
+    `outside` describes sizes of the enclosing scope.
     """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)
@@ -73,8 +73,9 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 
 
 def hashable(item: Any) -> Any:
-    """Return nested arguments as tuples. Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and
-    -0.0).
+    """Return nested arguments as tuples.
+
+    Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and -0.0).
     """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))

@@ -15,8 +15,9 @@ from .node import DEEPEST, Node, Region, Value, values_in
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
-    """Yield a description of each rule that the regions of `node` break. The verifier checks the nodes inside
-    of them.
+    """Yield a description of each rule that the regions of `node` break.
+
+    The verifier checks the nodes inside of them.
 
     A region is isolated. It has an input for each operand. The carry keeps its types. Branches return the
     same types. Conditions are booleans. Sizes that leave a region are known outside. Random draws in a
@@ -67,9 +68,7 @@ def _outer_reads(region: Region) -> Iterator[str]:
 
 
 def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for inputs whose specs differ from those of the operands, or of their rows for the
-    sequences of a scan.
-    """
+    """Yield faults for inputs whose specs differ from those of operands, or of rows of a sequence."""
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     # The rule has further inputs before the operands.
     if node.op == "custom_derivative" and region is node.regions[-1]:
@@ -127,9 +126,7 @@ def rule_inputs(node: Node) -> int:
 
 
 def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for a carry that changes its sizes, and for sizes of outputs that are unknown outside of
-    the region.
-    """
+    """Yield faults for a carry that changes sizes, and for output sizes unknown outside of the region."""
     carried = node.params.get("carried", 0)
     for region in node.regions:
         if region.name == "condition":
@@ -170,9 +167,7 @@ def _unseen_checks(region: Region) -> Iterator[str]:
 
 
 def _draws(node: Node) -> bool:
-    """Return True for random operations except `random_fold_in`, whose result is a key that need not differ
-    between iterations.
-    """
+    """Return True for random operations except `random_fold_in`, whose key may repeat."""
     declared = find(node.op)
     return declared is not None and declared.section == "random" and node.op != "random_fold_in"
 

@@ -213,9 +213,7 @@ def _is_trained(weights: Weights, name: str) -> bool:
 
 
 def _kind_of(function: Any, path: str) -> str:
-    """Return the name of the class of the module at a path of the original, or an empty string if there is
-    none, as in a loaded graph.
-    """
+    """Return the class name of the module at a path of the original, or an empty string."""
     found = getattr(function, "__self__", function)
     for part in path.split(".") if path else ():
         found = (

@@ -50,9 +50,7 @@ def _multi_dot(out: Shape, *shapes: Shape) -> int:
 
 
 def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
-    """Return the count for contracting two arrays at a time from the left, summing labels as soon as nothing
-    needs them.
-    """
+    """Return the count for contracting pairs from the left, summing labels as soon as possible."""
     left, _, result = equation.replace(" ", "").partition("->")
     terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
     sizes = {
@@ -124,8 +122,9 @@ def _of_blocks(node: Node) -> int | None:
 
 
 def _times(node: Node) -> Fraction:
-    """Return how often the regions of a node run. Those of `associative_scan` combine many pairs at once, so
-    the result may be a fraction.
+    """Return how often the regions of a node run.
+
+    Those of `associative_scan` combine many pairs at once, so the result may be a fraction.
     """
     if node.op != "associative_scan":
         return Fraction(hint_of(node.params.get("length", 1)))

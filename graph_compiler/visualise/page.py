@@ -63,8 +63,9 @@ AROUND = 4
 
 
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
-    """Return, for each file, the text by line number of the given lines and four lines around each. Missing
-    files are left out.
+    """Return, for each file, the text by line number of the given lines and four lines around each.
+
+    Missing files are left out.
     """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):
@@ -146,9 +147,7 @@ def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group
 
 
 def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
-    """Return the children of a group: a group for each run of operations whose paths continue with the same
-    name.
-    """
+    """Return the children of a group: operations, and a group per run with the same next name."""
     children: list[Group | int] = []
     for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
         if len(parts) <= depth:
@@ -363,9 +362,7 @@ class Description:
         return list(dict.fromkeys(self.maker[value] for value in values if value in self.maker))
 
     def _spec(self, spec: ArraySpec) -> int:
-        """Return the number of the entry for a spec: the recorded shape and, if it adds information, the
-        symbolic one.
-        """
+        """Return the number of the entry for a spec: the recorded shape, and a differing symbolic one."""
         seen, symbols = f"{spec.dtype}{list(spec.hints)}", repr(spec)
         return self.specs.number((seen, "" if symbols == seen or len(symbols) > _LONGEST else symbols))
 

@@ -21,8 +21,9 @@ _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_
 
 
 class Summary:
-    """Table of the modules of one variant, down to `depth` levels. `rows` has all modules; the first row is
-    the whole graph.
+    """Table of the modules of one variant, down to `depth` levels.
+
+    `rows` has all modules; the first row is the whole graph.
 
     >>> import torch, graph_compiler
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
@@ -148,8 +149,9 @@ def format_count(number: int | None) -> str:
 
 
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
-    """Return the table; see :meth:`graph_compiler.Graph.summary`. Raise `InvalidOption` for a depth or
-    variant that does not exist.
+    """Return the table; see :meth:`graph_compiler.Graph.summary`.
+
+    Raise `InvalidOption` for a depth or variant that does not exist.
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(

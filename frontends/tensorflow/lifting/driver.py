@@ -160,9 +160,7 @@ class _TensorFlowLifter(Lifter):
             return row(self.b, *self._tied(node.record.extra, operands), **options)
 
     def _tied(self, elements: RecordedElements, operands: list[Any]) -> list[Any]:
-        """Return the operands with arrays replaced by the numbers that they had while recording, under
-        guards.
-        """
+        """Return the operands with arrays replaced by their numbers in the recording, under guards."""
         return [
             fix_operand(self.b, elements, place, operand)
             if place in elements.held and isinstance(operand, Value)

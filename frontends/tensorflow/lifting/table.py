@@ -76,9 +76,7 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """Builder with TensorFlow's dtype rules: operands have equal dtypes, and the specs of the results are
-    known.
-    """
+    """Builder with TensorFlow's dtype rules: operands have equal dtypes, and result specs are known."""
 
     def result_type(self, *operands: Any) -> str:
         found = [item.dtype for item in operands if isinstance(item, Value)]
@@ -98,9 +96,7 @@ class TensorFlowBuilder(RaisingBuilder):
         return [self.array(item, dtype) for item in operands]
 
     def beside(self, *operands: Any) -> list[Any]:
-        """Return operands of one dtype, numbers as Python numbers, or the first as an array if all are
-        numbers.
-        """
+        """Return operands of one dtype with numbers as Python numbers, but at least one array."""
         dtype = self.result_type(*operands)
         found = [self.operand(item, dtype) for item in operands]
         if not any(isinstance(item, Value) for item in found):
@@ -153,8 +149,7 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
 
 
 def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
-    """Return the axes of a reduction of an array of ``rank`` axes: nonnegative, sorted and without
-    duplicates.
+    """Return the axes of a reduction of an array of ``rank`` axes: nonnegative, sorted and distinct.
 
     >>> axes_in((-1, 0), 3)
     (0, 2)

@@ -25,8 +25,7 @@ def _select_boxes(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """Select boxes greedily, and return for each step the index of the best score, the score, and if one was
-    left.
+    """Select boxes greedily; return per step the index of the best, its score, and if one was left.
 
     ``scores`` are ``[problem, box]``; the results are ``[step, problem]``. ``similar(chosen)`` returns the
     overlap of each box with the chosen one. A box that overlaps more than ``most`` is suppressed; if
@@ -63,9 +62,7 @@ def _select_boxes(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """Return a function that computes the intersection over union of each box ``[problem, box, 4]`` and a
-    chosen one.
-    """
+    """Return a function that computes the IoU of each box ``[problem, box, 4]`` and a chosen one."""
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
     high = [b.maximum(corner[axis], corner[axis + 2]) for axis in range(2)]

@@ -112,8 +112,7 @@ def transposed_conv(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
     *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
 ) -> Any:  # fmt: skip
-    """Compute the transposed convolution with an output of exactly ``space``, for windows padded by
-    ``pairs``.
+    """Compute the transposed convolution with output sizes ``space``, for windows padded by ``pairs``.
 
     Output elements that no window reaches are zeros at the end.
     """

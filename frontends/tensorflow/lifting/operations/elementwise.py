@@ -55,7 +55,9 @@ rows.table({
         b.abs(b.subtract(*b.beside(x, y))), float(tolerance)
     ),
     ("StopGradient", "GuaranteeConst"): lambda b, x, **_: b.stop_gradient(b.array(x)),
-    "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_select_operands(b, x, y)),
+    "SelectV2": lambda b, condition, x, y, **_: b.where(
+        b.array(condition, "bool"), *_select_operands(b, x, y)
+    ),
 })  # fmt: skip
 
 
@@ -205,9 +207,7 @@ def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _zero_where_x_is_zero(name: str) -> Callable[..., Any]:
-    """Return a row of ``xlogy`` or ``xlog1py`` that is 0 where ``x`` is 0, for any ``y``, with zero gradients
-    there.
-    """
+    """Return a row of ``xlogy`` or ``xlog1py``: 0 with zero gradients where ``x`` is 0, for any ``y``."""
 
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.arrays(x, y)

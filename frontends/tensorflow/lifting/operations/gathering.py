@@ -187,8 +187,7 @@ def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = Fal
 
 
 def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) -> Any:
-    """Return True for each row in which fewer than ``k`` predictions are larger than that of the target
-    class.
+    """Return True for each row with fewer than ``k`` predictions above that of the target class.
 
     Return False for rows with a prediction that is not finite or a target that is out of range.
     """
@@ -254,9 +253,7 @@ def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
 
 
 def _unique_by_occurrence(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
-    """Return the unique elements in order of first occurrence, the index of each element among them, and
-    counts.
-    """
+    """Return unique elements by first occurrence, the index of each element among them, and counts."""
     values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
     order = b.argsort(first, axis=0)
     moved = b.argsort(order, axis=0)

@@ -260,9 +260,7 @@ _APPROXIMATE = (
 
 
 def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
-    """Map a position outside of the image inside according to the fill mode; ``CONSTANT`` leaves it
-    unchanged.
-    """
+    """Map a position outside of the image inside by the fill mode; ``CONSTANT`` leaves it unchanged."""
     if mode == "CONSTANT":
         return at
     count, last = b.array(size, "float32"), b.array(size - 1, "float32")

@@ -32,9 +32,7 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return the principal square root by the scaled Denman-Beavers iteration, or NaN for matrices without
-    one.
-    """
+    """Return the principal square root by the scaled Denman-Beavers iteration, or NaN if there is none."""
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
         factor = _factor(b, root, other)
@@ -47,9 +45,7 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _factor(b: TensorFlowBuilder, root: Value, other: Value) -> Value:
-    """Return the factor that scales both iterates of a step so that the product of their determinants becomes
-    1.
-    """
+    """Return the factor by which the determinants of both iterates have the product 1."""
     length = b.log(b.abs(b.multiply(b.det(root), b.det(other))))
     power = b.divide(length, b.array(-2 * root.shape[-1], length.dtype))
     whole = b.exp(b.clip(power, -10.0, 10.0))
@@ -69,9 +65,7 @@ def matrix_square_root(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 @rows.row("MatrixLogarithm")
 def matrix_logarithm(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """Lift ``MatrixLogarithm`` by inverse scaling and squaring, with a Gauss-Legendre quadrature of the
-    integral form.
-    """
+    """Lift ``MatrixLogarithm`` by repeated square roots and a Gauss-Legendre quadrature."""
     x = b.astype(input, dtype=_WIDE.get(input.dtype, input.dtype))
     for _number in range(_ROOTS):
         x = _root(b, x)

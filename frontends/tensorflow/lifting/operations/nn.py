@@ -270,9 +270,7 @@ def fused_batch_norm_grad(
     b: TensorFlowBuilder, y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any,
     *_: Any, epsilon: float = 1e-4, data_format: str = "NHWC", is_training: bool = True, **__: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``FusedBatchNormGrad``: the gradients of ``x``, ``scale`` and ``offset``, and zeros for the other
-    outputs.
-    """
+    """Lift ``FusedBatchNormGrad``: the gradients of ``x``, ``scale`` and ``offset``, then zeros."""
     axis, rank = _channel_axis(x, data_format), x.ndim
     axes, dtype = _others(rank, axis), x.dtype
     given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))

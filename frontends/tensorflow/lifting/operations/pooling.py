@@ -112,9 +112,7 @@ def max_pool_with_argmax(
 
 
 def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
-    """Return flat spatial indices as flat indices over height, width and channels, and the batch if
-    ``with_batch``.
-    """
+    """Return spatial indices as flat indices over height, width and channels, and perhaps the batch."""
     places = back(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(
@@ -152,9 +150,7 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingW
 
 
 def _register_argmax_rows(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
-    """Register the rows of an operation on the maxima of windows, and of its second version with window
-    operands.
-    """
+    """Register the rows of an operation on maxima of windows, and of its version with window operands."""
 
     @rows.row(*names)
     def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
@@ -288,9 +284,7 @@ def _first(
 
 
 def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict[str, Any]) -> Value:
-    """Return the values outside of the images: zeros, normal samples, or uniform samples in the range of each
-    channel.
-    """
+    """Return values outside of the images: zeros, normal, or uniform in the range of each channel."""
     kind = options.get("noise", "uniform")
     if kind == "zero":
         return b.zeros(shape=shape, dtype="float32")

@@ -102,9 +102,7 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
         narrow_range: bool = False,
         **_: Any,
     ) -> Any:
-        """Return the gradient for values inside of the range, and for its ends the sums of the gradients
-        beyond them.
-        """
+        """Return the gradient inside of the range, and the sums of the gradients beyond each end."""
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
         least, most, _scale = _nudge(b, low, high, num_bits, narrow_range)

@@ -120,9 +120,7 @@ def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
 
 @rows.row("ComputeAccidentalHits")
 def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates: Any, **_: Any) -> Any:
-    """Lift ``ComputeAccidentalHits``: the row, the index among the samples, and a large negative weight of
-    each hit.
-    """
+    """Lift ``ComputeAccidentalHits``: row, index among the samples, and a large negative weight per hit."""
     count, many = true_classes.shape[0], true_classes.shape[1]
     same = b.logical_and(
         b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates),
@@ -465,8 +463,7 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """Return the smallest number up to ``high`` at which the cumulative distribution ``share`` reaches
-    ``drawn``.
+    """Return the smallest number up to ``high`` at which the distribution ``share`` reaches ``drawn``.
 
     It is found by bisection, over integers if ``whole``.
     """

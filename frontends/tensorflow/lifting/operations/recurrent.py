@@ -147,9 +147,7 @@ def _lstm_sequence(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any
         b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any,
         wco: Any, b_: Any, **options: Any,
     ) -> Any:  # fmt: skip
-        """Lift ``BlockLSTM``: the gates, states and outputs of all time steps, with zeros from
-        ``seq_len_max`` on.
-        """
+        """Lift ``BlockLSTM``: gates, states and outputs of all time steps, zeros from ``seq_len_max`` on."""
 
         def step(state: Value, shown: Value, given: Value) -> Any:
             found = lstm_cell(
@@ -355,9 +353,7 @@ def ctc_greedy_decoder(
     blank_index: int = -1,
     **_: Any,
 ) -> Any:
-    """Lift ``CTCGreedyDecoder``: the labels of the best path as a sparse array, and its negative sum of
-    scores.
-    """
+    """Lift ``CTCGreedyDecoder``: the labels of the best path as a sparse array, and its negative score."""
     time, batch, classes = inputs.shape
     blank = b.array(classes + blank_index if blank_index < 0 else blank_index, "int64")
     best = b.permute_dims(b.astype(b.argmax(inputs, axis=2), dtype="int64"), axes=(1, 0))

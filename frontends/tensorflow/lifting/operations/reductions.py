@@ -175,9 +175,7 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 
 
 def axes_or_size(operand: Any) -> Any:
-    """Return a number or size, the first of a tuple; raise ``ComputedOperand`` if it is computed from array
-    elements.
-    """
+    """Return a number or size, or raise ``ComputedOperand`` if it is computed from array elements."""
     if isinstance(operand, Value):
         raise ComputedOperand(
             "a size is computed from elements of arrays, and has to be known while the function is recorded"

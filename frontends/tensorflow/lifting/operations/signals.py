@@ -61,8 +61,7 @@ def audio_spectrogram(
     magnitude_squared: bool = False,
     **_: Any,
 ) -> Any:
-    """Lift ``AudioSpectrogram``: the magnitudes of windowed Fourier transforms, ``[channel, window,
-    frequency]``.
+    """Lift ``AudioSpectrogram``: magnitudes of windowed transforms, ``[channel, window, frequency]``.
 
     Windows are padded to a power of two.
     """

@@ -324,9 +324,7 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 
 # ------------------------------------------------------------------------------------- Fresnel
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Fresnel integral: one quotient below a bound, above it two combined by ``part`` with sine and
-    cosine.
-    """
+    """Return a Fresnel integral: one quotient near 0, beyond it two that ``part`` combines."""
 
     def small(b: TensorFlowBuilder, y: Value) -> Any:
         squared = b.square(y)

@@ -65,8 +65,7 @@ class Padding:
 
 
 def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
-    """Return the padding for ``size / stride`` windows, rounded up; an odd padding has one more after than
-    before.
+    """Return the padding for ``size / stride`` windows, rounded up, with one more after than before if odd.
 
     >>> same(7, 3, 2, 1), same(8, 3, 2, 1)
     ((1, 1), (0, 1))
