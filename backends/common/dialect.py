@@ -11,7 +11,7 @@ from ...errors import UnsupportedOperation
 from ...ir.graph import Graph
 from ...ir.node import Node, Value
 from ...ops.dtypes import DTYPES
-from ...ops.text import Given, Text, factor
+from ...ops.text import ExternalName, Text, factor
 from ...sizes import Symbol
 from .rows import Rows, operand
 
@@ -61,7 +61,7 @@ class CanonicalDialect:
             return None
         written = text(item)
         if isinstance(item, Value):
-            return operand(written, item.spec, isinstance(written, Given))
+            return operand(written, item.spec, isinstance(written, ExternalName))
         return operand(factor(repr(written)), None)
 
     def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:

@@ -21,7 +21,7 @@ from ..ir.graph import GUARD
 from ..ir.node import Node, Origin, Region, Value, values_in
 from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
-from ..ops.text import Given, Text, factor, literal
+from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
 from .layers import NOTHING, IndexedWeights, Stack
@@ -189,7 +189,7 @@ class Scope:
 
     def _spelled(self, item: Any) -> Any:
         if isinstance(item, Value):
-            return (Text if item in self.made else Given)(self.text[item])
+            return (Text if item in self.made else ExternalName)(self.text[item])
         if item is None or isinstance(item, (*_SPELLED, Size)):
             return literal(item, self.symbol)
         text = self.dialect.spell(item)

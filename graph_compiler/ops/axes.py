@@ -23,7 +23,7 @@ WHOLE = (None, None, 1)
 
 
 @dataclass(frozen=True)
-class Row:
+class AxisRule:
     """How an operation runs on permuted arrays.
 
     moved(params, spec of the first array, order): the new parameters and the order of the result, or None.
@@ -135,19 +135,20 @@ _ALONG = (
     "split", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp",
 )  # fmt: skip
 
-ROWS: dict[str, Row] = {
-    **dict.fromkeys((*ELEMENTWISE, "where", "astype", "copy"), Row(_same, "broadcast")),
-    **dict.fromkeys(_REDUCTIONS, Row(_reduced)),
-    **dict.fromkeys(("argmax", "argmin"), Row(_found)),
-    **dict.fromkeys(_ALONG, Row(_along)),
+ROWS: dict[str, AxisRule] = {
+    **dict.fromkeys((*ELEMENTWISE, "where", "astype", "copy"), AxisRule(_same, "broadcast")),
+    **dict.fromkeys(_REDUCTIONS, AxisRule(_reduced)),
+    **dict.fromkeys(("argmax", "argmin"), AxisRule(_found)),
+    **dict.fromkeys(_ALONG, AxisRule(_along)),
     **dict.fromkeys(
-        ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate"), Row(_laid_out)
+        ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate"),
+        AxisRule(_laid_out),
     ),
-    "concat": Row(_along, "all"),
-    "pad": Row(_one_an_axis("padding")),
-    "tile": Row(_one_an_axis("repetitions")),
-    "broadcast_to": Row(_one_an_axis("shape")),
-    "getitem": Row(_indexed),
-    "reshape": Row(_reshaped),
+    "concat": AxisRule(_along, "all"),
+    "pad": AxisRule(_one_an_axis("padding")),
+    "tile": AxisRule(_one_an_axis("repetitions")),
+    "broadcast_to": AxisRule(_one_an_axis("shape")),
+    "getitem": AxisRule(_indexed),
+    "reshape": AxisRule(_reshaped),
 }
 """Rules by operation. Operations without a row keep their axes in the original order."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from .dtypes import is_floating, is_integer
 
 
-class Made(Protocol):
+class MakerNode(Protocol):
     """Protocol of the node that computed an operand."""
 
     @property
@@ -22,7 +22,7 @@ class Made(Protocol):
     def params(self) -> dict[str, Any]: ...
 
 
-def _is_written(made: Made | None, value: Any, key: Any) -> bool:
+def _is_written(made: MakerNode | None, value: Any, key: Any) -> bool:
     """Return True if the array already results from the same write.
 
     ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
@@ -70,7 +70,7 @@ _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "
 
 
 def identity_of(
-    name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], Made | None]
+    name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], MakerNode | None]
 ) -> Any:
     """Return the input that the operation would return unchanged, or None.
 
@@ -84,7 +84,7 @@ def identity_of(
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
 
 
-def _beside(op: str, maker: Callable[[Any], Made | None], x: Any, y: Any) -> Any:
+def _beside(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
     """Return the boolean array that is combined with a scalar made by ``op``, or None."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)

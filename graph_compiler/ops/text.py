@@ -24,7 +24,7 @@ class Text(str):
         return str(self)
 
 
-class Given(Text):
+class ExternalName(Text):
     """Name of an array that comes from outside the function: an argument, a parameter or a constant."""
 
     __slots__ = ()

@@ -41,7 +41,7 @@ from .masking.dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .masking.dynamic_sizes import require_known_sizes as require_known_sizes
 from .masking.masked_updates import full_selections as full_selections
 from .masking.moving_slices import moving_slices as moving_slices
-from .masking.ragged import NotWhole as NotWhole
+from .masking.ragged import CannotPad as CannotPad
 from .repeats.inline import inlined_calls as inlined_calls
 from .repeats.inline import without_checks as without_checks
 from .repeats.layer_scans import scanned_layers as scanned_layers

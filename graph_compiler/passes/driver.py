@@ -43,7 +43,7 @@ class Pass:
         return (graph, False) if made is block else (graph.with_block(made), True)
 
     def on(self, block: Block) -> Block:
-        return self.alone(_Inside(self).block(block) if self.depth == "deep" else block)
+        return self.alone(_RegionPass(self).block(block) if self.depth == "deep" else block)
 
     def alone(self, block: Block) -> Block:
         if self.looks_for is not None and not any(map(self.looks_for.__contains__, map(_OP, block.nodes))):
@@ -52,7 +52,7 @@ class Pass:
 
 
 @dataclass(slots=True)
-class _Inside:
+class _RegionPass:
     """Applies a pass to the regions of nodes, innermost first.
 
     A region that several nodes share (``call`` nodes of one function) is rewritten once and stays shared.

@@ -31,17 +31,17 @@ from . import (
     still_places,
     unrolled,
 )
-from .repeats.find import Keys
+from .repeats.find import SignatureCache
 from .repeats.to_scan import FEWEST
 
 
-def loops(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
+def loops(target: Backend, roll: str, keys: SignatureCache | None = None) -> list[GraphPass]:
     rows = target.rows
     fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[roll]
     return [rolled(fewest, rows.counts, keys)] if fewest and "scan" in rows.structured else []
 
 
-def layers(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
+def layers(target: Backend, roll: str, keys: SignatureCache | None = None) -> list[GraphPass]:
     return (
         [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
     )

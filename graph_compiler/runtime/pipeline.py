@@ -36,7 +36,7 @@ from ..passes import (
     trip_bounds,
 )
 from ..passes.pipelines import canonical_passes, layers, loops
-from ..passes.repeats.find import Keys
+from ..passes.repeats.find import SignatureCache
 from ..recording import EnvironmentGuards, Recording, Request, active
 from ..recording import recording as open_recording
 from ..recording.code.names import name_by_variables
@@ -375,7 +375,7 @@ class Pipeline:
     # ------------------------------------------------------------------------------ passes
     def simplify(self, graph: IRGraph) -> IRGraph:
         """Run the passes over a recorded graph that remove unused and constant calls and form loops."""
-        roll, keys = self.options.roll, Keys()
+        roll, keys = self.options.roll, SignatureCache()
         graph = passed(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import GraphCompilerError, Signal
-from ..passes import NotWhole, SizesUnknown, StepsMissing
+from ..passes import CannotPad, SizesUnknown, StepsMissing
 from ..recording.faults import is_fault
 from ..recording.request import GaveUp, gave_up
 from ..recording.stage import stage
@@ -88,6 +88,6 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
     # The recorded iterations do not show what each one does.
     if isinstance(problem, StepsMissing):
         return replace(plan, all_steps=True)
-    if plan.folds and (isinstance(problem, NotWhole) or run.has_loops and isinstance(problem, SizesUnknown)):
+    if plan.folds and (isinstance(problem, CannotPad) or run.has_loops and isinstance(problem, SizesUnknown)):
         return UNROLLED
     return RecordingPlan(numbers=False) if plan.numbers and run.is_open else None

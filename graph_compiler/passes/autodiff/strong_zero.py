@@ -128,19 +128,19 @@ HOLOMORPHIC = frozenset({
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
     """Rewrite the graph so that zero times anything is zero in its derivatives."""
     block = graph.block
-    made = _strong(block)
+    made = _rewritten_block(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
 
 
-def _strong(block: Block) -> Block:
+def _rewritten_block(block: Block) -> Block:
     rewriter = Rewriter(block)
     for old in block.nodes:
         node = _with_strong_regions(rewriter.rewritten(old))
-        parts, result = _written(node, rewriter)
+        parts, result = _expanded(node, rewriter)
         for one in parts:
             part = rewriter.rewritten(one)
             if _is_singular(part):
-                rewriter.replace(part.outputs, _called(part, rewriter))
+                rewriter.replace(part.outputs, _wrapped_in_call(part, rewriter))
             else:
                 rewriter.append(part)
         if result is not None:
@@ -148,7 +148,7 @@ def _strong(block: Block) -> Block:
     return rewriter.finish()
 
 
-def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
+def _expanded(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
     """Return the nodes that replace ``node``, and their result.
 
     Return the node itself and None if it has no other form.
@@ -175,7 +175,7 @@ def _with_strong_regions(node: Node) -> Node:
 
 
 def _region(region: Region) -> Region:
-    block = _strong(region.block)
+    block = _rewritten_block(region.block)
     return region if block is region.block else replace(region, block=block)
 
 
@@ -194,7 +194,7 @@ def _is_singular(node: Node) -> bool:
     )
 
 
-def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
+def _wrapped_in_call(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
     """Append a ``strong_zero`` call of the operation of ``node`` and return its outputs.
 
     The operands are broadcast to the shape of the result.
@@ -203,7 +203,7 @@ def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
     scratch = Graph("scratch", "canonical")
     build = Builder(scratch, node.origin, rewriter.maker)
     places = [place for place, item in enumerate(node.inputs) if isinstance(item, Value)]
-    operands = [_wide(build, node.inputs[place], output) for place in places]
+    operands = [_broadcast(build, node.inputs[place], output) for place in places]
     inputs = [Value(item.name, item.spec) for item in operands]
 
     def written(*values: Any) -> tuple[Any, ...]:
@@ -224,7 +224,7 @@ def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
     return made
 
 
-def _wide(build: Builder, operand: Value, result: Value) -> Value:
+def _broadcast(build: Builder, operand: Value, result: Value) -> Value:
     wide: Value = (
         operand if operand.shape == result.shape else build.broadcast_to(operand, shape=tuple(result.shape))
     )

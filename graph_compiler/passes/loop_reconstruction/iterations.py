@@ -19,19 +19,19 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, hint_of
 from ...sizes.bounds import greatest, widest
 from ...trees import iterate_structure
-from ..repeats.find import Row, Rows
+from ..repeats.find import GraphSignatures, NodeSignature
 
 
-class NotEqual(Signal):
+class IterationsDiffer(Signal):
     """Signals that iterations differ in a way that a loop cannot express."""
 
 
-class TooShort(NotEqual):
+class TooShort(IterationsDiffer):
     """Signals that too few iterations were recorded to compare."""
 
 
 @dataclass(frozen=True)
-class Step:
+class RecordedIteration:
     """The recorded nodes of one iteration, with inner loops folded, and those outside of inner loops.
 
     ``is_whole`` is True if each inner loop has enough iterations to be folded.
@@ -48,16 +48,16 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Made:
+class IterationResult:
     """A result of the iteration itself: an output of one of its nodes."""
 
     node: int
     output: int
 
 
-def made_in(step: Sequence[Node]) -> dict[Value, Made]:
+def made_in(step: Sequence[Node]) -> dict[Value, IterationResult]:
     return {
-        value: Made(place, output)
+        value: IterationResult(place, output)
         for place, node in enumerate(step)
         for output, value in enumerate(node.outputs)
     }
@@ -93,10 +93,10 @@ _STEPS, _TOO_WIDE = 2**15, 2**31
 _CONVERTED = frozenset({"asarray"})  # the number itself as an array
 
 
-class Places:
+class ValueIndex:
     """Index of where values of the recorded graph are computed and last used."""
 
-    def __init__(self, graph: Graph, rows: Rows, counts: bool) -> None:
+    def __init__(self, graph: Graph, rows: GraphSignatures, counts: bool) -> None:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
         self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
         self.used: dict[Value, float] = {}
@@ -235,10 +235,10 @@ def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
         yield loop
 
 
-class Kept:
+class RetainedVariables:
     """Variables that code after a loop may read, at each of ``marks``."""
 
-    def __init__(self, places: Places, loop: RecordedLoop, marks: Sequence[Mark]) -> None:
+    def __init__(self, places: ValueIndex, loop: RecordedLoop, marks: Sequence[Mark]) -> None:
         self.places, self.marks = places, marks
         self.after = {path for path in (*marks[0].state, *marks[1].state) if path[0] in loop.after}
         last = {path: value_at(marks[-1], path) for path in self.after}
@@ -280,23 +280,25 @@ _INDEX = "index"  # the pattern of the number of a step
 
 
 def folded_loop(
-    places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int
+    places: ValueIndex, loop: RecordedLoop, steps: Sequence[RecordedIteration], peeled: int
 ) -> tuple[list[Node], list[Guard]]:
     """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
-    Raise ``NotEqual`` if its iterations differ.
+    Raise ``IterationsDiffer`` if its iterations differ.
     """
-    return _Fold(places, loop, steps, peeled).result()
+    return _LoopBuilder(places, loop, steps, peeled).result()
 
 
 Pattern = Any
-"""``Made``, the path of a variable, ``_INDEX``, or a value from before the loop."""
+"""``IterationResult``, the path of a variable, ``_INDEX``, or a value from before the loop."""
 
 
-class _Fold:
+class _LoopBuilder:
     """Builder of one loop from recorded iterations."""
 
-    def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> None:
+    def __init__(
+        self, places: ValueIndex, loop: RecordedLoop, steps: Sequence[RecordedIteration], peeled: int
+    ) -> None:
         self.places, self.loop = places, loop
         self.before, self.all_steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
         self.peeled, self.count = peeled, len(steps) - peeled
@@ -311,15 +313,17 @@ class _Fold:
             raise TooShort
         self.are_whole = len(whole) == self.count
         if not all(step.is_whole for step in (steps if loop.is_while else self.before)):
-            raise NotEqual
+            raise IterationsDiffer
         if any(
             mark.index in node.inputs for step, mark in zip(self.before, loop.marks) for node in step.nodes
         ):
-            raise NotEqual  # an inner loop reads the number of a step that is written out
+            raise IterationsDiffer  # an inner loop reads the number of a step that is written out
         if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
-            raise NotEqual
+            raise IterationsDiffer
         self.steps = [self.all_steps[place].nodes for place in whole]
-        self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
+        self.rows: list[list[NodeSignature]] = [
+            [places.rows.of(node) for node in step] for step in self.steps
+        ]
         self.made = [made_in(step) for step in self.steps]
         self.made_in_any = {value for step in self.all_steps for node in step.nodes for value in node.outputs}
         self.begins, self.ends = (
@@ -327,7 +331,7 @@ class _Fold:
             [self.marks[place + 1] for place in whole],
         )
         self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
-        self.kept = Kept(places, loop, self.marks)
+        self.kept = RetainedVariables(places, loop, self.marks)
         self.carried, self.first = dict[Path, Value](), dict[Path, Value]()
         self.is_spared = False
         self.written: dict[Value, Value] = {}
@@ -348,7 +352,7 @@ class _Fold:
         ]
         self._writes_are_apart(patterns)
         if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
-            raise NotEqual
+            raise IterationsDiffer
         return self._nodes(list(zip(self.steps[-1], patterns)))
 
     def _leaves(self, place: int) -> list[Sequence[Any]]:
@@ -358,7 +362,7 @@ class _Fold:
         begin = 0 if self.peeled else 1
         first, *others = (self._state(place) for place in range(begin, len(self.marks)))
         if any(state != first for state in others) or not self.kept.are_certain(begin):
-            raise NotEqual
+            raise IterationsDiffer
 
     def _state(self, place: int) -> Mapping[Path, Any]:
         mark = self.marks[place]
@@ -389,22 +393,22 @@ class _Fold:
             for node in step.nodes
             for value in node.outputs
         ):
-            raise NotEqual  # further steps would have to be guarded too
+            raise IterationsDiffer  # further steps would have to be guarded too
         keys = [[row.key for row in rows] for rows in self.rows]
         if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
-            raise NotEqual
+            raise IterationsDiffer
         own = [[self.places.rows.of(node).key for node in step.own] for step in self.all_steps]
         longest = max(own, key=len)
         if (
             any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own)
             or not self._sizes_are_even()
         ):
-            raise NotEqual
+            raise IterationsDiffer
         cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
         if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
-            raise NotEqual  # an axis ends a slice in some steps alone
+            raise IterationsDiffer  # an axis ends a slice in some steps alone
         if len(self.loop.negated) > 1 and not all(map(self.places.are_harmless, self.loop.marks)):
-            raise NotEqual
+            raise IterationsDiffer
 
     def _sizes_are_even(self) -> bool:
         uneven: set[Value] = set()
@@ -435,23 +439,23 @@ class _Fold:
         first = leaves[0]
         if not isinstance(first, Value):
             if any(type(leaf) is not type(first) or repr(leaf) != repr(first) for leaf in leaves):
-                raise NotEqual
+                raise IterationsDiffer
             return None
         if first in self.made[0]:
             own = self.made[0][first]
             if all(made.get(leaf) == own for made, leaf in zip(self.made, leaves)):
                 return own
-            raise NotEqual
+            raise IterationsDiffer
         if first is self.begins[0].index:
             if all(leaf is mark.index for leaf, mark in zip(leaves, self.begins)):
                 return _INDEX
-            raise NotEqual
+            raise IterationsDiffer
         if all(leaf is first for leaf in leaves) and self.places.is_before(first, self.marks[0]):
             return first
         for path in self.slots.get(first, ()):
             if all(value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.begins)):
                 return path
-        raise NotEqual
+        raise IterationsDiffer
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
         self.memory = dict.fromkeys(
@@ -461,7 +465,7 @@ class _Fold:
             self._keep_written(value)
         for place, row in enumerate(patterns):
             for at, pattern in enumerate(row):
-                if not (pattern is None or pattern is _INDEX or isinstance(pattern, Made)):
+                if not (pattern is None or pattern is _INDEX or isinstance(pattern, IterationResult)):
                     for leaves in self._leaves(place):
                         self._reach(leaves[at], pattern)
 
@@ -475,13 +479,13 @@ class _Fold:
     def _reach(self, value: Value, pattern: Pattern) -> None:
         base = self.places.aliases.base_of(value)
         if base in self.memory and (base is not value or self.reached.setdefault(value, pattern) != pattern):
-            raise NotEqual
+            raise IterationsDiffer
 
     def _keep_written(self, value: Value) -> None:
         if value in self.made_in_any:
             return
         if not self.places.is_before(value, self.marks[0]) or not self._writes_in_all(value):
-            raise NotEqual
+            raise IterationsDiffer
         self.written[value] = Value(value.name, value.spec)
 
     def _writes_in_all(self, value: Value) -> bool:
@@ -491,8 +495,8 @@ class _Fold:
         )
 
     # ------------------------------------------------------------------------------ the body
-    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[Made, Value]) -> Value:
-        if isinstance(pattern, Made):
+    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[IterationResult, Value]) -> Value:
+        if isinstance(pattern, IterationResult):
             return made[pattern]
         if pattern is _INDEX:
             self.index = self.index or Value(leaf.name, leaf.spec)
@@ -505,7 +509,7 @@ class _Fold:
         if path not in self.carried:
             last = value_at(self.ends[-1] if path[0] == ASKED[0] else self.marks[-1], path)
             if last is None:
-                raise NotEqual
+                raise IterationsDiffer
             self.first[path] = self._before_first(path, last)
             self.carried[path] = Value(last.name, last.spec)
         return self.carried[path]
@@ -518,9 +522,11 @@ class _Fold:
         for held in self.marks[0].state.values():
             if isinstance(held.item, Value) and held.item.spec == last.spec:
                 return held.item
-        raise NotEqual
+        raise IterationsDiffer
 
-    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[Made, Value]) -> Iterator[Node]:
+    def _copies(
+        self, nodes: list[tuple[Node, list[Pattern]]], made: dict[IterationResult, Value]
+    ) -> Iterator[Node]:
         for place, (node, row) in enumerate(nodes):
             leaves = zip(self.rows[-1][place].leaves, row)
             new_node = copied_among(
@@ -532,8 +538,10 @@ class _Fold:
                 ],
             )
             if new_node is None:
-                raise NotEqual
-            made.update((Made(place, output), value) for output, value in enumerate(new_node.outputs))
+                raise IterationsDiffer
+            made.update(
+                (IterationResult(place, output), value) for output, value in enumerate(new_node.outputs)
+            )
             yield new_node
 
     # ------------------------------------------------------------------------------ behind the loop
@@ -545,7 +553,7 @@ class _Fold:
                     self._carry(self._variable(value))
         for mark in self.loop.marks:
             if mark.index is not None and self.places.is_used_after(mark.index, end):
-                raise NotEqual
+                raise IterationsDiffer
         found: dict[Path, Pattern] = {}
         while missing := [path for path in self.carried if path not in found]:
             for path in missing:
@@ -555,21 +563,21 @@ class _Fold:
     def _variable(self, value: Value) -> Path:
         paths = self.last_slots.get(value, [])
         if not self.are_whole and len({self._following(path) for path in paths}) > 1:
-            raise NotEqual  # they hold the same only because an inner loop had no step
+            raise IterationsDiffer  # they hold the same only because an inner loop had no step
         begun = [
             path
             for path in paths
             if (first := value_at(self.marks[0], path)) is not None and first.spec == value.spec
         ]
         if not paths:
-            raise NotEqual
+            raise IterationsDiffer
         return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
 
     def _following(self, path: Path) -> Pattern:
         values = [value_at(mark, path) for mark in self.ends]
         first = values[0]
         if first is None or None in values:
-            raise NotEqual
+            raise IterationsDiffer
         if first in self.made[0] and all(
             value is not None and made.get(value) == self.made[0][first]
             for made, value in zip(self.made, values)
@@ -579,7 +587,7 @@ class _Fold:
             if all(value_at(mark, other) is value for value, mark in zip(values, self.begins)):
                 self._carry(other)
                 return other
-        raise NotEqual
+        raise IterationsDiffer
 
     def _outputs(self) -> Iterator[Value]:
         given: set[Value] = set()
@@ -592,9 +600,9 @@ class _Fold:
                 continue
             is_made = not self.places.is_before(value, self.marks[0])
             if not is_made and self.places.is_used_after(value, self.marks[-1]):
-                raise NotEqual
+                raise IterationsDiffer
             if self.places.aliases.base_of(value) is not value and self.places.aliases.is_written(value):
-                raise NotEqual
+                raise IterationsDiffer
             yield value if is_made and value not in given else Value(value.name, value.spec)
             given.add(value)
 
@@ -603,7 +611,7 @@ class _Fold:
         if self.loop.is_while:
             for number in range(len(self.loop.negated)):
                 self._carry((*ASKED, number))
-        made: dict[Made, Value] = {}
+        made: dict[IterationResult, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
         self._variables_are_apart()
@@ -691,7 +699,7 @@ class _Fold:
             if self.loop.outer is not None:
                 begin = list(outer_loops(self.loop))[-1].marks[0]
                 if not all(self.places.is_before(value, begin) for value, _ in first):
-                    raise NotEqual
+                    raise IterationsDiffer
             return [Guard(value, answer, self.loop.origin) for value, answer in first]
         condition = apply("ge", self._length(), 0 if self.peeled else 1)
         if not isinstance(condition, Size):
@@ -699,7 +707,7 @@ class _Fold:
         if self.loop.outer is not None and any(
             symbol.source not in self.places.sources for symbol in condition.symbols()
         ):
-            raise NotEqual  # it may be another number in each step of an outer loop
+            raise IterationsDiffer  # it may be another number in each step of an outer loop
         return [Guard(condition, True, self.loop.origin)]
 
     def _numbers(self, start: Any) -> Node:

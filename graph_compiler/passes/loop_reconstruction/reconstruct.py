@@ -14,18 +14,18 @@ from ...ir.node import CallRecord, Node, Value
 from ...ir.recorded_loop import LoopIndices, Question, RecordedLoop, always_holds, placed
 from ...sizes import Size, apply, hint_of, substitute
 from ...trees import Tree, flatten, map_structure
-from ..repeats.find import Keys, Rows
-from .iterations import NotEqual, Places, Step, TooShort, folded_loop, outer_loops
+from ..repeats.find import GraphSignatures, SignatureCache
+from .iterations import IterationsDiffer, RecordedIteration, TooShort, ValueIndex, folded_loop, outer_loops
 
 
-def answers(places: Places, loop: RecordedLoop, peeled: int) -> list[Guard]:
+def answers(places: ValueIndex, loop: RecordedLoop, peeled: int) -> list[Guard]:
     guards = []
     for question in loop.questions:
         is_apart = question.place < peeled
         condition = in_its_step(loop, question) if is_apart else question.condition
         if not always_holds(condition, numbers_in(places, question, {loop: peeled})):
             if not is_apart or not places.sources.issuperset(symbol.source for symbol in condition.symbols()):
-                raise NotEqual
+                raise IterationsDiffer
             guards.append(Guard(condition, True, question.origin))
     return guards
 
@@ -40,7 +40,7 @@ def in_its_step(loop: RecordedLoop, question: Question) -> Size:
     return found
 
 
-def numbers_in(places: Places, question: Question, left_out: dict[RecordedLoop, int]) -> LoopIndices:
+def numbers_in(places: ValueIndex, question: Question, left_out: dict[RecordedLoop, int]) -> LoopIndices:
     read = {symbol.source for symbol in question.condition.symbols()} & places.of_index.keys()
     loops = {places.of_index[number] for number in read}
     loops.update(outer for loop in list(loops) for outer in outer_loops(loop))
@@ -60,19 +60,19 @@ def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> 
     sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if a loop must be unrolled
     of which not all iterations were recorded.
     """
-    return (_Folding(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
+    return (_LoopFolder(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
     """Return the nodes of a loop that is still running; None if its iterations differ."""
-    folding = _Folding(graph, True, False, loop)
+    folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
     )
     return folding.so_far(loop)
 
 
-class _Folding:
+class _LoopFolder:
     """Folds the recorded loops of one graph into loop nodes, inner loops first.
 
     counted: the loops that stay unrolled with the recorded trip count, which becomes a guard.
@@ -84,7 +84,9 @@ class _Folding:
     ) -> None:
         self.recorded = graph
         aliases = Aliases(graph)
-        self.places = Places(graph, Rows(aliases, written=aliases.written, keys=Keys(sizes=False)), counts)
+        self.places = ValueIndex(
+            graph, GraphSignatures(aliases, written=aliases.written, keys=SignatureCache(sizes=False)), counts
+        )
         self.counted: set[RecordedLoop] = (
             set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
         )
@@ -157,7 +159,7 @@ class _Folding:
                         self.short.add(loop)
                         break
                     continue
-                except NotEqual:
+                except IterationsDiffer:
                     continue
                 self.guards += [*told, *guards]
                 self.folded.add(loop)
@@ -173,7 +175,7 @@ class _Folding:
         folding = set(outer_loops(loop)) - self.counted
         return any(self.places.of_index.get(source) in folding for source in sources)
 
-    def _step(self, loop: RecordedLoop, place: int) -> Step:
+    def _step(self, loop: RecordedLoop, place: int) -> RecordedIteration:
         first, end = loop.marks[place].position, loop.marks[place + 1].position
         inside = self.inside.get((loop, place), ())
         ends = [
@@ -186,7 +188,7 @@ class _Folding:
             end,
         ]
         own = [node for one, two in zip(ends[::2], ends[1::2]) for node in self.recorded.nodes[one:two]]
-        return Step(self._between((loop, place), first, end), own, self.short.isdisjoint(inside))
+        return RecordedIteration(self._between((loop, place), first, end), own, self.short.isdisjoint(inside))
 
     def _between(self, around: Any, first: int, end: int) -> list[Node]:
         nodes: list[Node] = []

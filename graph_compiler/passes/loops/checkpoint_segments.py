@@ -32,14 +32,14 @@ def _segmented(block: Block) -> Block:
             rewriter.append(node)
             continue
         scratch = Graph("scratch", "canonical")
-        outputs = _Segments(Builder(scratch, node.origin, rewriter.maker), node).outputs()
+        outputs = _SegmentedLoop(Builder(scratch, node.origin, rewriter.maker), node).outputs()
         for part in scratch.nodes:
             rewriter.append(part)
         rewriter.replace(node.outputs, outputs)
     return rewriter.finish()
 
 
-class _Segments:
+class _SegmentedLoop:
     """Replacement of one loop by a loop over segments and a loop over the remaining iterations.
 
     If the loop runs in reverse, the remaining iterations come first.

@@ -16,11 +16,11 @@ from ...ir.rewrite import Rewriter
 from ...ops.axes import ELEMENTWISE
 from ...ops.dtypes import is_integer
 from ..driver import Pass
-from ..masking.ragged import Agreed
-from .open_loops import OpenLoop
+from ..masking.ragged import EqualSizesBuilder
+from .open_loops import InlinedLoop
 
 _BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
-_MAKE = frozenset(("arange", "full", "zeros", "ones"))
+_CREATION = frozenset(("arange", "full", "zeros", "ones"))
 _MAY_FAIL = frozenset(("divide", "floor_divide", "trunc_divide", "remainder", "fmod", "pow"))
 """Operations that raise an error for some integers in some targets.
 
@@ -39,28 +39,28 @@ Computed for all rows at once, their result would be an array that is written an
 """
 
 
-def _with_early(block: Block) -> Block:
+def _hoisted(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in map(rewriter.rewritten, block.nodes):
         loop = (
-            _Loop(node)
-            if node.op == "scan" and any(map(_may_be_early, node.regions[0].block.nodes))
+            _HoistingLoop(node)
+            if node.op == "scan" and any(map(_can_hoist, node.regions[0].block.nodes))
             else None
         )
         if loop is None or not loop.finds():
             rewriter.append(node)
         else:
-            rewriter.replace(node.outputs, loop.written(Agreed.into(rewriter, node.origin)))
+            rewriter.replace(node.outputs, loop.written(EqualSizesBuilder.into(rewriter, node.origin)))
     return rewriter.finish()
 
 
-early_values = Pass("early_values", _with_early, "deep", ("scan",))
+early_values = Pass("early_values", _hoisted, "deep", ("scan",))
 """Pass that hoists loop-invariant code."""
 
 
-def _may_be_early(node: Node) -> bool:
+def _can_hoist(node: Node) -> bool:
     """Return True if ``node`` has one result, works element by element, and cannot fail."""
-    if node.op in _MAKE or node.op == "getitem":
+    if node.op in _CREATION or node.op == "getitem":
         return True
     return (
         node.op in _BY_ELEMENT
@@ -69,14 +69,14 @@ def _may_be_early(node: Node) -> bool:
     )
 
 
-class _Loop(OpenLoop):
+class _HoistingLoop(InlinedLoop):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
         # Loop-invariant values that stay in the loop, because hoisting them would store a larger array.
         self.light: set[Value] = set()
         # Loop-invariant values that are hoisted.
         self.once: dict[Value, Node] = {}
-        for each in filter(_may_be_early, self.nodes):
+        for each in filter(_can_hoist, self.nodes):
             if all(
                 value not in self.made or value in self.light or value in self.once for value in each.uses
             ):
@@ -101,7 +101,7 @@ class _Loop(OpenLoop):
         for node in self.nodes:
             if (
                 node.op in _BY_ELEMENT
-                and _may_be_early(node)
+                and _can_hoist(node)
                 and node.outputs[0].ndim == 0
                 and self._is_of_rows(node, rows | found.keys())
             ):

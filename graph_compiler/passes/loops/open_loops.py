@@ -11,7 +11,7 @@ from ...ops.registry import ArraySpec
 WHOLE = (None, None, 1)
 
 
-class OpenLoop:
+class InlinedLoop:
     """A ``scan`` whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
 
     state: values of the carry in an iteration.
@@ -40,7 +40,7 @@ class OpenLoop:
     def is_still(self, key: Any) -> bool:
         return self.made.isdisjoint(values_in(key))
 
-    def history(self, place: int) -> History | None:
+    def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes of a carried array in an iteration.
 
         Return None if anything else is done with it.
@@ -48,7 +48,7 @@ class OpenLoop:
         Return None as well if the array is never written, or if its last version is not passed on in its
         own place alone.
         """
-        found = History(self.state[place])
+        found = ArrayHistory(self.state[place])
         for node in self.nodes:
             if not found.versions.isdisjoint(node.uses) and not found.takes(node):
                 return None
@@ -56,7 +56,7 @@ class OpenLoop:
         return found if found.writes and given_on == [self.outputs[place]] != [found.array] else None
 
 
-class History:
+class ArrayHistory:
     """Versions of one carried array in an iteration, and the nodes that read and write elements of them."""
 
     def __init__(self, array: Value) -> None:

@@ -31,14 +31,14 @@ _STEP = ArraySpec((), "int64")
 _MOST = 8
 
 
-def without_certain(graph: Graph) -> Graph:
+def remove_certain_checks(graph: Graph) -> Graph:
     constants = {value: int(array) for value, array in graph.constants.values() if value.spec == _STEP}
-    nodes = _Checks(constants).kept(graph.nodes, ())
-    return graph if all(map(_is, nodes, graph.nodes)) else graph.derive(nodes=nodes)
+    nodes = _RangeProver(constants).kept(graph.nodes, ())
+    return graph if all(map(_is_same_object, nodes, graph.nodes)) else graph.derive(nodes=nodes)
 
 
 @dataclass(slots=True)
-class _Checks:
+class _RangeProver:
     """Known integers and sizes of a graph, expressed in sizes of its outermost block.
 
     steps: loop indices, outer loops first.
@@ -95,12 +95,16 @@ class _Checks:
             regions.append(self._region(region, known))
             if region.name == "condition":
                 inside = self._with_first((*inside, *self._facts(region.block.outputs[0], True)))
-        return node if all(map(_is, regions, node.regions)) else replace(node, regions=tuple(regions))
+        return (
+            node
+            if all(map(_is_same_object, regions, node.regions))
+            else replace(node, regions=tuple(regions))
+        )
 
     def _region(self, region: Region, facts: Facts) -> Region:
         block = region.block
         nodes = self.kept(block.nodes, facts)
-        is_same = len(nodes) == len(block.nodes) and all(map(_is, nodes, block.nodes))
+        is_same = len(nodes) == len(block.nodes) and all(map(_is_same_object, nodes, block.nodes))
         return region if is_same else replace(region, block=Block(block.inputs, tuple(nodes), block.outputs))
 
     def _enter(self, node: Node, region: Region, own: int, first: int) -> None:
@@ -204,7 +208,7 @@ class _Checks:
     def _differences(self, node: Node, holds: bool) -> Iterator[Any]:
         left, right = map(self._compared, node.inputs)
         if left is not None and right is not None:
-            yield _COMPARED[node.op](left, right) if holds else _COMPARED[_OTHERWISE[node.op]](left, right)
+            yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
         """Return the boolean that ``node`` negates, copies, or converts to a number and compares with 0.
@@ -257,7 +261,7 @@ class _Checks:
         return found, factors[0] if factors and symbols.count(found) == 1 else 0
 
 
-def _is(one: Any, other: Any) -> bool:
+def _is_same_object(one: Any, other: Any) -> bool:
     return one is other
 
 
@@ -284,7 +288,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "greater": lambda one, other: one - other - 1,
     "greater_equal": lambda one, other: one - other,
 }
-_OTHERWISE = {
+_NEGATED = {
     "less": "greater_equal",
     "less_equal": "greater",
     "greater": "less_equal",

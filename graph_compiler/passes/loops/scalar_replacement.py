@@ -13,13 +13,13 @@ from ...ir.builder import Body, Builder
 from ...ir.node import Block, Node, Value
 from ...ir.rewrite import Rewriter
 from ..driver import Pass
-from .open_loops import WHOLE, History, OpenLoop
+from .open_loops import WHOLE, ArrayHistory, InlinedLoop
 
 
 def _with_places(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in map(rewriter.rewritten, block.nodes):
-        loop = _Loop(node) if node.op == "scan" and _may_have(node) else None
+        loop = _ScalarLoop(node) if node.op == "scan" and _may_have(node) else None
         if loop is None or not loop.places:
             rewriter.append(node)
         else:
@@ -40,7 +40,7 @@ def _may_have(node: Node) -> bool:
     return any(made is not None and made.op == "setitem" for made in makers)
 
 
-class _Loop(OpenLoop):
+class _ScalarLoop(InlinedLoop):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
         histories = {place: self.history(place) for place in range(self.carried)}
@@ -49,7 +49,7 @@ class _Loop(OpenLoop):
         }
         self.places = {place: found.writes[0].params["key"] for place, found in self.histories.items()}
 
-    def _is_still(self, history: History) -> bool:
+    def _is_still(self, history: ArrayHistory) -> bool:
         keys = [node.params["key"] for node in (*history.writes, *history.reads)]
         is_part = any(item is not None and item != WHOLE for item in keys[0])
         return is_part and all(key == keys[0] for key in keys) and self.is_still(keys[0])
@@ -86,7 +86,7 @@ class _Loop(OpenLoop):
                 inner.replace(
                     node.outputs,
                     (
-                        filled(
+                        broadcast_value(
                             Builder.into(inner, node.origin),
                             inner.mapped(node.inputs[1]),
                             state[of[node]].spec,
@@ -96,7 +96,7 @@ class _Loop(OpenLoop):
         return inner.nodes, [inner.mapped(item) for item in self.outputs]
 
 
-def filled(build: Builder, value: Any, spec: Any) -> Value:
+def broadcast_value(build: Builder, value: Any, spec: Any) -> Value:
     """Return ``value`` broadcast to ``spec``, the shape of the elements to which it is written."""
     if isinstance(value, Value):
         whole: Value = build.broadcast_to(value, shape=spec.shape)

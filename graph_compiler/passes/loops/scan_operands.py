@@ -23,8 +23,8 @@ from ...ops.registry import ArraySpec
 from ...ops.rules import normalise_axes
 from ...sizes import Size, apply
 from ..driver import Pass
-from .open_loops import WHOLE, History, OpenLoop
-from .scalar_replacement import filled
+from .open_loops import WHOLE, ArrayHistory, InlinedLoop
+from .scalar_replacement import broadcast_value
 from .store_forwarding import apart, forwarded
 
 Axes = Mapping[Value, int]
@@ -104,7 +104,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LoopIndexKey:
     """Key that selects index ``i + offset`` of one axis in iteration ``i``.
 
     position: the item of the key with that index.
@@ -116,7 +116,7 @@ class Place:
     rest: Key
 
     @classmethod
-    def of(cls, node: Node, position: int, number: Value) -> Place | None:
+    def of(cls, node: Node, position: int, number: Value) -> LoopIndexKey | None:
         """Return the place of ``node``.
 
         Return None if the item at ``position`` of its key is not the loop index plus a constant.
@@ -126,7 +126,7 @@ class Place:
         if offset is None:
             return None
         sizes = iter(node.inputs[0].shape)
-        items = [item if item is None else _shortest(item, next(sizes)) for item in key]
+        items = [item if item is None else _simplified_item(item, next(sizes)) for item in key]
         return cls(position, offset, (*items[:position], *items[position + 1 :], *(WHOLE for _ in sizes)))
 
     @property
@@ -140,11 +140,11 @@ class Place:
     def key(self, item: Any) -> Key:
         return (*self.rest[: self.position], item, *self.rest[self.position :])
 
-    def rows(self) -> Place:
+    def rows(self) -> LoopIndexKey:
         others = sum(item is not None for item in self.rest)
-        return Place(self.axis, self.offset, (WHOLE,) * others)
+        return LoopIndexKey(self.axis, self.offset, (WHOLE,) * others)
 
-    def sides(self, shape: tuple[Any, ...], offset: int) -> Sides | None:
+    def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
         """Return the rest of the row at ``offset``, of which this place selects a slice along one axis.
 
         Return None unless it selects one slice of step 1 that is certain to be in bounds.
@@ -158,18 +158,18 @@ class Place:
         if step != 1 or not all(map(nonnegative, (start, size - stop))):
             return None
         before, behind = (
-            Place(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :]))
+            LoopIndexKey(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :]))
             if ends[0] != ends[1]
             else None
             for ends in ((0, start), (stop, size))
         )
-        return Sides(axis, before, behind)
+        return RowSides(axis, before, behind)
 
     # ------------------------------------------------------------------------------ several places at once
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
         """Return the rows at ``length`` indices from ``first`` on, stacked along the first axis."""
         places = span(array.shape[self.axis], first, length)
-        if self.is_row and (turned := turned_rows(build, array, self.axis)) is not None:
+        if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
             rows_first: Value = build.getitem(turned, key=(places,))
             return rows_first
         found, axis = build.getitem(array, key=self.key(places)), self._selected
@@ -180,7 +180,7 @@ class Place:
         """Return ``array`` with ``rows`` written to the indices that :meth:`stacked` reads."""
         axis, places = self._selected, span(array.shape[self.axis], first, length)
         key, axes = self.key(places), (*range(1, axis + 1), 0, *range(axis + 1, rows.ndim))
-        if self.is_row and (turned := turned_rows(build, array, self.axis)) is not None:
+        if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
             whole: Value = build.permute_dims(_with_rows(build, turned, rows, first, length), axes=axes)
             return whole
         value = build.permute_dims(rows, axes=axes)
@@ -193,7 +193,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagonal:
+class DiagonalKey:
     """Key with the loop index along two axes: ``x[i, i + 1]``.
 
     along: the place along the first of them.
@@ -202,13 +202,13 @@ class Diagonal:
     rest: the items of the key, with None at ``positions``.
     """
 
-    along: Place
+    along: LoopIndexKey
     positions: tuple[int, int]
     shift: int
     rest: Key
 
     @classmethod
-    def of(cls, places: Sequence[Place], key: Key, ndim: int) -> Diagonal | None:
+    def of(cls, places: Sequence[LoopIndexKey], key: Key, ndim: int) -> DiagonalKey | None:
         """Return the diagonal of exactly two places along different axes; None otherwise."""
         if len(places) != 2 or None in key:
             return None
@@ -234,24 +234,24 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class RowSides:
     """Parts of a row before and after a slice along ``axis``; None if empty."""
 
     axis: int
-    before: Place | None
-    behind: Place | None
+    before: LoopIndexKey | None
+    behind: LoopIndexKey | None
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[LoopIndexKey, ...]:
         return tuple(place for place in (self.before, self.behind) if place is not None)
 
-    def row(self, build: Builder, part: Value, find: Callable[[Place], Value]) -> Value:
+    def row(self, build: Builder, part: Value, find: Callable[[LoopIndexKey], Value]) -> Value:
         before, behind = ([find(place)] if place is not None else [] for place in (self.before, self.behind))
         row: Value = build.concat(*before, part, *behind, axis=self.axis) if self.places else part
         return row
 
 
-def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
+def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
     """Return ``array`` with ``axis`` moved to the front, if that costs nothing.
 
     Return None if it would copy the array.
@@ -263,17 +263,13 @@ def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
     if node is None:
         return None
     if node.op == "permute_dims":
-        return node.inputs[0] if is_turned(node, axis) else None
+        return node.inputs[0] if is_axis_first(node, axis) else None
     if node.op in ("zeros", "full"):
         shape = (array.shape[axis], *array.shape[:axis], *array.shape[axis + 1 :])
         constant: Value = getattr(build, node.op)(**{**node.params, "shape": shape})
         return constant
     key = node.params["key"] if node.op == "setitem" and len(node.params["key"]) == array.ndim else (None,)
-    if (
-        None in key
-        or not is_single(key[axis])
-        or (before := turned_rows(build, node.inputs[0], axis)) is None
-    ):
+    if None in key or not is_single(key[axis]) or (before := axis_first(build, node.inputs[0], axis)) is None:
         return None
     written: Value = build.setitem(before, node.inputs[1], key=(key[axis], *key[:axis], *key[axis + 1 :]))
     return written
@@ -293,7 +289,7 @@ def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: An
     return whole if whole.shape == array.shape else build.setitem(array, rows, key=((first, behind, 1),))
 
 
-def is_turned(node: Node | None, axis: int) -> bool:
+def is_axis_first(node: Node | None, axis: int) -> bool:
     """Return True if ``node`` permutes the first axis of an array to ``axis``."""
     return (
         node is not None
@@ -310,7 +306,7 @@ def positions(node: Node, number: Value) -> Iterator[int]:
         )
 
 
-def _shortest(item: Any, size: Any) -> Any:
+def _simplified_item(item: Any, size: Any) -> Any:
     """Return the item of a key, or the full slice if it selects the whole axis."""
     if is_single(item) or item[2] != 1:
         return item
@@ -337,7 +333,7 @@ DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class RowRead:
     """Where an iteration finds what a node reads.
 
     source: a sequence (an array and its place), or how many iterations back the row was written.
@@ -345,11 +341,11 @@ class Read:
     sides: the rest of the row, if only a slice of it was written.
     """
 
-    source: tuple[Value, Place | Diagonal] | int
+    source: tuple[Value, LoopIndexKey | DiagonalKey] | int
     rest: Key = ()
-    sides: Sides | None = None
+    sides: RowSides | None = None
 
-    def of_row(self, ndim: int, sequences: Container[Any]) -> Read:
+    def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
         """Return the same read as a part of the whole row, if that row is a sequence as well.
 
         Scalars keep a sequence of their own, because these may be computed for all rows at once.
@@ -357,23 +353,23 @@ class Read:
         if isinstance(self.source, int):
             return self
         array, place = self.source
-        along = place.along if isinstance(place, Diagonal) else place
+        along = place.along if isinstance(place, DiagonalKey) else place
         if along.is_row or (along is place and not ndim) or (array, along.rows()) not in sequences:
             return self
-        return Read((array, along.rows()), along.rest)
+        return RowRead((array, along.rows()), along.rest)
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class CarriedCells:
     """The rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
 
     A cell is written as a whole: if rows are written part by part, XLA writes one part in place while it
     computes another from the old contents (jaxlib 0.10, on CPUs).
     """
 
-    history: History
-    target: Place
-    reads: dict[Node, Read]
+    history: ArrayHistory
+    target: LoopIndexKey
+    reads: dict[Node, RowRead]
 
     @property
     def depth(self) -> int:
@@ -390,7 +386,7 @@ class LastCell:
     index: its index along the axis of the cells.
     """
 
-    target: Place
+    target: LoopIndexKey
     given: Value
     cell: Value
     index: Any
@@ -420,9 +416,13 @@ class LastCell:
         return found
 
 
-def cells_of(
-    history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]
-) -> Cells | None:
+def find_cells(
+    history: ArrayHistory,
+    given: Value,
+    places: dict[Node, LoopIndexKey],
+    is_down: bool,
+    is_still: Callable[[Any], bool],
+) -> CarriedCells | None:
     """Return the cells of a carried array.
 
     Return None if its writes are at different places or a read cannot be satisfied.
@@ -433,38 +433,38 @@ def cells_of(
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
         return None
-    finding = _Finding(history, given, target, is_down, is_still)
+    finding = _CellReader(history, given, target, is_down, is_still)
     reads = {node: read for node in history.reads if (read := finding.read(node, places[node])) is not None}
-    return Cells(history, target, reads) if len(reads) == len(history.reads) else None
+    return CarriedCells(history, target, reads) if len(reads) == len(history.reads) else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
-    history: History
+class _CellReader:
+    history: ArrayHistory
     given: Value
-    target: Place
+    target: LoopIndexKey
     is_down: bool
     is_still: Callable[[Any], bool]
 
-    def read(self, node: Node, place: Place) -> Read | None:
+    def read(self, node: Node, place: LoopIndexKey) -> RowRead | None:
         ahead = (place.offset - self.target.offset) * (-1 if self.is_down else 1)
         if ahead > 0 or (ahead == 0 and node.inputs[0] is self.history.array) or self._is_beside(place):
             return row(self.given, place, self.is_still)
         if -ahead > DEEPEST:
             return None
         if self.target.is_row:
-            return Read(-ahead, () if place.is_row else place.rest)
+            return RowRead(-ahead, () if place.is_row else place.rest)
         if place.rest == self.target.rest:
-            return Read(-ahead)
+            return RowRead(-ahead)
         sides = self.target.sides(self.given.shape, place.offset)
-        return Read(-ahead, place.rest, sides) if sides is not None else None
+        return RowRead(-ahead, place.rest, sides) if sides is not None else None
 
-    def _is_beside(self, place: Place) -> bool:
+    def _is_beside(self, place: LoopIndexKey) -> bool:
         shape, axis = self.given.shape, place.axis
         return apart(place.rest, self.target.rest, (*shape[:axis], *shape[axis + 1 :]))
 
 
-def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
+def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
     """Return a read of ``array`` at ``place`` as the row of a sequence.
 
     The sequence has only the selected elements if these are few and the same in each iteration, and whole
@@ -475,8 +475,8 @@ def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
         place.rest
     )
     if is_narrow or place.is_row:
-        return Read((array, place))
-    return Read((array, place.rows()), place.rest)
+        return RowRead((array, place))
+    return RowRead((array, place.rows()), place.rest)
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
@@ -488,7 +488,7 @@ def _is_narrow(item: Any, size: Any) -> bool:
     return type(count) is int and count != size
 
 
-_Sequence = tuple[Value, "Place | Diagonal"]
+_Sequence = tuple[Value, "LoopIndexKey | DiagonalKey"]
 """An array, and the key with which a loop reads it."""
 
 
@@ -496,7 +496,7 @@ def _with_row_operands(block: Block) -> Block:
     rewriter = Rewriter(block)
     lasts: dict[Value, LastCell] = {}
     for node in map(rewriter.rewritten, block.nodes):
-        loop = _Loop.of(node, rewriter) if node.op == "scan" and not node.params["reverse"] else None
+        loop = _RowLoop.of(node, rewriter) if node.op == "scan" and not node.params["reverse"] else None
         if loop is not None and loop.finds():
             rewriter.replace(node.outputs, loop.written(Builder.into(rewriter, node.origin)))
             lasts.update(loop.lasts)
@@ -515,7 +515,7 @@ loop_rows = Pass("loop_rows", _with_row_operands, "deep", ("scan",))
 
 
 @dataclass
-class _Counter:
+class _LoopCounter:
     """The sequence of a ``scan`` that counts its iterations.
 
     place: its index among the sequences.
@@ -531,12 +531,12 @@ class _Counter:
         """Return a sequence of integers in ascending order, also if the loop counts down."""
         if not self.is_down:
             return numbers
-        low = _made_by(build.maker, numbers).params["stop"] + 1
+        low = _maker_of(build.maker, numbers).params["stop"] + 1
         upward: Value = build.arange(start=low, stop=low + length, dtype=numbers.dtype)
         return upward
 
 
-def _counter(node: Node, rewriter: Rewriter) -> _Counter | None:
+def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
     """Return the sequence that counts the iterations by 1 or -1; None if there is none.
 
     A loop that counts down is reversed, so all its sequences have to count down and it must stack no
@@ -550,18 +550,18 @@ def _counter(node: Node, rewriter: Rewriter) -> _Counter | None:
     if wanted not in steps:
         return None
     place = steps.index(wanted)
-    numbers = _made_by(rewriter.maker, node.inputs[carried + place])
-    return _Counter(place, numbers.params["stop"] + 1 if is_down else numbers.params["start"], is_down)
+    numbers = _maker_of(rewriter.maker, node.inputs[carried + place])
+    return _LoopCounter(place, numbers.params["stop"] + 1 if is_down else numbers.params["start"], is_down)
 
 
-def _made_by(maker: Callable[[Value], Node | None], value: Value) -> Node:
+def _maker_of(maker: Callable[[Value], Node | None], value: Value) -> Node:
     node = maker(value)
     assert node is not None
     return node
 
 
-class _Loop(OpenLoop):
-    def __init__(self, node: Node, counter: _Counter, maker: Callable[[Value], Node | None]) -> None:
+class _RowLoop(InlinedLoop):
+    def __init__(self, node: Node, counter: _LoopCounter, maker: Callable[[Value], Node | None]) -> None:
         super().__init__(node)
         self.counter, self.maker = counter, maker
         self.cells = {
@@ -581,7 +581,7 @@ class _Loop(OpenLoop):
         self.reads = {node: read.of_row(node.outputs[0].ndim, whole) for node, read in self.reads.items()}
 
     @classmethod
-    def of(cls, node: Node, rewriter: Rewriter) -> _Loop | None:
+    def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
         """Return the loop; None if it has no counter or uses the counter in no key."""
         counter = _counter(node, rewriter)
         if counter is None:
@@ -601,7 +601,7 @@ class _Loop(OpenLoop):
     def number(self) -> Value:
         return self.rows[self.counter.place]
 
-    def _cells(self, index: int) -> Cells | None:
+    def _cells(self, index: int) -> CarriedCells | None:
         history = self.history(index)
         if history is None:
             return None
@@ -609,16 +609,16 @@ class _Loop(OpenLoop):
         for written in positions(history.writes[0], self.number):
             places = {node: place for node in nodes if (place := self._place(node, written)) is not None}
             if len(places) == len(nodes) and len({place.axis for place in places.values()}) == 1:
-                found = cells_of(history, self.given[index], places, self.counter.is_down, self.is_still)
+                found = find_cells(history, self.given[index], places, self.counter.is_down, self.is_still)
                 if found is not None:
                     return found
         return None
 
-    def _place(self, node: Node, position: int) -> Place | None:
-        place = Place.of(node, position, self.number)
+    def _place(self, node: Node, position: int) -> LoopIndexKey | None:
+        place = LoopIndexKey.of(node, position, self.number)
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
-    def _outside(self, node: Node) -> Read | None:
+    def _outside(self, node: Node) -> RowRead | None:
         """Return where to find what ``node`` reads of an array from outside the loop.
 
         Return None if it is no row or diagonal.
@@ -627,9 +627,9 @@ class _Loop(OpenLoop):
             return None
         found = [self._place(node, position) for position in positions(node, self.number)]
         places = [place for place in found if place is not None]
-        diagonal = Diagonal.of(places, node.params["key"], node.inputs[0].ndim)
+        diagonal = DiagonalKey.of(places, node.params["key"], node.inputs[0].ndim)
         if diagonal is not None and self.is_still(diagonal.rest):
-            return Read((node.inputs[0], diagonal))
+            return RowRead((node.inputs[0], diagonal))
         return next(
             (
                 row(node.inputs[0], place, self.is_still)
@@ -639,9 +639,11 @@ class _Loop(OpenLoop):
             None,
         )
 
-    def _is_near(self, array: Value, place: Place) -> bool:
+    def _is_near(self, array: Value, place: LoopIndexKey) -> bool:
         is_element = all(map(is_single, place.rest)) and self.is_still(place.rest)
-        return place.axis == 0 or is_element or (place.is_row and is_turned(self.maker(array), place.axis))
+        return (
+            place.axis == 0 or is_element or (place.is_row and is_axis_first(self.maker(array), place.axis))
+        )
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
@@ -669,18 +671,18 @@ class _Loop(OpenLoop):
             index: [Value(self.state[index].name, item.spec) for item in items]
             for index, items in before.items()
         }
-        nodes, outputs = _Step(self, rows, held).written()
+        nodes, outputs = _RowLoopBody(self, rows, held).written()
         kept = [index for index in range(self.carried) if index not in self.cells]
         numbers = self._numbers(nodes, outputs, build)
-        inputs = [*(self.state[index] for index in kept), *_flat(held), *numbers, *rows.values()]
+        inputs = [*(self.state[index] for index in kept), *_flatten(held), *numbers, *rows.values()]
         operands = [
             *(self.given[index] for index in kept),
-            *_flat(before),
+            *_flatten(before),
             *numbers.values(),
             *sequences.values(),
         ]
         params = {
-            "carried": len(kept) + len(_flat(held)),
+            "carried": len(kept) + len(_flatten(held)),
             "sequences": len(numbers) + len(rows),
             "reverse": self.counter.is_down,
         }
@@ -700,12 +702,12 @@ class _Loop(OpenLoop):
         first = self._first(self.cells[index].target)
         return first if self.counter.is_down else first + self.length - 1
 
-    def _beside(self, index: int, cells: Cells) -> Iterator[_Sequence]:
+    def _beside(self, index: int, cells: CarriedCells) -> Iterator[_Sequence]:
         for read in cells.reads.values():
             if read.sides is not None:
                 yield from ((self.given[index], place) for place in read.sides.places)
 
-    def _first(self, place: Place | Diagonal) -> Any:
+    def _first(self, place: LoopIndexKey | DiagonalKey) -> Any:
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
@@ -751,15 +753,15 @@ class _Loop(OpenLoop):
         return results
 
 
-def _flat(items: Mapping[int, Sequence[Value]]) -> list[Value]:
+def _flatten(items: Mapping[int, Sequence[Value]]) -> list[Value]:
     return [item for several in items.values() for item in several]
 
 
-class _Step:
+class _RowLoopBody:
     """Builds the body of the rewritten loop, which takes rows and cells and returns cells."""
 
     def __init__(
-        self, loop: _Loop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]
+        self, loop: _RowLoop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]
     ) -> None:
         self.loop, self.rows, self.held = loop, rows, held
         self.inner = Rewriter(Block((), tuple(loop.nodes), tuple(loop.outputs)))
@@ -777,7 +779,9 @@ class _Step:
             elif node in self.of:
                 value = self.inner.mapped(node.inputs[1])
                 spec = _spec(self.loop.cells[self.of[node]])
-                self.versions[node.outputs[0]] = filled(Builder.into(self.inner, node.origin), value, spec)
+                self.versions[node.outputs[0]] = broadcast_value(
+                    Builder.into(self.inner, node.origin), value, spec
+                )
             else:
                 self.inner.append(self.inner.rewritten(node))
         outputs = list(
@@ -789,7 +793,7 @@ class _Step:
         made = {index: self.versions[self.loop.outputs[index]] for index in self.loop.cells}
         held = {index: [made[index], *items][: len(items)] for index, items in self.held.items()}
         kept = self.loop.carried - len(made)
-        return self.inner.nodes, [*outputs[:kept], *_flat(held), *outputs[kept:], *made.values()]
+        return self.inner.nodes, [*outputs[:kept], *_flatten(held), *outputs[kept:], *made.values()]
 
     def _read(self, build: Builder, node: Node) -> Value:
         read = self.loop.reads[node]
@@ -807,6 +811,6 @@ class _Step:
         return found
 
 
-def _spec(cells: Cells) -> ArraySpec:
+def _spec(cells: CarriedCells) -> ArraySpec:
     array = cells.history.array
     return ArraySpec(keyed_shape(array.shape, cells.target.key(0)), array.dtype)

@@ -38,20 +38,20 @@ _COMPARED = {
     "less": "<", "lt_p": "<", "less_equal": "<=", "le_p": "<=",
     "greater": ">", "gt_p": ">", "greater_equal": ">=", "ge_p": ">=",
 }  # fmt: skip
-_OTHERWISE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ENTERED = ("scan", "while_loop", "branch")
 
 
 @only_with("while_loop")
 def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
     block = graph.block
-    made = _Scope(block, {}).bounded()
+    made = _IntervalScope(block, {}).bounded()
     return (graph, False) if made is block else (graph.with_block(made), True)
 
 
 @dataclass
-class _Scope:
+class _IntervalScope:
     """A block and the intervals of its integer inputs.
 
     ends: intervals of inputs that are counters.
@@ -73,7 +73,7 @@ class _Scope:
             and node.params.get("most") is None
             and any(is_inexact(value.dtype) for value in node.outputs)
         ):
-            most = _Loop(self, node).most()
+            most = _CountedLoop(self, node).most()
             node = node if most is None else replace(node, params={**node.params, "most": most})
         if node.op not in _ENTERED:
             return node
@@ -85,7 +85,7 @@ class _Scope:
         )
 
     def _region(self, node: Node, region: Region) -> Region:
-        made = _Scope(region.block, self._inside(node, region)).bounded()
+        made = _IntervalScope(region.block, self._inside(node, region)).bounded()
         return region if made is region.block else replace(region, block=made)
 
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
@@ -94,7 +94,7 @@ class _Scope:
         own = first + own_operands(node.op, node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
         if node.op == "scan":
-            given.update(_Loop(self, node).counters(region))
+            given.update(_CountedLoop(self, node).counters(region))
         return {
             value: (_inward(region, least), _inward(region, greatest))
             for value, (least, greatest) in given.items()
@@ -116,13 +116,13 @@ class _Scope:
         return found if all(end is None or _holds(item.dtype, end) for end in found) else _OPEN
 
 
-class _Loop:
+class _CountedLoop:
     """A loop whose regions are inlined for analysis.
 
     state: values that represent the carry.
     """
 
-    def __init__(self, scope: _Scope, node: Node) -> None:
+    def __init__(self, scope: _IntervalScope, node: Node) -> None:
         self.node, self.carried = node, node.params["carried"]
         self.state = [Value(item.name, item.spec) for item in node.outputs[: self.carried]]
         self.scope = replace(scope, makers=dict(scope.makers))
@@ -163,7 +163,7 @@ class _Loop:
         The comparison is evaluated before an iteration, or, if it was stored in a flag, one iteration
         ``late``.
         """
-        for counter, limit, sign in ((left, right, symbol), (right, left, _TURNED[symbol])):
+        for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)
             step = 0 if place is None else self._step(place)
             rises = sign[0] == "<"
@@ -213,7 +213,7 @@ class _Loop:
         role = _role(node)
         if role in _COMPARED:
             symbol = _COMPARED[role]
-            yield symbol if holds else _OTHERWISE[symbol], *node.inputs[:2], late
+            yield symbol if holds else _NEGATED[symbol], *node.inputs[:2], late
         elif role in _SAME:
             yield from self._implied(node.inputs[0], holds, late)
         elif role in ("logical_not", "not_p"):
@@ -295,15 +295,15 @@ def _is_symbol(size: Any) -> bool:
 _STEPS = {"add": 1, "add_p": 1, "subtract": -1, "sub_p": -1}
 
 
-def _filled(scope: _Scope, node: Node) -> Interval:
+def _filled(scope: _IntervalScope, node: Node) -> Interval:
     return scope.interval(node.params["fill_value"])
 
 
-def _same(scope: _Scope, node: Node) -> Interval:
+def _same(scope: _IntervalScope, node: Node) -> Interval:
     return _OPEN if is_inexact(node.outputs[0].dtype) else scope.interval(node.inputs[0])
 
 
-def _sum(scope: _Scope, node: Node) -> Interval:
+def _sum(scope: _IntervalScope, node: Node) -> Interval:
     one, other = map(scope.interval, node.inputs[:2])
     if _STEPS[_role(node)] < 0:
         other = tuple(None if end is None else -end for end in other[::-1])  # type: ignore[assignment]
@@ -311,7 +311,7 @@ def _sum(scope: _Scope, node: Node) -> Interval:
     return least, greatest
 
 
-def _one_of(scope: _Scope, node: Node) -> Interval:
+def _one_of(scope: _IntervalScope, node: Node) -> Interval:
     (least, greatest), (others_least, others_greatest) = map(scope.interval, node.inputs[1:3])
     return _extreme("min", least, others_least), _extreme("max", greatest, others_greatest)
 

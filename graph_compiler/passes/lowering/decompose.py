@@ -14,7 +14,7 @@ from ...ops.registry import get_decomposition
 from ..driver import Pass, nodes_of
 
 
-class Rows(Protocol):
+class LoweringTable(Protocol):
     """Protocol of a target's lowering table.
 
     unsupported: why the target cannot have an operation, by its name.
@@ -29,7 +29,7 @@ class Rows(Protocol):
         """Return the dtype in which the decomposition of ``op`` is computed; None for ``dtype`` itself."""
 
 
-def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
+def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
     """Return the graph in operations that have rows.
 
     Raise ``UnsupportedOperation``, which lists all operations with neither row nor decomposition, if there
@@ -41,16 +41,16 @@ def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
     return _decomposition(rows, graph.name)(graph)
 
 
-def _decomposition(rows: Rows, name: str) -> Pass:
-    return Pass("decompose", lambda block: _opened(block, rows, name), "deep")
+def _decomposition(rows: LoweringTable, name: str) -> Pass:
+    return Pass("decompose", lambda block: _decomposed(block, rows, name), "deep")
 
 
-def _require(block: Block, rows: Rows, name: str) -> None:
+def _require(block: Block, rows: LoweringTable, name: str) -> None:
     missing = [
         node for node in nodes_of(block) if not rows.can_write(node) and get_decomposition(node.op) is None
     ]
     if missing:
-        problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
+        problems = [f"{node.op}, for {node.origin}{_reason(rows, node.op)}" for node in missing]
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UnsupportedOperation(
             f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n"
@@ -59,7 +59,7 @@ def _require(block: Block, rows: Rows, name: str) -> None:
         )
 
 
-def _opened(block: Block, rows: Rows, name: str) -> Block:
+def _decomposed(block: Block, rows: LoweringTable, name: str) -> Block:
     """Decompose the nodes of a block that have no row; the regions of its nodes are already decomposed."""
     if all(map(rows.can_write, block.nodes)):
         return block
@@ -81,7 +81,7 @@ def _opened(block: Block, rows: Rows, name: str) -> Block:
     return rewriter.finish()
 
 
-def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
+def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
     """Return the outputs of the decomposition of ``node``, computed in the dtypes that ``rows`` asks for."""
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
@@ -96,5 +96,5 @@ def _cast(build: Builder, value: Any, dtype: str | None) -> Any:
     return value if dtype is None or not isinstance(value, Value) else build.astype(value, dtype=dtype)
 
 
-def _because(rows: Rows, name: str) -> str:
+def _reason(rows: LoweringTable, name: str) -> str:
     return f": {rows.unsupported[name]}" if name in rows.unsupported else ""

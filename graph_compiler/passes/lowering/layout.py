@@ -27,22 +27,22 @@ def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
 
     Inputs and outputs of regions keep the channels first.
     """
-    return Pass("layout", lambda block: _laid_out(block, prefers), "deep", prefers)(graph)
+    return Pass("layout", lambda block: _with_layout(block, prefers), "deep", prefers)(graph)
 
 
-def lays_out(block: Block, prefers: Container[str]) -> bool:
+def changes_layout(block: Block, prefers: Container[str]) -> bool:
     """Return True if ``block``, once inlined, would take or return arrays in the channels-last layout."""
     if not any(node.op in prefers for node in block.nodes):
         return False
-    mover = _Mover(block, prefers, _wanted(block, prefers))
+    mover = _LayoutRewriter(block, prefers, _wanted(block, prefers))
     for node in block.nodes:
         mover.visit(node)
     comes_in = any(value.ndim > 2 and value in mover.wanted for value in block.inputs)
     return comes_in or not mover.moved.isdisjoint(values_in(block.outputs))
 
 
-def _laid_out(block: Block, prefers: Container[str]) -> Block:
-    mover = _Mover(block, prefers, _wanted(block, prefers))
+def _with_layout(block: Block, prefers: Container[str]) -> Block:
+    mover = _LayoutRewriter(block, prefers, _wanted(block, prefers))
     for node in block.nodes:
         mover.visit(node)
     return mover.finish()
@@ -69,7 +69,7 @@ def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
     return wanted
 
 
-class _Mover(Rewriter):
+class _LayoutRewriter(Rewriter):
     """Rewriter that computes nodes with the channels last.
 
     last: channels-last versions of values.

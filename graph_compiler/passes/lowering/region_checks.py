@@ -22,7 +22,7 @@ from ...ir.node import Block, Node, Origin, Region, Value
 from ...ops.control import own_inputs
 from ...ops.registry import ArraySpec, check_params, get
 from ...sizes import Size
-from ..loops.range_checks import without_certain
+from ..loops.range_checks import remove_certain_checks
 
 _REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 TRUTH = ArraySpec((), "bool")
@@ -42,8 +42,8 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
     """Return the graph with its checks in regions as guards; the graph itself if it has none."""
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
-    graph = without_certain(graph) if make is canonical else graph
-    block, places = _Checked(make), [0]
+    graph = remove_certain_checks(graph) if make is canonical else graph
+    block, places = _CheckedBlock(make), [0]
     for node in graph.nodes:
         block.follow((node,))
         places.append(len(block.nodes))
@@ -56,7 +56,7 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
 
 
 @dataclass(slots=True)
-class _Checked:
+class _CheckedBlock:
     """Builder of a block without checks.
 
     held: for each origin of checks, a boolean that is True if all of them held.
@@ -96,16 +96,16 @@ class _Checked:
         if not origins:
             self.nodes.append(node)
         elif node.op == "while_loop" and inside[0].held:
-            self.follow(_asked_before(node))
+            self.follow(_hoist_condition(node))
         else:
             self._with_outputs(node, inside, origins)
 
-    def _inside(self, region: Region) -> _Checked:
-        block = _Checked(self.make)
+    def _inside(self, region: Region) -> _CheckedBlock:
+        block = _CheckedBlock(self.make)
         block.follow(region.block.nodes)
         return block
 
-    def _with_outputs(self, node: Node, inside: Sequence[_Checked], origins: Sequence[Origin]) -> None:
+    def _with_outputs(self, node: Node, inside: Sequence[_CheckedBlock], origins: Sequence[Origin]) -> None:
         """Append ``node`` with one more output for each origin, which loops carry."""
         if node.op not in _RULES:
             raise UnsupportedOperation(
@@ -130,13 +130,13 @@ class _Checked:
 
 
 # ------------------------------------------------------------------------------------- regions
-def _branch(region: Region, inside: _Checked, origins: Sequence[Origin], carried: int) -> Region:
+def _branch(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
     block = region.block
     held = [inside.held.get(origin) or inside.true() for origin in origins]
     return replace(region, block=Block(block.inputs, tuple(inside.nodes), (*block.outputs, *held)))
 
 
-def _step(region: Region, inside: _Checked, origins: Sequence[Origin], carried: int) -> Region:
+def _step(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
     """Return the body or condition of a loop that also carries the booleans of the checks."""
     block = region.block
     before = tuple(Value("held", TRUTH) for _ in origins)
@@ -162,7 +162,7 @@ _RULES: dict[str, Callable[..., Region]] = {
 }
 
 
-def _asked_before(node: Node) -> list[Node]:
+def _hoist_condition(node: Node) -> list[Node]:
     """Move the condition of a ``while_loop`` out of it, because the condition contains checks.
 
     The loop carries the answer of the condition: a ``call`` computes it before the loop and at the end of
@@ -211,13 +211,13 @@ def _call(loop: Node, operands: tuple[Any, ...], region: Region, answer: Value) 
 def holds(add: Callable[..., Value], guard: Guard) -> Value:
     if isinstance(guard.condition, Size):
         return add("array", guard.condition)
-    return _same(add, guard.condition, guard.expected, guard.rounding)
+    return _equals_expected(add, guard.condition, guard.expected, guard.rounding)
 
 
-def _same(add: Callable[..., Value], value: Value, expected: Any, rounding: float) -> Value:
+def _equals_expected(add: Callable[..., Value], value: Value, expected: Any, rounding: float) -> Value:
     if isinstance(expected, list):
         parts = [
-            _same(add, add("getitem", value, key=(place,)), part, rounding)
+            _equals_expected(add, add("getitem", value, key=(place,)), part, rounding)
             for place, part in enumerate(expected)
         ]
         return (

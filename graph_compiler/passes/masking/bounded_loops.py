@@ -20,7 +20,7 @@ from ...sizes import Apply, Size, Symbol, apply, hint_of, substitute
 from ...sizes.bounds import greatest
 from ...trees import iterate_structure, map_structure
 from ..driver import only_with
-from .ragged import ROWS, Agreed, Moment, NotWhole, Ragged, Wide
+from .ragged import ROWS, CannotPad, EqualSizesBuilder, PaddedArray, PaddedBuilder, PaddedRewrite
 
 
 def moves_with_steps(graph: Graph) -> bool:
@@ -68,7 +68,7 @@ def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
     if not any(map(_is_open, graph.nodes)):
         return graph, False
     return graph.with_block(
-        Block(graph.block.inputs, tuple(_Scope({}).nodes(graph.nodes)), graph.block.outputs)
+        Block(graph.block.inputs, tuple(_BoundingScope({}).nodes(graph.nodes)), graph.block.outputs)
     ), True
 
 
@@ -84,7 +84,7 @@ def _has_number(node: Node) -> bool:
     return isinstance(length, Size) and any(symbol.kind == "item" for symbol in length.symbols())
 
 
-class _Scope:
+class _BoundingScope:
     """Rewriter of nodes in loops, all of whose enclosing regions are inlined.
 
     ends: the smallest and the largest index of each enclosing loop.
@@ -147,7 +147,7 @@ class _Scope:
             for value, counter in zip(inputs[carried - first :], counters)
             if counter is not None
         }
-        return Body(region.name, inputs, _Scope({**self.ends, **ends}).nodes(nodes), outputs)
+        return Body(region.name, inputs, _BoundingScope({**self.ends, **ends}).nodes(nodes), outputs)
 
     def _bounded(self, node: Node, bound: Any, counters: Sequence[Node]) -> list[Node]:
         build, carried = Builder(Graph("scratch", "canonical"), node.origin), node.params["carried"]
@@ -183,7 +183,7 @@ class _Scope:
             outputs = inline(
                 node.regions[0], [*state, *numbers, *node.inputs[own:]], build.graph.nodes.append
             )
-        inner = _Scope(
+        inner = _BoundingScope(
             {**self.ends, **{value: ends_of(counter) for value, counter in zip(numbers, counters)}}
         )
         return Body("step", (), inner.nodes(nodes), outputs)
@@ -236,12 +236,12 @@ _INDEXED = ("getitem", "setitem")
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with padded arrays in place of slices whose length depends on a loop index.
 
-    Raise ``NotWhole`` if an operation has no equivalent on padded arrays.
+    Raise ``CannotPad`` if an operation has no equivalent on padded arrays.
     """
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
         return graph, False
-    widening = _Widening()
+    widening = _PaddingRewriter()
     nodes = widening.nodes(graph.nodes)
     return graph.derive(nodes=nodes, guards=[*graph.guards, *dict.fromkeys(widening.guards)]), True
 
@@ -252,17 +252,17 @@ def _is_uneven(value: Value) -> bool:
     )
 
 
-class _Widening:
+class _PaddingRewriter:
     """Rewriter of one graph to padded arrays.
 
     Regions that contain such arrays are inlined, so that they read values of the outermost block.
     """
 
     def __init__(self) -> None:
-        self.build = Agreed(Graph("scratch", "canonical"))
-        self.wide = Wide(self.build, self._are_equal, self.greatest)
+        self.build = EqualSizesBuilder(Graph("scratch", "canonical"))
+        self.padded = PaddedBuilder(self.build, self._are_equal, self.upper_bound)
         self.guards: list[Guard] = []
-        self.ragged: dict[Value, Ragged] = {}
+        self.ragged: dict[Value, PaddedArray] = {}
         self.inner: set[Value] = set()
         """What is made inside of loops."""
         self.ends: dict[Value, tuple[Any, Any]] = {}
@@ -270,13 +270,13 @@ class _Widening:
 
     def nodes(self, nodes: Sequence[Node], is_inner: bool = False) -> list[Node]:
         makers = {value: node for node in nodes for value in node.outputs}
-        known = dict(self.wide.masks)
+        known = dict(self.padded.masks)
         with self.build.block() as made:
             for node in nodes:
                 if is_inner:
                     self.inner.update(node.outputs)
                 self._node(node, makers)
-        self.wide.masks = known
+        self.padded.masks = known
         return made
 
     def _node(self, node: Node, makers: Mapping[Value, Node]) -> None:
@@ -318,8 +318,8 @@ class _Widening:
         span = found.spans[symbol.axis]
         return found.full.shape[symbol.axis] if span is None else span.width
 
-    def _refused(self, node: Node) -> NotWhole:
-        return NotWhole(
+    def _refused(self, node: Node) -> CannotPad:
+        return CannotPad(
             f"{node.op} of an array that is not equally wide in all steps of a loop has no place in a loop "
             "that counts in arrays. Convert the original for this target, not a graph for another one: its "
             f"loops are written out then\n    {node.origin}"
@@ -355,12 +355,12 @@ class _Widening:
         self.guards.append(Guard(condition, True, self.build.origin))
         return True
 
-    def greatest(self, size: Any) -> Any:
+    def upper_bound(self, size: Any) -> Any:
         found = greatest(size, lambda symbol: self.ends.get(symbol.source))
         return None if self.reads_step(found) else found
 
-    def has_elements(self, width: Any) -> bool:
-        none = self.greatest(1 - width)
+    def is_nonempty(self, width: Any) -> bool:
+        none = self.upper_bound(1 - width)
         return none is not None and self._holds(apply("le", none, 0))
 
     def _widened(self, node: Node) -> None:
@@ -369,10 +369,10 @@ class _Widening:
             raise self._refused(node)
         operands = [self.ragged.get(item, item) if isinstance(item, Value) else item for item in node.inputs]
         try:
-            made = row(Moment(self.wide, node, operands, self))
-        except NotWhole as problem:
+            made = row(PaddedRewrite(self.padded, node, operands, self))
+        except CannotPad as problem:
             raise self._refused(node) from problem
-        if isinstance(made, Ragged):
+        if isinstance(made, PaddedArray):
             self.ragged[node.outputs[0]] = made
             self._know(node.outputs)
             return

@@ -132,16 +132,16 @@ _EXACT = {"float32", "float64", "int32", "int64"}
 
 
 def _bounded(block: Block) -> Block:
-    found_in: dict[Node, _Found] = {}
+    found_in: dict[Node, _SelectedRows] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
-        found = _Found(mask)
+        found = _SelectedRows(mask)
         # An array with rows of two masks cannot be padded for both.
         if not found.has_bound(block) or not found_in.keys().isdisjoint(found.nodes):
             return block
         found_in.update(dict.fromkeys(found.nodes, found))
     if not found_in:
         return block
-    bounder = _Bounder(block)
+    bounder = _SizeBounder(block)
     for node in block.nodes:
         bounder.visit(node, found_in.get(node))
     return bounder.finish()
@@ -164,7 +164,7 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
 """For each operation that selects elements, its results in terms of their indices."""
 
 
-class _Found:
+class _SelectedRows:
     """Everything that is computed from the elements that a mask selects.
 
     sizes: their numbers. Each operation that selects elements counts them anew, but all counts are equal.
@@ -272,14 +272,14 @@ class _Found:
 
 # ------------------------------------------------------------------------------ operations in which rows meet
 @dataclass(frozen=True)
-class _Rows:
+class _PaddedRows:
     """The padded rows of one mask in the new graph.
 
     valid: which of them were found.
     count: how many were found.
     """
 
-    found: _Found
+    found: _SelectedRows
     valid: Value
     count: Value
 
@@ -294,26 +294,26 @@ class _Rows:
         return build.where(self.beside(build, old.ndim, self.found.axes[old]), new, neutral)
 
 
-_Rule = Callable[[Node, _Found], bool]
-_Made = Callable[[Builder, Node, tuple[Any, ...], _Rows], Any]
+_Rule = Callable[[Node, _SelectedRows], bool]
+_Made = Callable[[Builder, Node, tuple[Any, ...], _PaddedRows], Any]
 
 
-def _sums_rows(node: Node, found: _Found) -> bool:
+def _sums_rows(node: Node, found: _SelectedRows) -> bool:
     return found.rows_of(node.inputs[0]) in normalise_axes(node.params["axis"], node.inputs[0].ndim)
 
 
 def _reduction(neutral: Any) -> tuple[_Rule, _Made]:
-    def made(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    def made(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
         return build.apply(get(node.op), (rows.kept(build, node.inputs[0], inputs[0], neutral),), node.params)
 
     return _sums_rows, made
 
 
-def _averages_rows(node: Node, found: _Found) -> bool:
+def _averages_rows(node: Node, found: _SelectedRows) -> bool:
     return _sums_rows(node, found) and node.inputs[0].dtype in _EXACT
 
 
-def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     (old,), (new,) = node.inputs, inputs
     total = build.sum(rows.kept(build, old, new, 0), **node.params)
     others = product(
@@ -324,7 +324,7 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> A
     return build.divide(total, build.astype(build.multiply(rows.count, others), dtype=new.dtype))
 
 
-def _writes_rows(node: Node, found: _Found) -> bool:
+def _writes_rows(node: Node, found: _SelectedRows) -> bool:
     """Return True if padded rows can be written.
 
     Values must replace or be summed, and have one row each or be equal for all rows.
@@ -349,7 +349,7 @@ def _writes_rows(node: Node, found: _Found) -> bool:
     )
 
 
-def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     """Write rows without effect of the padding.
 
     In a sum the padding adds 0. Otherwise it repeats the last row, or, if no row was found, the old
@@ -369,16 +369,16 @@ def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -
     return build.scatter_nd(x, values, *indices, **node.params)
 
 
-def _fills(node: Node, found: _Found) -> bool:
+def _fills(node: Node, found: _SelectedRows) -> bool:
     x, mask, values = node.inputs
     return found.rows_of(values) == 0 and x not in found.axes and mask not in found.axes
 
 
-def _as_it_is(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+def _unchanged(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     return build.apply(get(node.op), inputs, node.params)
 
 
-def _picks(node: Node, found: _Found) -> bool:
+def _picks(node: Node, found: _SelectedRows) -> bool:
     """Return True if ``node`` takes one row by a constant index; a guard checks that there are enough."""
     axis = found.rows_of(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
@@ -387,7 +387,7 @@ def _picks(node: Node, found: _Found) -> bool:
     )
 
 
-def _picked(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+def _picked_row(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     """Take one row; a negative index counts from the last row that was found."""
     axis, key = rows.found.axes[node.inputs[0]], list(node.params["key"])
     place = [place for place, item in enumerate(key) if item is not None][axis]
@@ -397,7 +397,7 @@ def _picked(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) ->
     return build.getitem(row, key=tuple(key)) if key else row
 
 
-def _labels_rows(node: Node, found: _Found) -> bool:
+def _labels_rows(node: Node, found: _SelectedRows) -> bool:
     logits, target, *weight = node.inputs
     return (
         node.params["reduction"] != "none"
@@ -407,17 +407,17 @@ def _labels_rows(node: Node, found: _Found) -> bool:
     )
 
 
-def _labelled(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+def _labelled(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     logits, target, *weight = inputs
     kept = rows.kept(build, node.inputs[1], target, node.params["ignore_index"])
     return build.apply(get(node.op), (logits, kept, *weight), node.params)
 
 
-def _holds_the_count(node: Node, found: _Found) -> bool:
+def _holds_the_count(node: Node, found: _SelectedRows) -> bool:
     return node.params["dtype"] in _EXACT and found.times(node.params["fill_value"]) is not None
 
 
-def _padded_count(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+def _padded_count(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     number = rows.counted(build, rows.found.times(node.params["fill_value"]), node.params["dtype"])
     return build.broadcast_to(number, shape=node.params["shape"])
 
@@ -430,8 +430,8 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
     "all": _reduction(True),
     "mean": (_averages_rows, _mean),
     "scatter_nd": (_writes_rows, _writing),
-    "masked_scatter": (_fills, _as_it_is),
-    "getitem": (_picks, _picked),
+    "masked_scatter": (_fills, _unchanged),
+    "getitem": (_picks, _picked_row),
     "full": (_holds_the_count, _padded_count),
     "cross_entropy": (_labels_rows, _labelled),
     "nll_loss": (_labels_rows, _labelled),
@@ -439,15 +439,15 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
 
 
 # ---------------------------------------------------------------------------------- the new graph
-class _Bounder(Rewriter):
+class _SizeBounder(Rewriter):
     def __init__(self, block: Block) -> None:
         super().__init__(block)
         self.scratch = Graph("scratch", "canonical")
         self.scratch.nodes = self.nodes
-        self.rows: dict[_Found, _Rows] = {}
-        self.places: dict[_Found, list[Value]] = {}
+        self.rows: dict[_SelectedRows, _PaddedRows] = {}
+        self.places: dict[_SelectedRows, list[Value]] = {}
 
-    def visit(self, node: Node, found: _Found | None) -> None:
+    def visit(self, node: Node, found: _SelectedRows | None) -> None:
         """Append ``node`` with padded rows."""
         if found is None:
             self.append(self.rewritten(node))
@@ -469,7 +469,7 @@ class _Bounder(Rewriter):
         self.replace(node.outputs, several)
 
     @staticmethod
-    def _finite(build: Builder, rows: _Rows, value: Value) -> Value:
+    def _finite(build: Builder, rows: _PaddedRows, value: Value) -> Value:
         """Return float rows as ones if no row was found.
 
         The original computes nothing in that case, so an infinite derivative must not meet the zero
@@ -480,7 +480,7 @@ class _Bounder(Rewriter):
         made: Value = build.where(build.greater(rows.count, 0), value, 1.0)
         return made
 
-    def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
+    def counted(self, build: Builder, found: _SelectedRows, node: Node) -> tuple[Any, ...]:
         """Return the operands of ``node``, with sizes that are multiples of the number of rows as arrays."""
         dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
 
@@ -494,14 +494,14 @@ class _Bounder(Rewriter):
 
         return tuple(map(operand, node.inputs))
 
-    def places_in(self, build: Builder, found: _Found) -> list[Value]:
+    def places_in(self, build: Builder, found: _SelectedRows) -> list[Value]:
         """Return the indices of the found elements, one array per axis, padded with the last of them."""
         if found not in self.places:
             mask = self.value(found.mask)
             places = build.argwhere(mask, size=product(mask.shape), fill_value=0)
             count = build.count_nonzero(mask)
             valid = build.less(build.arange(stop=places.shape[0], dtype="int64"), count)
-            self.rows[found] = _Rows(found, valid, count)
+            self.rows[found] = _PaddedRows(found, valid, count)
             columns = [build.getitem(places, key=(WHOLE, axis)) for axis in range(mask.ndim)]
             self.places[found] = [
                 build.where(valid, column, _last(build, column, count)) for column in columns

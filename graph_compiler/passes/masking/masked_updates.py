@@ -18,7 +18,17 @@ from ...ops.axes import WHOLE
 from ...ops.dtypes import is_bool, is_integer
 from ...sizes import Size, apply, hint_of
 from ..driver import only_with
-from .ragged import BY_ELEMENT, FINITE, ROWS, Agreed, Moment, NotWhole, Ragged, Span, Wide
+from .ragged import (
+    BY_ELEMENT,
+    FINITE,
+    ROWS,
+    CannotPad,
+    EqualSizesBuilder,
+    PaddedArray,
+    PaddedBuilder,
+    PaddedRewrite,
+    Span,
+)
 
 _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
@@ -30,14 +40,14 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
     Equal sizes of an array and its mask, which other targets check, become guards if they are sizes of
     arguments.
     """
-    sizes, block = _Sizes(frozenset(graph.sources())), graph.block
+    sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _selecting(block, sizes, {})
     if made is block:
         return graph, False
     return graph.with_block(made).derive(guards=[*graph.guards, *dict.fromkeys(sizes.guards)]), True
 
 
-class _Sizes:
+class _BlockSizes:
     """Knowledge of the sizes in a block.
 
     sources: the inputs of the graph.
@@ -48,14 +58,14 @@ class _Sizes:
         self.sources, self.outward = sources, outward
         self.guards: list[Guard] = []
 
-    def within(self, node: Node, region: Region) -> _Sizes:
+    def within(self, node: Node, region: Region) -> _BlockSizes:
         """Return the knowledge inside a region.
 
         Nothing is known of the arguments of a function that may be called from several nodes.
         """
         if node.op == "call":
-            return _Sizes(frozenset())
-        found = _Sizes(self.sources, lambda size: self.outward(region.outward(size)))
+            return _BlockSizes(frozenset())
+        found = _BlockSizes(self.sources, lambda size: self.outward(region.outward(size)))
         found.guards = self.guards
         return found
 
@@ -74,7 +84,7 @@ class _Sizes:
         return True
 
 
-def _selecting(block: Block, sizes: _Sizes, done: dict[int, Region]) -> Block:
+def _selecting(block: Block, sizes: _BlockSizes, done: dict[int, Region]) -> Block:
     """Apply the pass to a block and to its regions; a region that several nodes share stays shared."""
 
     def inside(node: Node) -> Node:
@@ -96,7 +106,7 @@ def _selecting(block: Block, sizes: _Sizes, done: dict[int, Region]) -> Block:
         else Block(block.inputs, nodes, block.outputs)
     )
     masks = _written(block)
-    return _Selecting(block, masks, sizes).run() if masks else block
+    return _SelectionRewriter(block, masks, sizes).run() if masks else block
 
 
 def _written(block: Block) -> frozenset[Value]:
@@ -123,13 +133,13 @@ def _mask_of(block: Block, node: Node) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class _Selected(Span):
+class _SelectedSpan(Span):
     """Elements of the first axes of an array that a mask selects, as one axis."""
 
     mask: Value
 
 
-class _Masks(Wide):
+class _SelectionBuilder(PaddedBuilder):
     """Emitter of whole arrays in place of selections, which are the first axis of an array.
 
     All array operands of an elementwise operation are selections, so elements that are not selected may
@@ -138,7 +148,7 @@ class _Masks(Wide):
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         span, rank = spans[0], len(spans)
-        assert isinstance(span, _Selected)
+        assert isinstance(span, _SelectedSpan)
         if (span, 0, rank) not in self.masks:
             key = (*(WHOLE,) * span.mask.ndim, *(None,) * (rank - 1))
             self.masks[span, 0, rank] = self.build.getitem(span.mask, key=key) if rank > 1 else span.mask
@@ -146,21 +156,21 @@ class _Masks(Wide):
 
     def harmless(self, item: Any, number: Any) -> Any:
         """Return the array, with gradients for selected elements only; fill it if it is broadcast."""
-        mask = self.mask(item.spans) if isinstance(item, Ragged) else None
-        if mask is None or mask.shape != item.full.shape or item.outside is not None:
-            return self.filled(item, number)
+        mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
+        if mask is None or mask.shape != item.full.shape or item.padding is not None:
+            return self.fill_padding(item, number)
         return self.build.followed_where(mask, item.full, harmless=number)
 
 
-class _Selecting:
+class _SelectionRewriter:
     """Rewriter of a block in which elements are written under ``masks``."""
 
-    def __init__(self, block: Block, masks: frozenset[Value], sizes: _Sizes) -> None:
+    def __init__(self, block: Block, masks: frozenset[Value], sizes: _BlockSizes) -> None:
         self.block, self.masks, self.sizes, self.rewriter = block, masks, sizes, Rewriter(block)
-        self.build = Agreed.into(self.rewriter)
-        self.wide = _Masks(self.build, lambda one, other: bool(one == other), lambda size: None)
-        self.spans: dict[Value, _Selected] = {}
-        self.selected: dict[Value, Ragged] = {}
+        self.build = EqualSizesBuilder.into(self.rewriter)
+        self.padded = _SelectionBuilder(self.build, lambda one, other: bool(one == other), lambda size: None)
+        self.spans: dict[Value, _SelectedSpan] = {}
+        self.selected: dict[Value, PaddedArray] = {}
 
     def run(self) -> Block:
         for node in self.block.nodes:
@@ -191,7 +201,7 @@ class _Selecting:
             return
         if self.sizes.are_equal(x.shape[: mask.ndim], mask.shape, node.origin):
             count = node.outputs[0].shape[0]
-            span = self.spans.setdefault(mask, _Selected(0, count, count, self.rewriter.value(mask)))
+            span = self.spans.setdefault(mask, _SelectedSpan(0, count, count, self.rewriter.value(mask)))
             self.selected[node.outputs[0]] = _ragged(
                 self.rewriter.value(x), (span, *(None,) * (x.ndim - mask.ndim))
             )
@@ -207,7 +217,7 @@ class _Selecting:
             return None
         if not self.sizes.are_equal(x.shape, (*own.shape, *source.shape[1:]), node.origin):
             return None
-        made = self.wide.chosen(found.spans, found.full, self.rewriter.value(x))
+        made = self.padded.where(found.spans, found.full, self.rewriter.value(x))
         made.spec = node.outputs[0].spec
         return made
 
@@ -216,10 +226,10 @@ class _Selecting:
         if None in operands or not self._keeps_axes(node):
             return None
         try:
-            made = ROWS[node.op](Moment(self.wide, node, operands, self))
-        except NotWhole:
+            made = ROWS[node.op](PaddedRewrite(self.padded, node, operands, self))
+        except CannotPad:
             return None
-        if not isinstance(made, Ragged):
+        if not isinstance(made, PaddedArray):
             found: Value = made
             return found
         self.selected[node.outputs[0]] = made
@@ -256,19 +266,19 @@ class _Selecting:
         if node.op in BY_ELEMENT:
             return all(item.ndim == node.outputs[0].ndim for item, _ in found)
         (_, ragged), params = found[0], node.params
-        is_flat = isinstance(ragged.spans[0], _Selected) and ragged.spans[0].mask.ndim == 1
+        is_flat = isinstance(ragged.spans[0], _SelectedSpan) and ragged.spans[0].mask.ndim == 1
         return is_flat or (params["axis"] is None and not params["keepdims"])
 
     # ------------------------------------------------------------------------------ of steps nothing is known
     def reads_step(self, size: Any) -> bool:
         return False
 
-    def greatest(self, size: Any) -> Any:
+    def upper_bound(self, size: Any) -> Any:
         return None
 
-    def has_elements(self, width: Any) -> bool:
+    def is_nonempty(self, width: Any) -> bool:
         return False
 
 
-def _ragged(full: Value, spans: tuple[Span | None, ...]) -> Ragged:
-    return Ragged(full, spans, FINITE if is_integer(full.dtype) or is_bool(full.dtype) else None)
+def _ragged(full: Value, spans: tuple[Span | None, ...]) -> PaddedArray:
+    return PaddedArray(full, spans, FINITE if is_integer(full.dtype) or is_bool(full.dtype) else None)

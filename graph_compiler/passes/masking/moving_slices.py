@@ -26,11 +26,11 @@ Key = tuple[Any, ...]
 @only_with(*_INDEXED)
 def moving_slices(graph: Graph) -> tuple[Graph, bool]:
     block = graph.block
-    made = _Picking(frozenset()).block(block)
+    made = _SliceRewriter(frozenset()).block(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
 
 
-class _Picking:
+class _SliceRewriter:
     """Rewriter of a block in which ``numbers`` are loop indices or sizes computed from them."""
 
     def __init__(self, numbers: frozenset[Symbol]) -> None:
@@ -55,7 +55,7 @@ class _Picking:
     def _replace(self, rewriter: Rewriter, node: Node) -> None:
         scratch = Graph("scratch", "canonical")
         build = Builder(scratch, node.origin, rewriter.maker)
-        picked = _Key(build, node.params["key"], self.is_moving)
+        picked = _MovingKey(build, node.params["key"], self.is_moving)
         found = picked.read(node.inputs[0]) if node.op == "getitem" else picked.written(*node.inputs)
         found.name = node.outputs[0].name
         for part in scratch.nodes:
@@ -80,7 +80,7 @@ class _Picking:
         numbers = frozenset(
             (*known, *(symbol for symbol in read if symbol.kind == "item" and symbol.source not in given))
         )
-        made = _Picking(numbers).block(region.block)
+        made = _SliceRewriter(numbers).block(region.block)
         return region if made is region.block else replace(region, block=made)
 
     @staticmethod
@@ -108,7 +108,7 @@ def _symbols(node: Node) -> Any:
     return (symbol for size in sizes if isinstance(size, Size) for symbol in size.symbols())
 
 
-class _Key:
+class _MovingKey:
     """A key with at least one slice that moves with a loop index.
 
     still: the key with a full slice in place of each moving one.

@@ -27,7 +27,7 @@ FINITE = "finite"
 Label = TypeVar("Label", bound=Hashable)
 
 
-class NotWhole(UnsupportedOperation):
+class CannotPad(UnsupportedOperation):
     """An operation on an array of changing size that has no equivalent on a padded array."""
 
     def __init__(self, message: str = "") -> None:
@@ -48,17 +48,17 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Ragged:
+class PaddedArray:
     """A padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
 
     spans: one per axis of the represented array; None if the whole axis is valid.
-    outside: what the padding holds: a number that all its elements equal, ``FINITE`` if none is inf or
+    padding: what the padding holds: a number that all its elements equal, ``FINITE`` if none is inf or
         NaN, or None if nothing is known.
     """
 
     full: Value
     spans: tuple[Span | None, ...]
-    outside: Any = None
+    padding: Any = None
 
 
 def _bound(span: Span) -> Any:
@@ -78,7 +78,7 @@ def _bound(span: Span) -> Any:
     return span.high
 
 
-class Agreed(Builder):
+class EqualSizesBuilder(Builder):
     """Builder for arrays whose sizes were found equal, so that broadcasting need not leave a size unknown."""
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
@@ -86,19 +86,19 @@ class Agreed(Builder):
         return ArraySpec(tuple(shape), spec.dtype)
 
 
-class Wide:
-    """Emits operations on padded arrays (:class:`Ragged`) through ``build``, with masks for the padding.
+class PaddedBuilder:
+    """Emits operations on padded arrays (:class:`PaddedArray`) through ``build``, with masks for the padding.
 
     masks: cache of masks. The caller restores it at the end of a block, whose values the enclosing blocks
         cannot use.
     are_equal(a, b): True if two sizes are equal in every iteration. It may add a guard.
-    greatest(size): an upper bound of a size over all iterations; None if none is known.
+    upper_bound(size): an upper bound of a size over all iterations; None if none is known.
     """
 
     def __init__(
-        self, build: Builder, are_equal: Callable[[Any, Any], bool], greatest: Callable[[Any], Any]
+        self, build: Builder, are_equal: Callable[[Any, Any], bool], upper_bound: Callable[[Any], Any]
     ) -> None:
-        self.build, self.are_equal, self.greatest = build, are_equal, greatest
+        self.build, self.are_equal, self.upper_bound = build, are_equal, upper_bound
         self.masks: dict[Any, Value] = {}
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
@@ -125,61 +125,66 @@ class Wide:
         high = None if span.high == span.size else build.less(places, _bound(span))
         return high if low is None else low if high is None else build.logical_and(low, high)
 
-    def chosen(self, spans: Sequence[Span | None], x: Any, other: Any) -> Value:
+    def where(self, spans: Sequence[Span | None], x: Any, other: Any) -> Value:
         mask = self.mask(spans)
         made: Value = x if mask is None else self.build.where(mask, x, other)
         return made
 
-    def filled(self, item: Any, number: Any) -> Any:
+    def fill_padding(self, item: Any, number: Any) -> Any:
         """Return the full array with ``number`` in its padding.
 
         Operands that are not padded arrays are returned unchanged.
         """
-        if not isinstance(item, Ragged):
+        if not isinstance(item, PaddedArray):
             return item
         number = _typed(number, item.full.dtype)
-        is_there = item.outside is not None and item.outside != FINITE and item.outside == number
-        return item.full if is_there else self.chosen(item.spans, item.full, number)
+        is_there = item.padding is not None and item.padding != FINITE and item.padding == number
+        return item.full if is_there else self.where(item.spans, item.full, number)
 
     def harmless(self, item: Any, number: Any) -> Any:
-        return self.filled(item, number)
+        return self.fill_padding(item, number)
 
     def finite(self, item: Any) -> Any:
-        return item.full if isinstance(item, Ragged) and item.outside is not None else self.harmless(item, 0)
+        return (
+            item.full
+            if isinstance(item, PaddedArray) and item.padding is not None
+            else self.harmless(item, 0)
+        )
 
     # ------------------------------------------------------------------------------ several arrays
-    def together(
+    def align(
         self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]
     ) -> tuple[list[Any], Mapping[Label, Span]]:
         """Align operands along axes that have equal labels, and return them with the span of each label.
 
         ``labels`` holds a label for each axis of each operand. Operands whose span begins elsewhere are
-        shifted. Raise ``NotWhole`` if the widths differ.
+        shifted. Raise ``CannotPad`` if the widths differ.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
             for label, span in zip(own, spans_of(operand)):
                 if span is not None and not self.are_equal(found.setdefault(label, span).width, span.width):
-                    raise NotWhole
+                    raise CannotPad
         return [
-            self.fitted(operand, [found.get(label) for label in own])
+            self.move_to(operand, [found.get(label) for label in own])
             for operand, own in zip(operands, labels)
         ], found
 
-    def fitted(self, item: Any, spans: Sequence[Span | None]) -> Any:
+    def move_to(self, item: Any, spans: Sequence[Span | None]) -> Any:
         """Return ``item`` with its valid elements moved to ``spans``.
 
         Axes of size 1 broadcast, so they need no span.
 
-        Raise ``NotWhole`` if only one of both has a span along an axis.
+        Raise ``CannotPad`` if only one of both has a span along an axis.
         """
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
             if span is None or own is None:
                 if own is not None or (
-                    span is not None and (item.full if isinstance(item, Ragged) else item).shape[axis] != 1
+                    span is not None
+                    and (item.full if isinstance(item, PaddedArray) else item).shape[axis] != 1
                 ):
-                    raise NotWhole
+                    raise CannotPad
             elif not self._stand_alike(own, span):
                 item = self._moved(item, axis, own, span)
         return item
@@ -187,11 +192,11 @@ class Wide:
     def _stand_alike(self, own: Span, span: Span) -> bool:
         return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
 
-    def _moved(self, item: Ragged, axis: int, own: Span, span: Span) -> Ragged:
+    def _moved(self, item: PaddedArray, axis: int, own: Span, span: Span) -> PaddedArray:
         """Shift the elements of an axis from the span ``own`` to ``span``, with zeros elsewhere."""
         if not self.are_equal(own.width, span.width):
-            raise NotWhole
-        build, full = self.build, self.filled(item, 0)
+            raise CannotPad
+        build, full = self.build, self.fill_padding(item, 0)
         shape = (*full.shape[:axis], span.size, *full.shape[axis + 1 :])
         zeros = build.zeros(shape=shape, dtype=full.dtype)
         back, is_same = own.low - span.low, own.size == span.size
@@ -200,23 +205,23 @@ class Wide:
         first = span.size + back if before else back
         longer = build.concat(*before, full, *behind, axis=axis)
         moved = build.getitem(longer, key=(*(WHOLE,) * axis, (first, first + span.size, 1)))
-        return Ragged(moved, (*item.spans[:axis], span, *item.spans[axis + 1 :]), FINITE)
+        return PaddedArray(moved, (*item.spans[:axis], span, *item.spans[axis + 1 :]), FINITE)
 
     def _is_never_negative(self, size: Any) -> bool:
-        most = self.greatest(-size)
+        most = self.upper_bound(-size)
         return most is not None and nonnegative(-most)
 
-    def of(self, spans: Sequence[Span | None], full: Value, outside: Any = FINITE) -> Any:
-        return Ragged(full, tuple(spans), outside) if any(span is not None for span in spans) else full
+    def of(self, spans: Sequence[Span | None], full: Value, padding: Any = FINITE) -> Any:
+        return PaddedArray(full, tuple(spans), padding) if any(span is not None for span in spans) else full
 
 
 def spans_of(operand: Any) -> tuple[Span | None, ...]:
-    if isinstance(operand, Ragged):
+    if isinstance(operand, PaddedArray):
         return operand.spans
     return (None,) * operand.ndim if isinstance(operand, Value) else ()
 
 
-def turned(span: Span | None) -> Span | None:
+def flip_span(span: Span | None) -> Span | None:
     return None if span is None else replace(span, low=span.size - span.high, high=span.size - span.low)
 
 
@@ -224,84 +229,90 @@ def _typed(number: Any, dtype: str) -> Any:
     return bool(number) if is_bool(dtype) else int(number) if is_integer(dtype) else float(number)
 
 
-class StepNumbers(Protocol):
+class LoopIndexSizes(Protocol):
     """Protocol for what is known of sizes that depend on loop indices."""
 
     def reads_step(self, size: Any) -> bool:
         """Return True if ``size`` depends on a loop index."""
 
-    def greatest(self, size: Any) -> Any:
+    def upper_bound(self, size: Any) -> Any:
         """Return an upper bound of ``size`` over all iterations; None if none is known."""
 
-    def has_elements(self, width: Any) -> bool:
+    def is_nonempty(self, width: Any) -> bool:
         """Return True if ``width`` is known to be at least 1 in every iteration. May add a guard."""
 
 
-class Moment:
+class PaddedRewrite:
     """One node to be rewritten for padded arrays.
 
-    wide: emitter of the new operations.
+    padded: emitter of the new operations.
     operands: the replacements of the node's operands: values, padded arrays and numbers.
     steps: knowledge of the enclosing loops' indices.
     """
 
-    def __init__(self, wide: Wide, node: Node, operands: Sequence[Any], steps: StepNumbers) -> None:
-        self.wide, self.build, self.node, self.params = wide, wide.build, node, node.params
+    def __init__(
+        self, padded: PaddedBuilder, node: Node, operands: Sequence[Any], steps: LoopIndexSizes
+    ) -> None:
+        self.padded, self.build, self.node, self.params = padded, padded.build, node, node.params
         self.operands, self.steps = list(operands), steps
 
     def again(self, operands: Sequence[Any], **params: Any) -> Any:
         return getattr(self.build, self.node.op)(*operands, **{**self.params, **params})
 
     def require_elements(self, spans: Sequence[Span | None]) -> None:
-        if not all(self.steps.has_elements(span.width) for span in spans if span is not None):
-            raise NotWhole
+        if not all(self.steps.is_nonempty(span.width) for span in spans if span is not None):
+            raise CannotPad
 
     def span_of(self, width: Any) -> Span | None:
         """Return a span for an axis of ``width`` valid elements that is long enough in all iterations.
 
-        Return None if ``width`` is the same in all iterations. Raise ``NotWhole`` if it has no upper
+        Return None if ``width`` is the same in all iterations. Raise ``CannotPad`` if it has no upper
         bound.
         """
         if not self.steps.reads_step(width):
             return None
-        if (most := self.steps.greatest(width)) is None:
-            raise NotWhole
+        if (most := self.steps.upper_bound(width)) is None:
+            raise CannotPad
         return Span(0, width, most)
 
 
-Row = Callable[[Moment], Any]
+Row = Callable[[PaddedRewrite], Any]
 
 
-def _made(moment: Moment) -> Any:
-    spans = [moment.span_of(size) for size in moment.params["shape"]]
-    return moment.wide.of(spans, moment.again(moment.operands, shape=_full(moment.params["shape"], spans)))
+def _creation(rewrite: PaddedRewrite) -> Any:
+    spans = [rewrite.span_of(size) for size in rewrite.params["shape"]]
+    return rewrite.padded.of(
+        spans, rewrite.again(rewrite.operands, shape=_full(rewrite.params["shape"], spans))
+    )
 
 
 def _full(shape: Sequence[Any], spans: Sequence[Span | None]) -> tuple[Any, ...]:
     return tuple(size if span is None else span.size for size, span in zip(shape, spans))
 
 
-def _counted(moment: Moment) -> Any:
-    start, step = moment.params["start"], moment.params["step"]
-    (span,) = map(moment.span_of, moment.node.outputs[0].shape)
+def _arange(rewrite: PaddedRewrite) -> Any:
+    start, step = rewrite.params["start"], rewrite.params["step"]
+    (span,) = map(rewrite.span_of, rewrite.node.outputs[0].shape)
     if span is None:
-        return moment.again(())
-    places: Any = moment.build.arange(stop=span.size, dtype=moment.params["dtype"])
-    places = places if step == 1 else moment.build.multiply(places, step)
-    return moment.wide.of([span], places if start == 0 else moment.build.add(places, start))
+        return rewrite.again(())
+    places: Any = rewrite.build.arange(stop=span.size, dtype=rewrite.params["dtype"])
+    places = places if step == 1 else rewrite.build.multiply(places, step)
+    return rewrite.padded.of([span], places if start == 0 else rewrite.build.add(places, start))
 
 
-def _repeated(moment: Moment) -> Any:
-    (x,), shape = moment.operands, moment.params["shape"]
+def _broadcast_to(rewrite: PaddedRewrite) -> Any:
+    (x,), shape = rewrite.operands, rewrite.params["shape"]
     own = (*(None,) * (len(shape) - len(spans_of(x))), *spans_of(x))
-    spans = [moment.span_of(size) if span is None else span for size, span in zip(shape, own)]
+    spans = [rewrite.span_of(size) if span is None else span for size, span in zip(shape, own)]
     if not all(
-        moment.wide.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None
+        rewrite.padded.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None
     ):
-        raise NotWhole
-    x = moment.wide.fitted(x, spans[len(shape) - len(spans_of(x)) :])
-    made = moment.again([x.full if isinstance(x, Ragged) else x], shape=_full(shape, spans))
-    return moment.wide.of(spans, made, x.outside if isinstance(x, Ragged) and list(own) == spans else None)
+        raise CannotPad
+    x = rewrite.padded.move_to(x, spans[len(shape) - len(spans_of(x)) :])
+    made = rewrite.again([x.full if isinstance(x, PaddedArray) else x], shape=_full(shape, spans))
+    return rewrite.padded.of(
+        spans, made, x.padding if isinstance(x, PaddedArray) and list(own) == spans else None
+    )
 
 
 # ---------------------------------------------------------------------------------------------- by element
@@ -309,65 +320,65 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
     return [range(rank - len(spans_of(operand)), rank) for operand in operands]
 
 
-def _by_element(moment: Moment) -> Any:
+def _by_element(rewrite: PaddedRewrite) -> Any:
     """Apply an elementwise operation that maps finite inputs to finite outputs and gradients.
 
     Nothing needs to be masked.
     """
-    rank = moment.node.outputs[0].ndim
-    operands, found = moment.wide.together(moment.operands, _labels(moment.operands, rank))
-    made = moment.again([moment.wide.finite(operand) for operand in operands])
-    return moment.wide.of([found.get(axis) for axis in range(rank)], made)
+    rank = rewrite.node.outputs[0].ndim
+    operands, found = rewrite.padded.align(rewrite.operands, _labels(rewrite.operands, rank))
+    made = rewrite.again([rewrite.padded.finite(operand) for operand in operands])
+    return rewrite.padded.of([found.get(axis) for axis in range(rank)], made)
 
 
-def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
+def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
     """Apply an elementwise operation with ``safe`` operands in the padding.
 
     Its results and gradients are finite there.
     """
-    rank, wide = moment.node.outputs[0].ndim, moment.wide
-    operands, found = wide.together(moment.operands, _labels(moment.operands, rank))
+    rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
+    operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     spans = [found.get(axis) for axis in range(rank)]
-    chosen = [_safe(wide, operand, spans, number) for operand, number in zip(operands, safe)]
-    return wide.of(spans, moment.again([*chosen, *operands[len(chosen) :]]))
+    chosen = [_safe(padded, operand, spans, number) for operand, number in zip(operands, safe)]
+    return padded.of(spans, rewrite.again([*chosen, *operands[len(chosen) :]]))
 
 
-def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float) -> Any:
-    if isinstance(operand, Ragged) and all(
+def _safe(padded: PaddedBuilder, operand: Any, spans: Sequence[Span | None], number: float) -> Any:
+    if isinstance(operand, PaddedArray) and all(
         own is not None for own, span in zip(operand.spans, spans) if span is not None
     ):
-        return wide.harmless(operand, number)
-    if not isinstance(operand, (Ragged, Value)):
+        return padded.harmless(operand, number)
+    if not isinstance(operand, (PaddedArray, Value)):
         return operand
-    full = wide.finite(operand)
-    return wide.harmless(Ragged(full, tuple(spans)), number)
+    full = padded.finite(operand)
+    return padded.harmless(PaddedArray(full, tuple(spans)), number)
 
 
 # ---------------------------------------------------------------------------------------------- axes
-def _getitem(moment: Moment) -> Any:
+def _getitem(rewrite: PaddedRewrite) -> Any:
     """Index a padded array.
 
     A slice with a bound that depends on the loop index keeps the whole axis and gets a span.
     """
-    (x,), spans = moment.operands, iter(spans_of(moment.operands[0]))
-    full = x.full if isinstance(x, Ragged) else x
+    (x,), spans = rewrite.operands, iter(spans_of(rewrite.operands[0]))
+    full = x.full if isinstance(x, PaddedArray) else x
     sizes = iter(full.shape)
     key: list[Any] = []
     kept: list[Span | None] = []
-    for item in moment.params["key"]:
+    for item in rewrite.params["key"]:
         if item is None:
             key.append(None)
             kept.append(None)
             continue
-        still, span = _item(moment, item, next(spans), next(sizes))
+        still, span = _item(rewrite, item, next(spans), next(sizes))
         key.append(still)
         if isinstance(still, tuple):
             kept.append(span)
-    made = full if all(item == WHOLE for item in key) else moment.again([full], key=tuple(key))
-    return moment.wide.of([*kept, *spans], made, x.outside if isinstance(x, Ragged) else None)
+    made = full if all(item == WHOLE for item in key) else rewrite.again([full], key=tuple(key))
+    return rewrite.padded.of([*kept, *spans], made, x.padding if isinstance(x, PaddedArray) else None)
 
 
-def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
+def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
     """Return the new item of a key, and the span of the axis that it selects.
 
     The span is None if all of the axis is valid.
@@ -382,138 +393,138 @@ def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, 
         inside.low + position(bound, inside.width, absent)
         for bound, absent in ((item[0], 0), (item[1], inside.width))
     )
-    if not moment.steps.reads_step(high - low):
+    if not rewrite.steps.reads_step(high - low):
         return (item, None) if own is None else ((low, high, item[2]), None)
     if item[2] != 1:
-        raise NotWhole
+        raise CannotPad
     return WHOLE, Span(low, high, size)
 
 
-def _setitem(moment: Moment) -> Any:
+def _setitem(rewrite: PaddedRewrite) -> Any:
     """Write a value to elements of an array that is not padded."""
-    x, value = moment.operands
-    if isinstance(x, Ragged):
-        raise NotWhole
+    x, value = rewrite.operands
+    if isinstance(x, PaddedArray):
+        raise CannotPad
     keep, sizes = [], iter(x.shape)
-    for item in moment.params["key"]:
-        keep.append((None, None) if item is None else _item(moment, item, None, next(sizes)))
+    for item in rewrite.params["key"]:
+        keep.append((None, None) if item is None else _item(rewrite, item, None, next(sizes)))
     key = tuple(still for still, _ in keep)
-    part = x if all(still == WHOLE for still in key) else moment.build.getitem(x, key=key)
+    part = x if all(still == WHOLE for still in key) else rewrite.build.getitem(x, key=key)
     spans = [span for still, span in keep if still is None or isinstance(still, tuple)]
     spans += [None] * (part.ndim - len(spans))
-    value = moment.wide.fitted(value, spans[len(spans) - len(spans_of(value)) :])
-    written = moment.wide.chosen(spans, value.full if isinstance(value, Ragged) else value, part)
-    return written if part is x else moment.build.setitem(x, written, key=key)
+    value = rewrite.padded.move_to(value, spans[len(spans) - len(spans_of(value)) :])
+    written = rewrite.padded.where(spans, value.full if isinstance(value, PaddedArray) else value, part)
+    return written if part is x else rewrite.build.setitem(x, written, key=key)
 
 
-def _flip(moment: Moment) -> Any:
-    (x,) = moment.operands
-    axes = normalise_axes(moment.params["axis"], len(x.spans))
-    spans = [turned(span) if axis in axes else span for axis, span in enumerate(x.spans)]
-    return moment.wide.of(spans, moment.again([x.full]), x.outside)
+def _flip(rewrite: PaddedRewrite) -> Any:
+    (x,) = rewrite.operands
+    axes = normalise_axes(rewrite.params["axis"], len(x.spans))
+    spans = [flip_span(span) if axis in axes else span for axis, span in enumerate(x.spans)]
+    return rewrite.padded.of(spans, rewrite.again([x.full]), x.padding)
 
 
-def _permuted(moment: Moment) -> Any:
-    (x,) = moment.operands
-    return moment.wide.of(
-        [x.spans[axis] for axis in moment.params["axes"]], moment.again([x.full]), x.outside
+def _permuted(rewrite: PaddedRewrite) -> Any:
+    (x,) = rewrite.operands
+    return rewrite.padded.of(
+        [x.spans[axis] for axis in rewrite.params["axes"]], rewrite.again([x.full]), x.padding
     )
 
 
-def _reshaped(moment: Moment) -> Any:
-    """Insert and remove axes of size 1; raise ``NotWhole`` for any other reshape."""
-    (x,), shape = moment.operands, moment.params["shape"]
-    old = moment.node.inputs[0].shape
+def _reshaped(rewrite: PaddedRewrite) -> Any:
+    """Insert and remove axes of size 1; raise ``CannotPad`` for any other reshape."""
+    (x,), shape = rewrite.operands, rewrite.params["shape"]
+    old = rewrite.node.inputs[0].shape
     left = [(size, span) for size, span in zip(x.full.shape, x.spans) if size != 1 or span is not None]
     if [size for size in old if size != 1] != [size for size in shape if size != 1] or len(left) != sum(
         size != 1 for size in shape
     ):
-        raise NotWhole
+        raise CannotPad
     places = iter(left)
     parts = [(1, None) if size == 1 else next(places) for size in shape]
-    made = moment.again([x.full], shape=tuple(size for size, _ in parts))
-    return moment.wide.of([span for _, span in parts], made, x.outside)
+    made = rewrite.again([x.full], shape=tuple(size for size, _ in parts))
+    return rewrite.padded.of([span for _, span in parts], made, x.padding)
 
 
-def _copied(moment: Moment) -> Any:
-    (x,) = moment.operands
-    return moment.wide.of(x.spans, moment.again([x.full]), None if x.outside is None else FINITE)
+def _copied(rewrite: PaddedRewrite) -> Any:
+    (x,) = rewrite.operands
+    return rewrite.padded.of(x.spans, rewrite.again([x.full]), None if x.padding is None else FINITE)
 
 
 # ------------------------------------------------------------------------------------------ sums and products
-def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
+def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Reduce over axes with ``neutral`` in the padding.
 
     With ``needs_one``, an axis must have a valid element.
     """
-    (x,) = moment.operands
-    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    (x,) = rewrite.operands
+    axes = normalise_axes(rewrite.params["axis"], len(x.spans))
     if needs_one:
-        moment.require_elements([x.spans[axis] for axis in axes])
-    made = moment.again([moment.wide.filled(x, neutral(x.full.dtype))])
-    return moment.wide.of(_left(moment, x, axes), made, None if needs_one else FINITE)
+        rewrite.require_elements([x.spans[axis] for axis in axes])
+    made = rewrite.again([rewrite.padded.fill_padding(x, neutral(x.full.dtype))])
+    return rewrite.padded.of(_left(rewrite, x, axes), made, None if needs_one else FINITE)
 
 
-def _left(moment: Moment, x: Ragged, axes: Sequence[int]) -> list[Span | None]:
-    if moment.params["keepdims"]:
+def _left(rewrite: PaddedRewrite, x: PaddedArray, axes: Sequence[int]) -> list[Span | None]:
+    if rewrite.params["keepdims"]:
         return [None if axis in axes else span for axis, span in enumerate(x.spans)]
     return [span for axis, span in enumerate(x.spans) if axis not in axes]
 
 
-def _mean(moment: Moment) -> Any:
-    (x,) = moment.operands
-    axes = normalise_axes(moment.params["axis"], len(x.spans))
-    count = product(moment.node.inputs[0].shape[axis] for axis in axes)
-    total = moment.build.sum(moment.wide.filled(x, 0), dtype=x.full.dtype, **moment.params)
-    spans = _left(moment, x, axes)
-    return moment.wide.of(spans, moment.build.divide(total, count), None)
+def _mean(rewrite: PaddedRewrite) -> Any:
+    (x,) = rewrite.operands
+    axes = normalise_axes(rewrite.params["axis"], len(x.spans))
+    count = product(rewrite.node.inputs[0].shape[axis] for axis in axes)
+    total = rewrite.build.sum(rewrite.padded.fill_padding(x, 0), dtype=x.full.dtype, **rewrite.params)
+    spans = _left(rewrite, x, axes)
+    return rewrite.padded.of(spans, rewrite.build.divide(total, count), None)
 
 
-def _norm(moment: Moment) -> Any:
-    if moment.params["ord"] <= 0:
-        raise NotWhole
-    return _reduced(moment, lambda dtype: 0)
+def _norm(rewrite: PaddedRewrite) -> Any:
+    if rewrite.params["ord"] <= 0:
+        raise CannotPad
+    return _reduced(rewrite, lambda dtype: 0)
 
 
-def _place(moment: Moment, neutral: Callable[[str], Any]) -> Any:
+def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
     """Return the index of an extreme among the valid elements."""
-    (x,), axis = moment.operands, moment.params["axis"]
+    (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:
         if len(x.spans) > 1:
-            raise NotWhole
+            raise CannotPad
         axis = 0
     span = x.spans[axis]
     if span is None:
-        return _reduced(moment, neutral)
-    moment.require_elements([span])
-    made, build = moment.again([moment.wide.filled(x, neutral(x.full.dtype))]), moment.build
+        return _reduced(rewrite, neutral)
+    rewrite.require_elements([span])
+    made, build = rewrite.again([rewrite.padded.fill_padding(x, neutral(x.full.dtype))]), rewrite.build
     # If all valid elements equal the neutral value, the index may lie in the padding.
     inside = build.minimum(build.maximum(made, span.low), span.high - 1)
-    return moment.wide.of(_left(moment, x, [axis]), build.subtract(inside, span.low))
+    return rewrite.padded.of(_left(rewrite, x, [axis]), build.subtract(inside, span.low))
 
 
-def _running(moment: Moment, neutral: float) -> Any:
-    (x,) = moment.operands
-    return moment.wide.of(x.spans, moment.again([moment.wide.filled(x, neutral)]))
+def _running(rewrite: PaddedRewrite, neutral: float) -> Any:
+    (x,) = rewrite.operands
+    return rewrite.padded.of(x.spans, rewrite.again([rewrite.padded.fill_padding(x, neutral)]))
 
 
-def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
+def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
     """Compute a sum of products over axes whose label is not in ``result``.
 
     The product of two vectors is written as a multiplication and a sum, which XLA fuses with the masks.
     """
-    operands, found = moment.wide.together(moment.operands, labels)
-    filled, build = [moment.wide.filled(operand, 0) for operand in operands], moment.build
+    operands, found = rewrite.padded.align(rewrite.operands, labels)
+    filled, build = [rewrite.padded.fill_padding(operand, 0) for operand in operands], rewrite.build
     is_of_vectors = not result and list(map(len, labels)) == [1, 1]
     if is_of_vectors and (is_floating(filled[0].dtype) or is_integer(filled[0].dtype)):
         return build.sum(build.multiply(*filled), dtype=filled[0].dtype)
     spans = [found.get(label) for label in result]
     summed = [_summed(operand, own, result) for operand, own in zip(operands, labels)]
     if summed == operands or not is_floating(filled[0].dtype):
-        return moment.wide.of(spans, moment.again(filled))
-    made = moment.again([moment.wide.filled(operand, 0) for operand in summed])
+        return rewrite.padded.of(spans, rewrite.again(filled))
+    made = rewrite.again([rewrite.padded.fill_padding(operand, 0) for operand in summed])
     ones = build.ones(shape=made.shape, dtype=made.dtype)
-    return moment.wide.of(spans, build.with_gradient(made, moment.again(filled), ones), None)
+    return rewrite.padded.of(spans, build.with_gradient(made, rewrite.again(filled), ones), None)
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
@@ -523,15 +534,15 @@ def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
     masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
     infinite.
     """
-    if not isinstance(operand, Ragged) or len(own) <= len(result) or operand.outside == 0:
+    if not isinstance(operand, PaddedArray) or len(own) <= len(result) or operand.padding == 0:
         return operand
     return replace(
         operand, spans=tuple(None if label in result else span for label, span in zip(own, operand.spans))
     )
 
 
-def _matmul(moment: Moment) -> Any:
-    ranks = [len(spans_of(operand)) for operand in moment.operands]
+def _matmul(rewrite: PaddedRewrite) -> Any:
+    ranks = [len(spans_of(operand)) for operand in rewrite.operands]
     batches = [tuple(range(2 - rank, 0)) for rank in ranks]
     left = (*batches[0], *(("row", "sum") if ranks[0] > 1 else ("sum",)))
     right = (*batches[1], *(("sum", "column") if ranks[1] > 1 else ("sum",)))
@@ -540,35 +551,37 @@ def _matmul(moment: Moment) -> Any:
         *(("row",) if ranks[0] > 1 else ()),
         *(("column",) if ranks[1] > 1 else ()),
     )
-    return _contracted(moment, (left, right), result)
+    return _contracted(rewrite, (left, right), result)
 
 
-def _outer(moment: Moment) -> Any:
-    return _contracted(moment, (("row",), ("column",)), ("row", "column"))
+def _outer(rewrite: PaddedRewrite) -> Any:
+    return _contracted(rewrite, (("row",), ("column",)), ("row", "column"))
 
 
-def _vecdot(moment: Moment) -> Any:
-    rank = max(len(spans_of(operand)) for operand in moment.operands)
-    gone = moment.params["axis"] % rank
-    labels = _labels(moment.operands, rank)
-    return _contracted(moment, labels, [axis for axis in range(rank) if axis != gone])
+def _vecdot(rewrite: PaddedRewrite) -> Any:
+    rank = max(len(spans_of(operand)) for operand in rewrite.operands)
+    gone = rewrite.params["axis"] % rank
+    labels = _labels(rewrite.operands, rank)
+    return _contracted(rewrite, labels, [axis for axis in range(rank) if axis != gone])
 
 
-def _tensordot(moment: Moment) -> Any:
-    pairs = [dict(zip(axes, range(len(axes)))) for axes in moment.params["axes"]]
+def _tensordot(rewrite: PaddedRewrite) -> Any:
+    pairs = [dict(zip(axes, range(len(axes)))) for axes in rewrite.params["axes"]]
     labels = [
         [places.get(axis, (side, axis)) for axis in range(len(spans_of(operand)))]
-        for side, (operand, places) in enumerate(zip(moment.operands, pairs))
+        for side, (operand, places) in enumerate(zip(rewrite.operands, pairs))
     ]
-    return _contracted(moment, labels, [label for own in labels for label in own if isinstance(label, tuple)])
+    return _contracted(
+        rewrite, labels, [label for own in labels for label in own if isinstance(label, tuple)]
+    )
 
 
-def _einsum(moment: Moment) -> Any:
-    given, result = moment.params["equation"].split("->")
+def _einsum(rewrite: PaddedRewrite) -> Any:
+    given, result = rewrite.params["equation"].split("->")
     labels = given.split(",")
     if "." in given or any(len(set(own)) < len(own) for own in labels):
-        raise NotWhole
-    return _contracted(moment, labels, result)
+        raise CannotPad
+    return _contracted(rewrite, labels, result)
 
 
 # ----------------------------------------------------------------------------------------- numbers for a type
@@ -581,7 +594,7 @@ def _end(dtype: str, sign: int) -> Any:
     if is_floating(dtype):
         return sign * inf
     if not is_integer(dtype):
-        raise NotWhole
+        raise CannotPad
     bits = int(dtype.removeprefix("u").removeprefix("int"))
     least, greatest = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return greatest if sign > 0 else least
@@ -612,7 +625,7 @@ BY_ELEMENT = frozenset((*_GENTLE, *_SAFE, "copy", "astype"))
 
 ROWS: Mapping[str, Row] = {
     **dict.fromkeys(_GENTLE, _by_element),
-    **{name: partial(_steep, safe=safe) for name, safe in _SAFE.items()},
+    **{name: partial(_safe_by_element, safe=safe) for name, safe in _SAFE.items()},
     **dict.fromkeys(("sum", "count_nonzero", "any"), partial(_reduced, neutral=_always(0))),
     **dict.fromkeys(("prod", "all"), partial(_reduced, neutral=_always(1))),
     "max": partial(_reduced, neutral=partial(_end, sign=-1), needs_one=True),
@@ -628,9 +641,9 @@ ROWS: Mapping[str, Row] = {
     "vecdot": _vecdot,
     "tensordot": _tensordot,
     "einsum": _einsum,
-    **dict.fromkeys(("zeros", "ones", "full"), _made),
-    "arange": _counted,
-    "broadcast_to": _repeated,
+    **dict.fromkeys(("zeros", "ones", "full"), _creation),
+    "arange": _arange,
+    "broadcast_to": _broadcast_to,
     "getitem": _getitem,
     "setitem": _setitem,
     "flip": _flip,

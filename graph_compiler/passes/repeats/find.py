@@ -17,10 +17,10 @@ from ...sizes import Size, Symbol
 from ...trees import iterate_structure, map_structure
 
 
-class Stretch(NamedTuple):
+class RepeatedRun(NamedTuple):
     """Items ``first`` to ``end`` of a sequence, each equal to the item ``period`` positions before it.
 
-    The first ``period`` items are the exception: they start the repetition.
+    The first ``period`` items are the exception: they start the run.
     """
 
     first: int
@@ -28,33 +28,33 @@ class Stretch(NamedTuple):
     period: int
 
 
-def periodic(keys: list[Any], fewest: int) -> Iterator[Stretch]:
-    """Yield the stretches of ``keys`` that repeat at least ``fewest`` times (3 or more), short periods first.
+def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
+    """Yield the runs of ``keys`` with at least ``fewest`` periods (3 or more), short periods first.
 
     Prefix doubling: keys are numbered, and the numbers of windows of ``2 w`` keys follow from those of
     ``w`` keys. Equal windows of ``w`` keys at two positions that are ``w / 2 < p <= w`` apart repeat with
     period ``p``, so each doubling takes linear time.
 
     >>> [*periodic(["a", *["b", "c"] * 3, "d"], 3)], [*periodic(["a", "b", "a"], 3)]
-    ([Stretch(first=1, end=7, period=2)], [])
+    ([RepeatedRun(first=1, end=7, period=2)], [])
     """
-    single = numbers = _numbered(keys)
+    single = numbers = _number_distinct(keys)
     width = 1
     while (width // 2 + 1) * fewest <= len(keys) and len(set(numbers)) < len(numbers):
-        yield from _of_width(single, numbers, width, fewest)
-        numbers = _numbered(list(zip(numbers, numbers[width:])))
+        yield from _runs_of_width(single, numbers, width, fewest)
+        numbers = _number_distinct(list(zip(numbers, numbers[width:])))
         width *= 2
 
 
-def _numbered(items: list[Any]) -> list[int]:
+def _number_distinct(items: list[Any]) -> list[int]:
     known: dict[Any, int] = {}
     return [known.setdefault(item, len(known)) for item in items]
 
 
-def _of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[Stretch]:
-    """Yield the stretches whose period is at most ``width`` and more than half of it."""
+def _runs_of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[RepeatedRun]:
+    """Yield the runs whose period is at most ``width`` and more than half of it."""
     last: dict[int, int] = {}
-    # `done` and `known` are the end and the period of the last stretch, so that it is not found again inside.
+    # `done` and `known` are the end and the period of the last run, which must not be found again.
     done, known = 0, 0
     for place, number in enumerate(numbers):
         before = last.get(number, -width - 1)
@@ -67,7 +67,7 @@ def _of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> I
             end += 1
         done, known = end - period, period
         if end - before >= period * fewest:
-            yield Stretch(before, end, period)
+            yield RepeatedRun(before, end, period)
 
 
 _HOLDS_VALUES = ("result", "writes", "views", "extra")
@@ -75,8 +75,8 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A node split into a key and the leaves that may differ between repetitions.
+class NodeSignature:
+    """A node split into a key and the leaves that may differ between steps.
 
     key: number that equal nodes share; it covers everything but the leaves.
     leaves: the values that the node reads (also for sizes) and its numbers, in order.
@@ -93,7 +93,7 @@ class Row:
         )
 
 
-class Keys:
+class SignatureCache:
     """Cache of rows that depend on the node alone, shared by passes that visit the same nodes.
 
     Without ``sizes``, keys contain only the dtype and the number of axes of an array.
@@ -101,12 +101,12 @@ class Keys:
 
     def __init__(self, sizes: bool = True) -> None:
         self.sizes = sizes
-        self._rows: dict[Node, Row] = {}
+        self._rows: dict[Node, NodeSignature] = {}
         self._numbers: dict[Any, int] = {}
         # Calls of one function share its region, so the cache is keyed by identity.
         self._regions: dict[int, tuple[Region, int]] = {}
 
-    def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
+    def of(self, node: Node, counters: Collection[Value] = ()) -> NodeSignature:
         """Return the row of ``node``; the shapes of ``counters`` are left out of the key.
 
         Raise ``TypeError`` if an argument is not hashable.
@@ -114,7 +114,7 @@ class Keys:
         row = self._rows.get(node) if not counters else None
         if row is None:
             leaves: list[Any] = []
-            row = Row(self._number(_key(node, leaves, self, counters)), tuple(leaves))
+            row = NodeSignature(self._number(_key(node, leaves, self, counters)), tuple(leaves))
             if not counters:
                 self._rows[node] = row
         return row
@@ -131,7 +131,7 @@ class Keys:
         return spec if self.sizes else (spec.dtype, spec.ndim)
 
 
-class Rows:
+class GraphSignatures:
     """Rows of the nodes of one graph.
 
     Nodes that must not be part of a loop get a key that equals no other: random draws (unless
@@ -145,30 +145,30 @@ class Rows:
         with_checks: bool = False,
         with_draws: bool = False,
         written: Collection[Value] = (),
-        keys: Keys | None = None,
+        keys: SignatureCache | None = None,
     ) -> None:
         self.aliases, self.with_checks, self.with_draws = aliases, with_checks, with_draws
         self.apart = aliases.touched.difference(written)
         # Arrays of loop indices in folded loops. Their length follows from their bounds.
         self.counters: set[Value] = set()
-        self._rows: dict[Node, Row] = {}
-        self._keys = Keys() if keys is None else keys
+        self._rows: dict[Node, NodeSignature] = {}
+        self._keys = SignatureCache() if keys is None else keys
         self._alone = count(-1, -1)
 
-    def of(self, node: Node) -> Row:
+    def of(self, node: Node) -> NodeSignature:
         row = self._rows.get(node)
         if row is None:
             row = self._rows[node] = self._made(node)
         return row
 
-    def _made(self, node: Node) -> Row:
+    def _made(self, node: Node) -> NodeSignature:
         if not self._stays(node):
             # Arguments of recorded calls need not be hashable. Such a node equals no other.
             try:
                 return self._keys.of(node, self.counters)
             except TypeError:
                 pass
-        return Row(next(self._alone), ())
+        return NodeSignature(next(self._alone), ())
 
     def _stays(self, node: Node) -> bool:
         record = node.record
@@ -190,8 +190,8 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> Any:
-    """Return the part of ``node`` that equal repetitions share, and append the rest to ``leaves``."""
+def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collection[Value]) -> Any:
+    """Return the part of ``node`` that equal steps share, and append the rest to ``leaves``."""
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
@@ -225,7 +225,9 @@ class _Reading:
 
     __slots__ = ("counters", "keys", "leaves", "own")
 
-    def __init__(self, node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> None:
+    def __init__(
+        self, node: Node, leaves: list[Any], keys: SignatureCache, counters: Collection[Value]
+    ) -> None:
         self.own = {value: place for place, value in enumerate(node.outputs)}
         self.leaves, self.keys, self.counters = leaves, keys, counters
 
@@ -272,14 +274,14 @@ class Slot(NamedTuple):
     output: int
 
 
-class Earlier(NamedTuple):
+class EarlierResult(NamedTuple):
     """Leaf that reads a result of its own step (distance 0) or of the step ``distance`` steps before."""
 
     slot: Slot
     distance: int
 
 
-class Same(NamedTuple):
+class Invariant(NamedTuple):
     """Leaf that is the same value from before the loop, or the same number, in each step."""
 
     value: Any
@@ -288,7 +290,7 @@ class Same(NamedTuple):
         return leaf is self.value or (type(leaf) in (int, float) and repr(leaf) == repr(self.value))
 
 
-class Counted(NamedTuple):
+class AffineInteger(NamedTuple):
     """Integer leaf that is ``first`` in step 0 and grows by ``by`` in each step."""
 
     first: int
@@ -298,15 +300,15 @@ class Counted(NamedTuple):
         return self.first + self.by * step
 
 
-class Listed(NamedTuple):
+class VaryingFloat(NamedTuple):
     """Float leaf that may be another number in each step."""
 
 
-Pattern = Union[Earlier, Same, Counted, Listed]
+Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]
 
 
 @dataclass(frozen=True)
-class Program:
+class IndexedBlock:
     """A block with the row of each node, and lookup tables.
 
     place: node index and output index of each value that the block computes.
@@ -314,12 +316,12 @@ class Program:
     """
 
     block: Block
-    rows: list[Row]
+    rows: list[NodeSignature]
     place: dict[Value, tuple[int, int]]
     users: dict[Value, list[int]]
 
     @classmethod
-    def of(cls, block: Block, rows: list[Row]) -> Program:
+    def of(cls, block: Block, rows: list[NodeSignature]) -> IndexedBlock:
         place = {
             value: (index, output)
             for index, node in enumerate(block.nodes)
@@ -335,13 +337,13 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Steps:
+class RepeatedSteps:
     """``count`` steps of ``period`` nodes each, beginning at node ``first``.
 
     patterns: for each node of a step, the patterns of its leaves.
     """
 
-    program: Program
+    program: IndexedBlock
     first: int
     period: int
     count: int
@@ -370,16 +372,18 @@ class Steps:
     def makes(self, value: Value) -> bool:
         return value in self.program.place and self.first <= self.program.place[value][0] < self.end
 
-    def part(self, low: int, high: int) -> Steps:
+    def part(self, low: int, high: int) -> RepeatedSteps:
         patterns = tuple(tuple(_later(pattern, low) for pattern in row) for row in self.patterns)
-        return Steps(self.program, self.first + low * self.period, self.period, high - low, patterns)
+        return RepeatedSteps(self.program, self.first + low * self.period, self.period, high - low, patterns)
 
 
 def _later(pattern: Pattern, steps: int) -> Pattern:
-    return Counted(pattern.at(steps), pattern.by) if isinstance(pattern, Counted) else pattern
+    return AffineInteger(pattern.at(steps), pattern.by) if isinstance(pattern, AffineInteger) else pattern
 
 
-def steps_in(program: Program, first: int, period: int, count: int, fewest: int) -> Steps | None:
+def fit_steps(
+    program: IndexedBlock, first: int, period: int, count: int, fewest: int
+) -> RepeatedSteps | None:
     """Return at least ``fewest`` consecutive steps that one loop can run; None if there are none.
 
     The patterns come from two neighbouring steps. Steps are then added on both sides while they fit. Where
@@ -389,8 +393,8 @@ def steps_in(program: Program, first: int, period: int, count: int, fewest: int)
     low = 0
     while count - low >= fewest:
         about = low + min(_FARTHEST, count - low - 2)
-        bare = Steps(program, first, period, count, ())
-        found = _Fit(bare, about).steps(low)
+        bare = RepeatedSteps(program, first, period, count, ())
+        found = _PatternFit(bare, about).steps(low)
         if found is None:
             low = about + 1
             continue
@@ -401,14 +405,14 @@ def steps_in(program: Program, first: int, period: int, count: int, fewest: int)
     return None
 
 
-class _Fit:
+class _PatternFit:
     """Patterns of the leaves of steps ``about`` and ``about + 1``, and the steps that follow them."""
 
-    def __init__(self, steps: Steps, about: int) -> None:
+    def __init__(self, steps: RepeatedSteps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
         self.program, self.bare = steps.program, steps
 
-    def steps(self, low: int) -> tuple[Steps, int, int] | None:
+    def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
         """Return the steps with patterns and the range ``begin, end`` in which they hold.
 
         Return None if a leaf has no pattern.
@@ -420,9 +424,9 @@ class _Fit:
             if None in row:
                 return None
             patterns.append(row)
-        self.whole = Steps(self.program, self.first, self.period, self.bare.count, tuple(patterns))  # type: ignore[arg-type]
+        self.whole = RepeatedSteps(self.program, self.first, self.period, self.bare.count, tuple(patterns))  # type: ignore[arg-type]
         self.reach = max(
-            (pattern.distance for row in patterns for pattern in row if isinstance(pattern, Earlier)),
+            (pattern.distance for row in patterns for pattern in row if isinstance(pattern, EarlierResult)),
             default=0,
         )
         begin, end = self.about, self.about
@@ -441,17 +445,17 @@ class _Fit:
 
     def _pattern(self, one: Any, two: Any) -> Pattern | None:
         """Return the pattern of a leaf from its values in step ``about`` and in the next one."""
-        if (same := Same(one)).is_it(two):
+        if (same := Invariant(one)).is_it(two):
             return same
         if type(one) is float:
-            return Listed()
+            return VaryingFloat()
         if not isinstance(one, Value):
-            return Counted(one - (two - one) * self.about, two - one)
+            return AffineInteger(one - (two - one) * self.about, two - one)
         (step, slot), (next_step, other) = self._made(one), self._made(two)
         distance = self.about - step
         if slot is None or slot != other or next_step != step + 1 or not 0 <= distance <= _FARTHEST:
             return None
-        return Earlier(slot, distance)
+        return EarlierResult(slot, distance)
 
     def _made(self, value: Value) -> tuple[int, Slot | None]:
         index, output = self.program.place.get(value, (-1, 0))
@@ -466,13 +470,13 @@ class _Fit:
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
-                if isinstance(pattern, Counted):
+                if isinstance(pattern, AffineInteger):
                     if leaf != pattern.at(step):
                         return False
-                elif isinstance(pattern, Same):
+                elif isinstance(pattern, Invariant):
                     if not pattern.is_it(leaf):
                         return False
-                elif isinstance(pattern, Listed):
+                elif isinstance(pattern, VaryingFloat):
                     continue
                 elif begin is not None and pattern.distance > step - begin:
                     if not self._is_before(leaf, begin):
@@ -481,7 +485,7 @@ class _Fit:
                     return False
         return True
 
-    def _earlier(self, pattern: Earlier, step: int) -> Value | None:
+    def _earlier(self, pattern: EarlierResult, step: int) -> Value | None:
         return self.whole.value(step - pattern.distance, pattern.slot) if step >= pattern.distance else None
 
     def _is_before(self, value: Value, begin: int) -> bool:
@@ -490,7 +494,9 @@ class _Fit:
 
     def _known_from(self) -> int:
         """Return the first step before which all values that are the same in each step have been computed."""
-        same = (pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Same))
+        same = (
+            pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Invariant)
+        )
         made = [
             self.program.place[value][0]
             for value in same
@@ -509,14 +515,14 @@ _EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
 _MOST_LISTED = 10_000
 
 
-class Counters:
+class CounterSequences:
     """Sequences over which a loop scans to provide numbers that change from step to step.
 
     With ``has_slices``, an index may be the bound of a slice, because the target counts in Python
     integers.
     """
 
-    def __init__(self, steps: Steps, has_slices: bool) -> None:
+    def __init__(self, steps: RepeatedSteps, has_slices: bool) -> None:
         self.has_slices = has_slices
         self.steps, self.count, self.origin = steps, steps.count, steps.node(0, 0).origin
         self.made: dict[Any, tuple[Node, Value]] = {}
@@ -527,7 +533,11 @@ class Counters:
         The node comes last, after the nodes that it needs. Return None if a number cannot be provided.
         ``row`` holds the patterns of the leaves of the node.
         """
-        changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
+        changing = {
+            at: pattern
+            for at, pattern in enumerate(row)
+            if not isinstance(pattern, (EarlierResult, Invariant))
+        }
         if node.record is not None or not changing:
             return None if changing else [node]
         # Canonical inputs are values and numbers, each of which is one leaf.
@@ -540,7 +550,7 @@ class Counters:
             instead[at] = self._operand(node, numbers) if at < operands else self._index(node, pattern)
         if any(item is None for item in instead.values()):
             return None
-        placed = _Placed(instead)
+        placed = _LeafReplacement(instead)
         made = replace(
             node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
         )
@@ -621,7 +631,7 @@ class Counters:
         """
         if (
             node.op not in _KEYED
-            or not isinstance(number, Counted)
+            or not isinstance(number, AffineInteger)
             or (number.at(0) < 0) != (number.at(self.count - 1) < 0)
         ):
             return None
@@ -649,7 +659,7 @@ class Counters:
         return self.made[key][1]
 
 
-class _Placed:
+class _LeafReplacement:
     """Function for ``map_structure`` that replaces some leaves, numbered in order of their visit."""
 
     def __init__(self, instead: Mapping[int, Any]) -> None:

@@ -10,7 +10,7 @@ from ...ir.graph import GUARD, Graph
 from ...ir.node import Block, Node
 from ...ir.rewrite import Rewriter
 from ..driver import only_with
-from ..lowering.layout import lays_out
+from ..lowering.layout import changes_layout
 
 
 @only_with("call")
@@ -25,7 +25,7 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
         return graph, False
     functions = {id(node.regions[0].block): node.regions[0].block for node in filter(_is_plain, block.nodes)}
     written_out = {
-        key for key, function in functions.items() if prefers is None or lays_out(function, prefers)
+        key for key, function in functions.items() if prefers is None or changes_layout(function, prefers)
     }
     made = _inlined(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
     return (graph, False) if made is block else (graph.with_block(made), True)

@@ -35,7 +35,7 @@ def scanned_layers(fewest: int) -> GraphPass:
                 calls.setdefault(id(node.regions[0].block), []).append(node)
         made = graph
         for nodes in calls.values():
-            loop = _Loop.of(made, nodes) if len(nodes) >= fewest else None
+            loop = _LayerLoop.of(made, nodes) if len(nodes) >= fewest else None
             made = made if loop is None else made.derive(nodes=loop.nodes(made))
         return made, made is not graph
 
@@ -43,7 +43,7 @@ def scanned_layers(fewest: int) -> GraphPass:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _LayerLoop:
     """Calls of one function, and how their operands map to a ``scan``.
 
     Integers are positions among the operands of a call.
@@ -61,7 +61,7 @@ class _Loop:
     counted: Sequence[int]
 
     @classmethod
-    def of(cls, graph: Graph, layers: Sequence[Node]) -> _Loop | None:
+    def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
         """Return the loop.
 
         Return None if an operand fits none of the four kinds, or if nothing is carried or stacked.

@@ -23,7 +23,15 @@ from ...ir.copying import copied_among
 from ...ir.graph import GUARD, Graph, Guard, check
 from ...ir.node import Block, CallRecord, Node, Region, Value, draws, every, values_in
 from ...ops.registry import get
-from .find import Keys, Program, Rows, Slot, Steps, Stretch, periodic
+from .find import (
+    GraphSignatures,
+    IndexedBlock,
+    RepeatedRun,
+    RepeatedSteps,
+    SignatureCache,
+    Slot,
+    find_repeated_runs,
+)
 
 _NUMBER = re.compile(r"(\d+)")
 _SEPARATOR = re.compile(r"[./]")
@@ -110,13 +118,13 @@ def _parts(name: str) -> tuple[tuple[str, int], ...]:
 
 
 @dataclass(frozen=True)
-class Names:
+class ArrayNames:
     """Names of the inputs, parameters and constants of a graph."""
 
     of_value: Mapping[Value, str]
 
     @classmethod
-    def of(cls, graph: Graph) -> Names:
+    def of(cls, graph: Graph) -> ArrayNames:
         names = {value: value.name for value in graph.inputs}
         names.update((value, name) for name, value in graph.parameters.items())
         names.update((value, name) for name, (value, _) in graph.constants.items())
@@ -150,15 +158,17 @@ def word(parts: Sequence[str]) -> str:
     return last[:-1] if last.endswith("s") and not last.endswith("ss") and len(last) > _SHORTEST else last
 
 
-def layers_in(program: Program, stretch: Stretch, names: Names, fewest: int) -> Steps | None:
-    """Return the layers of a stretch, divided where the numbers of the weights change.
+def layers_in(
+    program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
+) -> RepeatedSteps | None:
+    """Return the layers of a run, divided where the numbers of the weights change.
 
     Return None if no weights change or fewer than ``fewest`` layers fit. Among possible divisions prefer
     weights of a single number, numbers that advance evenly, more layers, few arrays that cross from layer
     to layer, and module paths that have little in common.
     """
-    cuts = _Cuts(program, stretch, names)
-    counted = [(first, (stretch.end - first) // stretch.period) for first in cuts.places()]
+    cuts = _LayerBoundaries(program, run, names)
+    counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [
         ((cuts.numbers_from(first), cuts.strides(first, count), -count, *cuts.rank(first)), first, count)
         for first, count in counted
@@ -167,27 +177,27 @@ def layers_in(program: Program, stretch: Stretch, names: Names, fewest: int) -> 
     if not ranked:
         return None
     _, first, count = min(ranked)
-    return Steps(program, first, stretch.period, count, ())
+    return RepeatedSteps(program, first, run.period, count, ())
 
 
-class _Cuts:
-    """Candidates for the first node of a layer in one stretch."""
+class _LayerBoundaries:
+    """Candidates for the first node of a layer in one run."""
 
-    def __init__(self, program: Program, stretch: Stretch, names: Names) -> None:
-        self.program, self.stretch, self.names = program, stretch, names
-        first, end, self.period = stretch
+    def __init__(self, program: IndexedBlock, run: RepeatedRun, names: ArrayNames) -> None:
+        self.program, self.run, self.names = program, run, names
+        first, end, self.period = run
         self.numbers = [self._number(place) for place in range(first, end)]
 
     def _number(self, place: int) -> int | None:
         """Return the number of the weights that a node reads; None if it reads none that differ."""
-        other = place + self.period if place + self.period < self.stretch.end else place - self.period
+        other = place + self.period if place + self.period < self.run.end else place - self.period
         pairs = zip(self.program.rows[place].leaves, self.program.rows[other].leaves)
         found = (self.names.numbering(one, two) for one, two in pairs)
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
         """Yield each node index of the first period that lies between two weights of different numbers."""
-        first, period = self.stretch.first, self.period
+        first, period = self.run.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):
             if number != other and before < period:
@@ -196,12 +206,12 @@ class _Cuts:
                 )
 
     def numbers_from(self, first: int) -> int:
-        begin = first - self.stretch.first
+        begin = first - self.run.first
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
         """Return how many different increments the number has from layer to layer."""
-        begin = first - self.stretch.first
+        begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
         numbers = [self.numbers[place + layer * self.period] or 0 for layer in range(count)]
         return len({after - before for before, after in pairwise(numbers)})
@@ -223,13 +233,13 @@ class _Cuts:
         return any(user >= begin for user in self.program.users.get(value, ()))
 
 
-Given = tuple[Value, ...]
+LayerValues = tuple[Value, ...]
 """A value for each of the layers, which a leaf reads from outside of its layer."""
-Source = Union[Slot, Given]
+Source = Union[Slot, LayerValues]
 
 
 @dataclass(frozen=True)
-class Calls:
+class LayerCalls:
     """Nodes that replace the nodes ``first`` to ``end`` of a block."""
 
     first: int
@@ -238,7 +248,7 @@ class Calls:
 
 
 @dataclass(frozen=True)
-class Memory:
+class GraphMemory:
     """Aliasing information of a graph.
 
     results: the arrays that the graph returns, and the owners of their memory, which must not be shared by
@@ -257,31 +267,31 @@ class Memory:
         )
 
 
-def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
+def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> LayerCalls | None:
     """Return the layers as calls; None if they cannot share one function.
 
     That is so if a leaf is a layer's own result in one layer and comes from elsewhere in another, or if a
     layer touches written memory that it does not own.
     """
-    writing = _Writing(steps, names, memory)
+    writing = _CallBuilder(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
-    return None if nodes is None else Calls(steps.first, steps.end, nodes)
+    return None if nodes is None else LayerCalls(steps.first, steps.end, nodes)
 
 
-class _Writing:
-    """Builds the shared region and the calls of one stretch.
+class _CallBuilder:
+    """Builds the shared region and the calls of one run.
 
     The last layer is the pattern. Inputs of the region are named by the weights' common parts.
     """
 
-    def __init__(self, steps: Steps, names: Names, memory: Memory) -> None:
+    def __init__(self, steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> None:
         self.steps, self.names, self.memory = steps, names, memory
         self.layers = range(steps.count)
         # Sources of the leaves of each node, with None for a number.
         self.sources: list[list[Source | None]] = []
         # Indices of the nodes that compute the same in each layer.
         self.shared: set[int] = set()
-        self.given: dict[Given, Value] = {}
+        self.given: dict[LayerValues, Value] = {}
         self.made: dict[Slot, Value] = {}
         self.inside: list[Node] = []
 
@@ -303,7 +313,7 @@ class _Writing:
                 self.shared.add(place)
         return True
 
-    def _source(self, leaves: Given) -> Source:
+    def _source(self, leaves: LayerValues) -> Source:
         """Return the slot or the values that a leaf reads.
 
         Return an empty tuple if one layer computes it itself and another does not.
@@ -387,7 +397,7 @@ class _Writing:
     def _inside(self, source: Source) -> Value:
         return self.made[source] if isinstance(source, Slot) else self._input(source)
 
-    def _input(self, given: Given) -> Value:
+    def _input(self, given: LayerValues) -> Value:
         if given not in self.given:
             found = self.names.numbering(given[-1], given[0])
             name = found.inside if found is not None else ""
@@ -465,25 +475,29 @@ FEWEST = 3
 _SMALLEST = 8
 
 
-def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
+def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
     """Return the graph with equal layers as calls of one region; the graph itself if there are none.
 
     ``keys`` is a cache of rows shared with :func:`.to_scan.rolled`.
     """
-    if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(
-        FEWEST
-    ):
+    if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (
+        names := ArrayNames.of(graph)
+    ).may_differ(FEWEST):
         return graph, False
     nodes, checks = _with_checks(graph)
     outputs = _without(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
     seeds = any(node.is_random and not node.outputs for node in every(nodes))
-    rows = Rows(
-        aliases, with_checks=True, with_draws=not seeds, written=_passing(aliases, nodes, outputs), keys=keys
+    rows = GraphSignatures(
+        aliases,
+        with_checks=True,
+        with_draws=not seeds,
+        written=_temporary_written(aliases, nodes, outputs),
+        keys=keys,
     )
-    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
-    found = list(_found(program, names, Memory(aliases, results)))
+    program = IndexedBlock.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
+    found = list(_find_layers(program, names, GraphMemory(aliases, results)))
     if not found:
         return graph, False
     instead = {each.first: each.nodes for each in found}
@@ -497,7 +511,7 @@ def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool
     return _without(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
 
 
-def _passing(aliases: Aliases, nodes: Iterable[Node], outputs: Sequence[Any]) -> set[Value]:
+def _temporary_written(aliases: Aliases, nodes: Iterable[Node], outputs: Sequence[Any]) -> set[Value]:
     lasting = set(map(aliases.base_of, values_in(outputs)))
     return (aliases.written & {value for node in nodes for value in node.outputs}) - lasting
 
@@ -523,11 +537,11 @@ def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
     return (*behind.get(-1, ()), *nodes), checks
 
 
-def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
-    """Yield calls for stretches that do not overlap, the stretches that save the most nodes first."""
+def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) -> Iterator[LayerCalls]:
+    """Yield calls for runs that do not overlap, the runs that save the most nodes first."""
     taken: set[int] = set()
-    for stretch in _stretches(program):
-        free = _free(stretch, taken)
+    for run in _repeated_runs(program):
+        free = _trim_taken(run, taken)
         steps = layers_in(program, free, names, FEWEST) if free is not None else None
         calls = calls_of(steps, names, memory) if steps is not None else None
         if calls is not None:
@@ -535,24 +549,24 @@ def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
             yield calls
 
 
-def _free(stretch: Stretch, taken: set[int]) -> Stretch | None:
-    """Return the stretch without taken nodes at its ends.
+def _trim_taken(run: RepeatedRun, taken: set[int]) -> RepeatedRun | None:
+    """Return the run without taken nodes at its ends.
 
     Return None if too little is left or a node in the middle is taken.
     """
-    first, end, period = stretch
+    first, end, period = run
     while first < end and first in taken:
         first += 1
     while first < end and end - 1 in taken:
         end -= 1
     return (
-        Stretch(first, end, period)
+        RepeatedRun(first, end, period)
         if end - first >= period * FEWEST and taken.isdisjoint(range(first, end))
         else None
     )
 
 
-def _stretches(program: Program) -> Sequence[Stretch]:
+def _repeated_runs(program: IndexedBlock) -> Sequence[RepeatedRun]:
     keys = [row.exact for row in program.rows]
-    found = (stretch for stretch in periodic(keys, FEWEST) if stretch.period >= _SMALLEST)
-    return sorted(found, key=lambda stretch: stretch.first + stretch.period - stretch.end)
+    found = (run for run in find_repeated_runs(keys, FEWEST) if run.period >= _SMALLEST)
+    return sorted(found, key=lambda run: run.first + run.period - run.end)

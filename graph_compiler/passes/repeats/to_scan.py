@@ -23,18 +23,18 @@ from ...sizes import Size, Symbol, apply
 from ...trees import iterate_structure
 from ..driver import GraphPass, Pass
 from .find import (
-    Counted,
-    Counters,
-    Earlier,
-    Keys,
-    Program,
-    Rows,
-    Same,
+    AffineInteger,
+    CounterSequences,
+    EarlierResult,
+    GraphSignatures,
+    IndexedBlock,
+    Invariant,
+    RepeatedRun,
+    RepeatedSteps,
+    SignatureCache,
     Slot,
-    Steps,
-    Stretch,
-    periodic,
-    steps_in,
+    find_repeated_runs,
+    fit_steps,
 )
 
 _STACKS = frozenset({"array", "stack", "stack_p"})
@@ -59,7 +59,7 @@ def _key(node: Node) -> Any:
     return node.inputs[1] if node.record is not None else node.params["key"]
 
 
-def rows(node: Node, first: int, by: int, count: int) -> Node:
+def rows_node(node: Node, first: int, by: int, count: int) -> Node:
     """Return a node that takes ``count`` rows of the array of which ``node`` takes one."""
     (array, *_), end = node.inputs, first + by * (count - 1) + 1
     # A stop of 0 would mean the first row, not the end, if rows are counted from the end.
@@ -70,7 +70,7 @@ def rows(node: Node, first: int, by: int, count: int) -> Node:
     return _recorded(node, array, slice(first, stop, None if by == 1 else by), value)
 
 
-def rest(node: Node, row: Value) -> Node | None:
+def rest_node(node: Node, row: Value) -> Node | None:
     """Return the part of ``node`` that remains once its row is taken: ``row[1:]`` for ``x[i, 1:]``.
 
     Return None if that is the row itself.
@@ -91,7 +91,7 @@ def _recorded(node: Node, array: Value, index: Any, value: Value) -> Node:
     return replace(node, inputs=(array, index), outputs=(value,), record=record)
 
 
-def joined(node: Node) -> Sequence[Any] | None:
+def stacked_arrays(node: Node) -> Sequence[Any] | None:
     """Return the arrays that a node stacks or concatenates along the first axis; None for any other node."""
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
@@ -128,7 +128,7 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class GatheredResult:
     """A slot whose values in all steps are stacked or concatenated by one node after the loop.
 
     user: index of that node.
@@ -144,9 +144,9 @@ class Gathered:
     nodes: Sequence[Node] = ()
 
 
-def fitted(steps: Steps, fewest: int) -> tuple[Steps, Sequence[Gathered]] | None:
+def trim_steps(steps: RepeatedSteps, fewest: int) -> tuple[RepeatedSteps, Sequence[GatheredResult]] | None:
     """Shorten the steps until nothing else reads what they compute; return None if too few are left."""
-    while steps.count >= max(fewest, _reach(steps) + 1):
+    while steps.count >= max(fewest, _lookback(steps) + 1):
         gathered = list(_gathered(steps))
         count = _first_used(steps, {(each.slot, each.user) for each in gathered})
         if count is None:
@@ -155,24 +155,24 @@ def fitted(steps: Steps, fewest: int) -> tuple[Steps, Sequence[Gathered]] | None
     return None
 
 
-def _reach(steps: Steps) -> int:
+def _lookback(steps: RepeatedSteps) -> int:
     return max(
-        (pattern.distance for row in steps.patterns for pattern in row if isinstance(pattern, Earlier)),
+        (pattern.distance for row in steps.patterns for pattern in row if isinstance(pattern, EarlierResult)),
         default=0,
     )
 
 
-def _outside(steps: Steps, value: Value) -> Iterator[int]:
+def _outside(steps: RepeatedSteps, value: Value) -> Iterator[int]:
     return (user for user in steps.program.users.get(value, ()) if not steps.first <= user < steps.end)
 
 
-def _gathered(steps: Steps) -> Iterator[Gathered]:
+def _gathered(steps: RepeatedSteps) -> Iterator[GatheredResult]:
     for slot in steps.slots():
         first = steps.value(0, slot)
         for user in dict.fromkeys(_outside(steps, first)):
             # `user` is -1 for the outputs of the block; then `node` is not used.
             node = steps.program.block.nodes[user]
-            items = joined(node) if user >= 0 else None
+            items = stacked_arrays(node) if user >= 0 else None
             place = items.index(first) if items is not None and first in items else 0
             if items is None or len(items) < place + steps.count:
                 continue
@@ -189,21 +189,21 @@ def _gathered(steps: Steps) -> Iterator[Gathered]:
                 yield _gathering(steps, slot, user, place, bool(others))
 
 
-def _gathering(steps: Steps, slot: Slot, user: int, place: int, has_others: bool) -> Gathered:
+def _gathering(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others: bool) -> GatheredResult:
     node, value = steps.program.block.nodes[user], steps.value(0, slot)
     if not has_others and node.outputs[0].ndim == value.ndim + 1:
-        return Gathered(slot, user, place, node.outputs[0])
+        return GatheredResult(slot, user, place, node.outputs[0])
     result = Value(node.outputs[0].name, ArraySpec((steps.count, *value.shape), value.dtype))
-    return Gathered(slot, user, place, result, parts_joined(node, place, result))
+    return GatheredResult(slot, user, place, result, parts_joined(node, place, result))
 
 
-def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
+def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
     """Return the first step with a result that is read outside, but neither gathered nor carried."""
     # For how many steps each slot is carried.
     carried: dict[Slot, int] = {}
     for row in steps.patterns:
         for pattern in row:
-            if isinstance(pattern, Earlier):
+            if isinstance(pattern, EarlierResult):
                 carried[pattern.slot] = max(carried.get(pattern.slot, 0), pattern.distance)
     slots = list(steps.slots())
     for step in range(steps.count):
@@ -216,7 +216,7 @@ def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
 
 
 @dataclass(frozen=True)
-class Means:
+class LoopContext:
     """Properties of the graph and the target that a loop can rely on.
 
     fixed: values whose shape is the same at each call.
@@ -228,7 +228,7 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopReplacement:
     """Replacement of nodes of a block by a loop.
 
     instead: new nodes, by the index that they replace.
@@ -242,7 +242,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedSlot:
     """A carry of the values that a slot had in earlier steps.
 
     before: the values in its place when the loop begins, oldest first.
@@ -252,40 +252,40 @@ class Carried:
     before: tuple[Value, ...]
 
     @property
-    def later(self) -> Carried:
-        return Carried(self.slot, self.before[1:])
+    def later(self) -> CarriedSlot:
+        return CarriedSlot(self.slot, self.before[1:])
 
 
-def loop_of(steps: Steps, means: Means, fewest: int) -> Loop | None:
-    found = fitted(steps, fewest)
-    return _Writing(*found, means).loop() if found is not None else None
+def build_loop(steps: RepeatedSteps, means: LoopContext, fewest: int) -> LoopReplacement | None:
+    found = trim_steps(steps, fewest)
+    return _ScanBuilder(*found, means).loop() if found is not None else None
 
 
-class _Clash(Signal):
+class _CannotRoll(Signal):
     """Signals that a step cannot be written.
 
     Either two leaves are one value in some steps only, or a changing number cannot be provided.
     """
 
 
-class _Writing:
+class _ScanBuilder:
     """Builds one loop from steps with patterns."""
 
-    def __init__(self, steps: Steps, gathered: Sequence[Gathered], means: Means) -> None:
+    def __init__(self, steps: RepeatedSteps, gathered: Sequence[GatheredResult], means: LoopContext) -> None:
         self.steps, self.gathered, self.fixed = steps, gathered, means.fixed
-        self.carried: dict[Carried, Value] = {}
+        self.carried: dict[CarriedSlot, Value] = {}
         self.sequences: dict[tuple[Value, int, int], tuple[Node, Value]] = {}
         self.made: dict[Slot, Value] = {}
         self.nodes: list[Node] = []
         self.last = steps.count - 1
-        self.counters = Counters(steps, means.counts)
+        self.counters = CounterSequences(steps, means.counts)
 
-    def loop(self) -> Loop | None:
+    def loop(self) -> LoopReplacement | None:
         """Return the loop; None if a step reads something that a loop cannot provide."""
         try:
             for place in range(self.steps.period):
                 self._add(place)
-        except _Clash:
+        except _CannotRoll:
             return None
         return self._loop()
 
@@ -293,24 +293,30 @@ class _Writing:
     def _is_row(self, place: int) -> bool:
         """Return True if a node takes consecutive rows of one array."""
         patterns = self.steps.patterns[place]
-        changing = [at for at, pattern in enumerate(patterns) if not isinstance(pattern, (Earlier, Same))]
-        if changing != [1] or not takes_row(self.steps.node(0, place)) or not isinstance(patterns[0], Same):
+        changing = [
+            at for at, pattern in enumerate(patterns) if not isinstance(pattern, (EarlierResult, Invariant))
+        ]
+        if (
+            changing != [1]
+            or not takes_row(self.steps.node(0, place))
+            or not isinstance(patterns[0], Invariant)
+        ):
             return False
         index = patterns[1]
-        assert isinstance(index, Counted)
+        assert isinstance(index, AffineInteger)
         return bool(index.by > 0) and (index.at(0) < 0) == (index.at(self.last) < 0)
 
     def _add(self, place: int) -> None:
         node, pairs = self.steps.node(self.last, place), self._pairs(place)
         if self._is_row(place):
             row = self._row(place)
-            left = rest(node, row)
+            left = rest_node(node, row)
             given = [] if left is None else [left]
             self.made[Slot(place, 0)] = row
         else:
             found = self.counters.given(node, self.steps.patterns[place], place)
             if found is None:
-                raise _Clash
+                raise _CannotRoll
             given = found
         for part in given:
             pairs += zip(part.outputs, self._append(place, part, pairs))
@@ -319,7 +325,7 @@ class _Writing:
         """Return the values that a node reads, each with its replacement in the body."""
         leaves = enumerate(zip(self.steps.leaves(self.last, place), self.steps.patterns[place]))
         return [
-            (leaf, self._read(place, at, pattern) if isinstance(pattern, Earlier) else leaf)
+            (leaf, self._read(place, at, pattern) if isinstance(pattern, EarlierResult) else leaf)
             for at, (leaf, pattern) in leaves
             if isinstance(leaf, Value)
         ]
@@ -328,18 +334,18 @@ class _Writing:
         """Copy a node into the body and return its new outputs."""
         new = copied_among(node, pairs)
         if new is None:
-            raise _Clash
+            raise _CannotRoll
         self.nodes.append(new)
         self.made.update((Slot(place, output), value) for output, value in enumerate(new.outputs))
         return new.outputs
 
-    def _read(self, place: int, at: int, pattern: Earlier) -> Value:
+    def _read(self, place: int, at: int, pattern: EarlierResult) -> Value:
         if not pattern.distance:
             return self.made[pattern.slot]
         before = tuple(self.steps.leaves(step, place)[at] for step in range(pattern.distance))
-        return self._carry(Carried(pattern.slot, before))
+        return self._carry(CarriedSlot(pattern.slot, before))
 
-    def _carry(self, item: Carried) -> Value:
+    def _carry(self, item: CarriedSlot) -> Value:
         if item not in self.carried:
             value = self.steps.value(self.last, item.slot)
             self.carried[item] = Value(value.name, value.spec)
@@ -349,17 +355,17 @@ class _Writing:
 
     def _row(self, place: int) -> Value:
         node, index = self.steps.node(0, place), self.steps.patterns[place][1]
-        assert isinstance(index, Counted)
+        assert isinstance(index, AffineInteger)
         array = node.inputs[0]
         key = (array, index.first, index.by)
         if key not in self.sequences:
             value = node.outputs[0]
             row = Value(value.name, ArraySpec(array.shape[1:], array.dtype))
-            self.sequences[key] = (rows(node, index.first, index.by, self.steps.count), row)
+            self.sequences[key] = (rows_node(node, index.first, index.by, self.steps.count), row)
         return self.sequences[key][1]
 
     # ------------------------------------------------------------------------------ the node
-    def _loop(self) -> Loop:
+    def _loop(self) -> LoopReplacement:
         steps = self.steps
         read = {value for node in self.nodes for value in node.uses}
         sequences = [
@@ -394,7 +400,7 @@ class _Writing:
         replaced = [*range(steps.first, steps.end), *(each.user for each in self.gathered)]
         instead = {each.user: each.nodes for each in self.gathered}
         instead[steps.first] = [*self._checks(), *(taken for taken, _ in sequences), scan]
-        return Loop(instead, replaced, len(self.carried))
+        return LoopReplacement(instead, replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
         """Yield the carried outputs.
@@ -427,7 +433,7 @@ FEWEST = 3
 _MOST_INNER = 8
 
 
-def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> GraphPass:
+def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
     """Return a pass that turns at least ``fewest`` equal steps (never fewer than three) into loops.
 
     With ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of rows shared with
@@ -438,10 +444,10 @@ def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> Graph
     def roll(graph: Graph) -> tuple[Graph, bool]:
         if count_all(graph.nodes) < fewest:
             return graph, False
-        rows = Rows(Aliases(graph), keys=keys)
+        signatures = GraphSignatures(Aliases(graph), keys=keys)
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
         made, changed = Pass(
-            "roll", lambda block: _rolled(block, rows, Means(fixed, counts), fewest), "deep"
+            "roll", lambda block: _rolled(block, signatures, LoopContext(fixed, counts), fewest), "deep"
         )(graph)
         return (_with_guards(made), True) if changed else (graph, False)
 
@@ -456,10 +462,12 @@ def _with_guards(graph: Graph) -> Graph:
     return graph.derive(nodes=[node for node in graph.nodes if node.op != GUARD], guards=guards)
 
 
-def _rolled(block: Block, rows: Rows, means: Means, fewest: int) -> Block:
+def _rolled(block: Block, signatures: GraphSignatures, means: LoopContext, fewest: int) -> Block:
     """Roll repeatedly, inner loops first, until nothing changes."""
     while _may_repeat(block, fewest):
-        made = _Round(Program.of(block, list(map(rows.of, block.nodes))), means, fewest).block()
+        made = _RollingRound(
+            IndexedBlock.of(block, list(map(signatures.of, block.nodes))), means, fewest
+        ).block()
         if made is block:
             break
         block = made
@@ -471,21 +479,21 @@ def _may_repeat(block: Block, fewest: int) -> bool:
     return max(lines.values(), default=0) >= fewest
 
 
-class _Round:
+class _RollingRound:
     """One search for loops in a block; the loops found do not overlap."""
 
-    def __init__(self, program: Program, means: Means, fewest: int) -> None:
+    def __init__(self, program: IndexedBlock, means: LoopContext, fewest: int) -> None:
         self.program, self.means, self.fewest = program, means, fewest
         self.taken = bytearray(len(program.rows))
         self.instead: dict[int, Sequence[Node]] = {}
 
     def block(self) -> Block:
-        block, rows = self.program.block, self.program.rows
-        for keys in ([row.exact for row in rows], [row.key for row in rows]):
-            for stretch in periodic(keys, self.fewest):
-                self._roll(stretch)
+        block, signatures = self.program.block, self.program.rows
+        for keys in ([row.exact for row in signatures], [row.key for row in signatures]):
+            for run in find_repeated_runs(keys, self.fewest):
+                self._roll(run)
                 # Stretches come in order of their period, so too few nodes are left for any later one.
-                if self.taken.count(0) < stretch.period * self.fewest:
+                if self.taken.count(0) < run.period * self.fewest:
                     break
             if self.instead:
                 nodes = [part for index, node in enumerate(block.nodes) for part in self._at(index, node)]
@@ -495,14 +503,14 @@ class _Round:
     def _at(self, index: int, node: Node) -> Sequence[Node]:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
-    def _roll(self, stretch: Stretch) -> None:
-        """Turn a stretch into the loop that carries the least, over all possible beginnings.
+    def _roll(self, run: RepeatedRun) -> None:
+        """Turn a run into the loop that carries the least, over all possible beginnings.
 
         If a step contains a short unrolled loop with numbers of its own, the loop's step spans several
         periods.
         """
         for times in range(1, _MOST_INNER + 1):
-            longer = stretch._replace(period=stretch.period * times)
+            longer = run._replace(period=run.period * times)
             if longer.period * self.fewest > longer.end - longer.first:
                 return
             found = [
@@ -514,27 +522,27 @@ class _Round:
                 self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
                 return
 
-    def _loop(self, stretch: Stretch, first: int) -> Loop | None:
-        count = (stretch.end - first) // stretch.period
-        if count < self.fewest or any(self.taken[first : first + count * stretch.period]):
+    def _loop(self, run: RepeatedRun, first: int) -> LoopReplacement | None:
+        count = (run.end - first) // run.period
+        if count < self.fewest or any(self.taken[first : first + count * run.period]):
             return None
-        steps = steps_in(self.program, first, stretch.period, count, self.fewest)
-        loop = loop_of(steps, self.means, self.fewest) if steps is not None else None
+        steps = fit_steps(self.program, first, run.period, count, self.fewest)
+        loop = build_loop(steps, self.means, self.fewest) if steps is not None else None
         return None if loop is None or any(self.taken[index] for index in loop.replaced) else loop
 
-    def _take(self, loop: Loop) -> None:
+    def _take(self, loop: LoopReplacement) -> None:
         for index in loop.replaced:
             self.taken[index] = 1
         self.instead.update(loop.instead)
 
 
-def _beginnings(block: Block, stretch: Stretch) -> Iterator[int]:
+def _beginnings(block: Block, run: RepeatedRun) -> Iterator[int]:
     """Yield the indices at which a step may begin.
 
-    These are the first node, the node that aligns the last step with the end of the stretch, and the node
+    These are the first node, the node that aligns the last step with the end of the run, and the node
     where the user's line numbers restart.
     """
-    first, end, period = stretch
+    first, end, period = run
     lines = [node.origin.line for node in block.nodes[first : first + period]]
     again = next((place for place in range(1, period) if lines[place] < lines[place - 1]), 0)
     yield from dict.fromkeys((first, first + (end - first) % period, first + again))
