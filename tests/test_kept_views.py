@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import graph_compiler
 from graph_compiler.errors import TracingError
-from graph_compiler.frontends.common.indexing import taking
+from graph_compiler.frontends.common.indexing import view_recipe
 
 from .support.compare import assert_same
 
@@ -52,7 +52,7 @@ def test_an_index_is_found_again(sizes: tuple[int, ...], parts: list[Any], turn:
     view = np.asarray(_view(whole, parts, turn))
     if view.size == 0:
         return
-    found = taking(
+    found = view_recipe(
         view.shape, tuple(step // whole.itemsize for step in view.strides), int(view.reshape(-1)[0]), sizes
     )
     if found is None:  # a step over the end of an axis, where one element of the next is all there is
@@ -71,7 +71,7 @@ def test_these_are_an_index(view: Callable[[Any], Any]) -> None:
     table = np.arange(24).reshape(4, 6)
     part = view(table)
     assert (
-        taking(
+        view_recipe(
             part.shape,
             tuple(step // table.itemsize for step in part.strides),
             int(part.reshape(-1)[0]),

@@ -23,7 +23,7 @@ from ...sizes import Size, apply, hint_of, product
 from .builder import RaisingBuilder
 
 
-class Taking(NamedTuple):
+class ViewRecipe(NamedTuple):
     """Operations that take a view of a contiguous array: indexing, transposition, and reshape.
 
     key: index, or None for the whole array.
@@ -36,17 +36,19 @@ class Taking(NamedTuple):
     shape: tuple[int, ...] | None
 
 
-def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
+def view_recipe(
+    shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]
+) -> ViewRecipe | None:
     """Return the operations that take a view from a contiguous array of shape ``whole``.
 
     ``steps`` are the strides of the view, and ``offset`` its first element.
 
     All counts are in elements. Return None if indexing and transposing cannot produce the view.
 
-    >>> taking((3,), (6,), 8, (4, 6))
-    Taking(key=(slice(1, 4, 1), 2), order=None, shape=None)
-    >>> taking((6, 4), (1, 6), 0, (4, 6))
-    Taking(key=None, order=(1, 0), shape=None)
+    >>> view_recipe((3,), (6,), 8, (4, 6))
+    ViewRecipe(key=(slice(1, 4, 1), 2), order=None, shape=None)
+    >>> view_recipe((6, 4), (1, 6), 0, (4, 6))
+    ViewRecipe(key=None, order=(1, 0), shape=None)
     """
     jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
     start = _start(offset, jumps)
@@ -65,7 +67,7 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
     kept = sorted(found.values())
     order = tuple(kept.index(found[axis]) for axis in axes)
     all_kept = len(kept) == len(whole) and all(shape[axis] == whole[of] for axis, of in found.items())
-    return Taking(
+    return ViewRecipe(
         None if all_kept else tuple(index),
         order if order != tuple(range(len(order))) else None,
         tuple(shape) if len(axes) != len(shape) else None,

@@ -30,7 +30,7 @@ from ...trees import Branch, Path, Tree, count_leaves, iterate_structure, map_st
 from .builder import RaisingBuilder
 from .lifted_regions import LiftedRegions
 from .read_numbers import is_read, number_of, rounding_of
-from .steps import Step
+from .steps import ViewStep
 from .views import write_through
 
 
@@ -61,7 +61,7 @@ class RecordedCalls:
 Row = TypeVar("Row", bound=Callable[..., Any])
 
 
-class Rows:
+class LiftingTable:
     """Lifting table of one framework: function name to row."""
 
     def __init__(self, framework: str) -> None:
@@ -362,7 +362,7 @@ class Lifter:
             flat = list(iterate_structure(result))
             return flat[index] if len(flat) > 1 else flat[0]
 
-        return Step(self.key(node), tuple(args[position + 1 :]), kwargs, again)
+        return ViewStep(self.key(node), tuple(args[position + 1 :]), kwargs, again)
 
     # ------------------------------------------------------------------------------ arguments
     def mapped(self, structure: Any) -> Any:

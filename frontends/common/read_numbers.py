@@ -69,7 +69,7 @@ class Reading:
         self.symbolic, self.any = symbolic, False
 
 
-class _Read:
+class _NumberPlaceholder:
     """Placeholder for a number among the arrays of the recorder."""
 
 
@@ -84,7 +84,10 @@ def record_read(
     """Record that the call ``op`` reads the numbers ``seen`` from ``value``; return them as symbols."""
     name = f"{value.name}_{op.rpartition('.')[2]}"
     outputs = recorder.new_values(
-        [(name, _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in iterate_structure((seen,))]
+        [
+            (name, _NumberPlaceholder(), ArraySpec((), DTYPES[type(leaf)]))
+            for leaf in iterate_structure((seen,))
+        ]
     )
     values, places = iter(outputs), iter(outputs)
     recorder.add_call(

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Step:
+class ViewStep:
     """A recorded call that takes a view.
 
     key: name of the call in the lifting table.

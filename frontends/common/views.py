@@ -170,7 +170,7 @@ Reader = Callable[[], Any]
 _MOST_ATTEMPTS = 4
 
 
-class KeptViews(Generic[Array]):
+class StoredViews(Generic[Array]):
     """Views that earlier attempts at one recording have found, with their owners.
 
     A module that stores ``self.row = self.table[0]`` has two names for one memory. Once an attempt shows
@@ -179,7 +179,7 @@ class KeptViews(Generic[Array]):
     it.
 
     >>> import numpy as np
-    >>> class Views(KeptViews):
+    >>> class Views(StoredViews):
     ...     is_view = lambda self, array, owner: array.base is owner
     ...     rank = lambda self, array: array.size
     >>> table, views = np.zeros((3, 4)), Views()

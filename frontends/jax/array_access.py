@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 
-class Stamp:
+class ImmutableStamp:
     """Stamp of an immutable array, which always fits."""
 
     __slots__ = ()
@@ -19,6 +19,9 @@ class Stamp:
 
     def fits(self, array: jax.Array) -> bool:
         return True
+
+
+Stamp = ImmutableStamp
 
 
 def is_own(item: Any) -> bool:

@@ -64,7 +64,7 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class PublicCall:
     """A call of a public function.
 
     arguments: structure of its arguments, with the arrays taken out.
@@ -87,16 +87,16 @@ call_p.multiple_results = True
 
 
 @call_p.def_abstract_eval
-def _types(*arrays: Any, call: Call) -> Any:
+def _types(*arrays: Any, call: PublicCall) -> Any:
     return call.types
 
 
 @call_p.def_impl
-def _run(*arrays: Any, call: Call) -> Any:
+def _run(*arrays: Any, call: PublicCall) -> Any:
     return forward(call.function, *arrays)
 
 
-def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
+def _batched(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
     if call.name == CUSTOM:
         return _custom_batched(arrays, tuple(axes), call)
     results = jax.vmap(call.function, in_axes=tuple(axes))(*arrays)
@@ -137,7 +137,7 @@ class Leaves:
         return flatten(forward(self.function, *args, **kwargs), is_array)[0]
 
 
-def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: Call) -> Any:
+def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: PublicCall) -> Any:
     """Batch a call of a function with a derivative rule as one call, so that its rule still applies."""
     (function, *args), kwargs = unflatten(call.arguments, arrays)
 
@@ -149,11 +149,11 @@ def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: Call) -> An
     return results, [0] * len(results)
 
 
-def _differentiated(primals: Any, tangents: Any, *, call: Call) -> Any:
+def _differentiated(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
     return jax.jvp(call.function, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
 
 
-def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
+def _transposed(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
     """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions."""
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
@@ -179,7 +179,7 @@ def is_array(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray))
 
 
-class _Held:
+class _FunctionNames:
     """Cache of the names under which modules hold functions."""
 
     def __init__(self) -> None:
@@ -217,7 +217,7 @@ class _Held:
         ]
 
 
-_held = _Held()
+_function_names = _FunctionNames()
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
     with replaced(
         [
             *methods,
-            *_held.places(_held.modules(), replacements),
+            *_function_names.places(_function_names.modules(), replacements),
             *under_any_name(scopes, replacements.values()),
         ]
     ):
@@ -377,7 +377,7 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
     if types is None:
         program = _traced(body, leaves)
         types = tuple(program.out_avals)
-    found = call_p.bind(*leaves, call=Call(name, tree, results[-1], body, types, program))
+    found = call_p.bind(*leaves, call=PublicCall(name, tree, results[-1], body, types, program))
     return unflatten(results[-1], found)
 
 
@@ -429,7 +429,7 @@ def with_numbers(tree: Tree) -> Tree:
     )
 
 
-def program_of(call: Call, types: Iterable[Any]) -> ClosedJaxpr:
+def program_of(call: PublicCall, types: Iterable[Any]) -> ClosedJaxpr:
     """Return the program of primitives for a call with arrays of these types."""
     if call.body is not None:
         return call.body

@@ -24,7 +24,7 @@ from .dtypes import words_type
 from .error_checks import checked
 from .intercept.checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .intercept.loops import marked
-from .intercept.rules import Rule, has_derivative, name_of, rule_of
+from .intercept.rules import TracedRule, has_derivative, name_of, rule_of
 from .names import PRIMITIVE, REFUSE_GRADIENT, ValueNumbers
 from .regions import expected
 
@@ -41,7 +41,7 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
     program = _without_inputs(program, unread)
     rows = [item for place, item in enumerate(operands) if place >= first and place not in unread]
-    step = _Step(reader, equation, program.in_avals[constants:])
+    step = _RegionWriter(reader, equation, program.in_avals[constants:])
     body = step.body("body", program, operands[:constants])
     given = [*step.arrays(operands[constants:first]), *rows]
     options = {
@@ -71,7 +71,7 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     if (length := _count(reader, condition, body, [*asked, *state], first)) is not None:
         return _counted(reader, equation, length, stepped, state)
-    step = _Step(reader, equation, body.in_avals[len(stepped) :])
+    step = _RegionWriter(reader, equation, body.in_avals[len(stepped) :])
     many = condition.out_avals[0]
     some = [] if not many.shape else [partial(_some, many)]
     goes_on = step.body("condition", condition, asked, some)
@@ -89,7 +89,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation (``lax.cond``, ``lax.switch``). A constant index inlines its branch."""
     index, *captured = operands
     branches = equation.params["branches"]
-    step = _Step(reader, equation, [])
+    step = _RegionWriter(reader, equation, [])
     if not isinstance(index, Value):
         return reader.read(branches[min(max(int(index), 0), len(branches) - 1)], captured)
     truth = _truth_of(reader, index) if len(branches) == 2 else None
@@ -111,7 +111,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     combine, sequences = equation.params["combine"], equation.params["sequences"]
     held, given = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
-    step = _Step(reader, equation, combine.program.in_avals[len(held) :], combine.pairs)
+    step = _RegionWriter(reader, equation, combine.program.in_avals[len(held) :], combine.pairs)
     arrays = [step.array(item, var.aval) for item, var in zip(given, equation.outvars)]
     axis, reverse = equation.params["axis"], equation.params["reverse"]
     body = step.body("combine", combine.program, held)
@@ -126,7 +126,7 @@ def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, program, operands)
-    step = _Step(reader, equation, [])
+    step = _RegionWriter(reader, equation, [])
     return step.node("call", [], [step.body(_name_of(program), program, operands)], checkpoint=True)
 
 
@@ -142,7 +142,7 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
 }
 
 
-class _Step:
+class _RegionWriter:
     """Writer of the regions and the node of one equation.
 
     avals: types of the inputs of each region, after the values it captures.
@@ -264,7 +264,7 @@ def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[A
 
 
 # ---------------------------------------------------------------------------------- loops of many, under vmap
-def _some(many: Any, step: _Step, inputs: list[Value], found: list[Any]) -> list[Any]:
+def _some(many: Any, step: _RegionWriter, inputs: list[Value], found: list[Any]) -> list[Any]:
     return [
         step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)
     ]
@@ -275,7 +275,7 @@ def _kept(
     avals: Sequence[Any],
     condition: ClosedJaxpr,
     asked: Sequence[Any],
-    step: _Step,
+    step: _RegionWriter,
     inputs: list[Value],
     found: list[Any],
 ) -> list[Any]:
@@ -353,7 +353,7 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
     """Read a counting ``while`` as a ``scan`` without sequences that carries the counter but not the end."""
     body = equation.params["body_jaxpr"]
     avals = body.in_avals[len(stepped) :]
-    step = _Step(reader, equation, [avals[0], *avals[2:]])
+    step = _RegionWriter(reader, equation, [avals[0], *avals[2:]])
     end = state[1]
 
     jaxpr, first = body.jaxpr, len(stepped)
@@ -390,7 +390,7 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
 
     If the rule cannot be traced, the results are marked so that taking a gradient of them raises.
     """
-    call = Call(reader, equation, inner, operands)
+    call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()
     call.refuse_closed_over()
@@ -413,7 +413,7 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     return call.forward_mode(rule, rule.tangents) if rule.tangents is not None else call.reverse_mode(rule)
 
 
-class Call:
+class CallWriter:
     """Writer of the node for one call of a function.
 
     The operands of the node are the arrays among those of the equation. Its numbers are constants in the
@@ -474,7 +474,7 @@ class Call:
                 )
         return values
 
-    def forward_mode(self, rule: Rule, tangents: ClosedJaxpr) -> list[Any]:
+    def forward_mode(self, rule: TracedRule, tangents: ClosedJaxpr) -> list[Any]:
         """Write a ``custom_derivative`` node whose rule maps tangents."""
         given = self._inputs("tangent", [self.equation.invars[place].aval for place in rule.sources])
         inputs, operands = self._operands()
@@ -485,7 +485,7 @@ class Call:
         )
         return self._node([self._function(), body], rule, kind="jvp")
 
-    def reverse_mode(self, rule: Rule) -> list[Any]:
+    def reverse_mode(self, rule: TracedRule) -> list[Any]:
         """Write a ``custom_derivative`` node whose rule maps cotangents.
 
         The rule reads operands, and residuals that the forward function computes.
@@ -588,7 +588,7 @@ class Call:
         number = item if isinstance(item, Size) else np.asarray(item).astype(aval.dtype)[()]
         return self.reader.made("jax.numpy.asarray", (number,), {}, self.origin, aval)
 
-    def _node(self, bodies: Sequence[Body], rule: Rule, kind: str, residuals: int = 0) -> list[Any]:
+    def _node(self, bodies: Sequence[Body], rule: TracedRule, kind: str, residuals: int = 0) -> list[Any]:
         places = tuple(self.arrays.index(place) for place in rule.sources)
         return self._append(
             "custom_derivative", bodies, {"kind": kind, "differentiated": places, "residuals": residuals}

@@ -63,12 +63,12 @@ def _place_of(problem: Exception) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
 
 
-class ElementsAsked(TracingError):
+class UnknownElements(TracingError):
     """Error: code needs the elements of a tracer."""
 
 
 def _concrete(name: str, problem: Exception) -> TracingError:
-    return ElementsAsked(
+    return UnknownElements(
         f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded "
         f"({str(problem).splitlines()[0]}), and code of "
         "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), "

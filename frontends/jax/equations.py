@@ -28,7 +28,7 @@ from ...recording.code.ownership import owner_of_file
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Tree, iterate_structure, map_structure, unflatten
 from .calls import Leaves
-from .control_flow import ORDERS, READ, Call, ruled
+from .control_flow import ORDERS, READ, CallWriter, ruled
 from .dtypes import dtype_name, is_key, words_type
 from .error_checks import PURE, Callback, holds_checks
 from .foreign_primitives import opened
@@ -36,7 +36,7 @@ from .intercept.combining import COMBINED
 from .intercept.rules import RULED, public_of
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called, programs_in, solving
-from .programs import OnWords, Program, Whole
+from .programs import CallProgram, OnWords, Whole
 from .sizes import as_array
 
 # A function with fewer equations reads better inlined.
@@ -67,7 +67,7 @@ def repeated(program: ClosedJaxpr) -> frozenset[int]:
 def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
     if not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, inner, operands)
-    return Call(reader, equation, inner, operands).kept()
+    return CallWriter(reader, equation, inner, operands).kept()
 
 
 log = logging.getLogger("graph_compiler")
@@ -199,7 +199,7 @@ class Reader:
             return [np.int32(branch_of_cpu(params["platforms"]))]
         if name == PURE and not self.as_words:
             shapes = tuple(tuple(aval.shape) for aval in params["result_avals"])
-            whole = Program(Callback(equation.primitive, params))
+            whole = CallProgram(Callback(equation.primitive, params))
             return self._node(f"{PRIMITIVE}{name}_p", (shapes, *operands), {}, origin, equation, whole)
         if name in CALLBACKS:
             raise UnsupportedOperation(
@@ -214,7 +214,7 @@ class Reader:
         if name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
-            drawn = Program(
+            drawn = CallProgram(
                 OnWords(equation.primitive, params, keys) if self.as_words else equation.primitive
             )
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
@@ -223,7 +223,7 @@ class Reader:
         if _applies_function(equation) or any(
             hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()
         ):
-            whole = Program(Whole(equation.primitive, params))
+            whole = CallProgram(Whole(equation.primitive, params))
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
         kept = {
             key: item
@@ -236,7 +236,7 @@ class Reader:
             kept,
             origin,
             equation,
-            Program(equation.primitive),
+            CallProgram(equation.primitive),
         )
 
     def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
@@ -275,12 +275,12 @@ class Reader:
             operands = [
                 self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)
             ]
-        args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
-        is_written = sum(isinstance(item, Shared) for item in iterate_structure((args, kwargs))) == len(
-            operands
-        )
+        args, kwargs = unflatten(call.arguments, [OpaqueOperand(item) for item in operands])
+        is_written = sum(
+            isinstance(item, OpaqueOperand) for item in iterate_structure((args, kwargs))
+        ) == len(operands)
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
-        program = None if call.body is None else Program(body=call.body, operands=tuple(operands))
+        program = None if call.body is None else CallProgram(body=call.body, operands=tuple(operands))
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
         if call.name == CUSTOM and not is_written:
             # Source text cannot build an object of a library that contains arrays, so the node calls the
@@ -334,7 +334,7 @@ class Reader:
         params: dict[str, Any],
         origin: Origin,
         equation: Any,
-        program: Program | None = None,
+        program: CallProgram | None = None,
     ) -> list[Any]:
         outputs = self._outputs(op, [var.aval for var in equation.outvars])
         result = outputs if equation.primitive.multiple_results else outputs[0]
@@ -368,7 +368,7 @@ class Reader:
         origin: Origin,
         outputs: tuple[Value, ...],
         result: Any,
-        program: Program | None = None,
+        program: CallProgram | None = None,
         weak: bool = False,
     ) -> None:
         arguments = (
@@ -465,7 +465,7 @@ def _type(aval: Any) -> Any:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
-class Shared:
+class OpaqueOperand:
     """Wrapper that keeps :func:`unflatten` from descending into an operand."""
 
     def __init__(self, item: Any) -> None:
@@ -473,11 +473,11 @@ class Shared:
 
 
 def _plain(item: Any) -> Any:
-    return item.item if isinstance(item, Shared) else item
+    return item.item if isinstance(item, OpaqueOperand) else item
 
 
 def _structure(tree: Tree, made: Sequence[Any]) -> Any:
-    return map_structure(_plain, unflatten(tree, [Shared(item) for item in made]))
+    return map_structure(_plain, unflatten(tree, [OpaqueOperand(item) for item in made]))
 
 
 def _is_assigned(result: Any) -> bool:
@@ -490,7 +490,7 @@ def _is_assigned(result: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class AxisNumbers:
     """Named tuple of axes of JAX (``GatherDimensionNumbers`` ...), kept apart from tuples of arguments."""
 
     name: str
@@ -504,7 +504,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Choice:
+class EnumMember:
     """Member of an enumeration of JAX, stored by name because some are integers too."""
 
     kind: str
@@ -513,10 +513,10 @@ class Choice:
 
 def _parameter(item: Any) -> Any:
     if hasattr(jax.lax, type(item).__name__) and hasattr(item, "name") and hasattr(item, "value"):
-        return Choice(type(item).__name__, item.name)
+        return EnumMember(type(item).__name__, item.name)
     if hasattr(item, "_fields") and type(item).__name__ in NAMED_TUPLES:
         fields = tuple((name, tuple(map(int, getattr(item, name)))) for name in item._fields)
-        return Numbers(type(item).__name__, fields)
+        return AxisNumbers(type(item).__name__, fields)
     return map_structure(_plain_number, item)
 
 

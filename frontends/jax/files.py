@@ -13,7 +13,7 @@ from ...errors import InvalidFile
 from ...ir.graph import Graph
 from ...ir.node import every
 from ...ops.control import runs_blocks
-from .equations import Choice, Numbers
+from .equations import AxisNumbers, EnumMember
 from .names import METHOD, OF_KEYS, OWN, is_primitive, primitive, row_key
 from .source import JaxCalls
 
@@ -48,13 +48,13 @@ def read(text: str) -> Any:
         if number:
             return np.asarray(_python(number[2])).astype(jax.numpy.dtype(number[1]))[()]
         if enum:
-            return Choice(enum[1], getattr(getattr(jax.lax, enum[1]), enum[2]).name)
+            return EnumMember(enum[1], getattr(getattr(jax.lax, enum[1]), enum[2]).name)
         if data:
             fields = (
                 (name, tuple(int(n) for n in items.split(",") if n.strip()))
                 for name, items in _FIELD.findall(data[2])
             )
-            return Numbers(data[1], tuple(fields))
+            return AxisNumbers(data[1], tuple(fields))
         if known and isinstance(found := primitive(known[1]), Primitive):
             return found
     except (TypeError, KeyError, ValueError, AttributeError) as problem:

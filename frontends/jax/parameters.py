@@ -19,7 +19,7 @@ from .models.nnx import is_nnx_module, nodes_of
 _MODES = ("deterministic", "use_running_average")
 
 
-class _LiveArrays(contracts.Live):
+class _LiveModelArrays(contracts.Live):
     """Callable that returns the arrays that the models hold under ``names`` when it is called."""
 
     def __init__(
@@ -40,7 +40,7 @@ class _LiveArrays(contracts.Live):
         return {name: held[name] for name in self._names}
 
 
-class Weights(contracts.Weights):
+class JaxWeights(contracts.Weights):
     """Arrays of models, named by their paths (``layers.0.kernel``).
 
     Names of models other than the one that is called, or whose method is, begin with the name of the
@@ -102,8 +102,8 @@ class Weights(contracts.Weights):
             self._owners.update({f"{prefix}{short}": (model, short) for short in model.arrays()})
         return prefix
 
-    def live(self, names: Iterable[str]) -> _LiveArrays:
-        return _LiveArrays(names, self._owners, self._models)
+    def live(self, names: Iterable[str]) -> _LiveModelArrays:
+        return _LiveModelArrays(names, self._owners, self._models)
 
     def buffers(self) -> list[Any]:
         return []

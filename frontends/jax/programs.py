@@ -14,7 +14,7 @@ from .dtypes import is_key
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CallProgram:
     """Data of a recorded JAX call.
 
     primitive: the primitive of a primitive call, wrapped with its parameters if these cannot be written.
@@ -26,13 +26,13 @@ class Program:
     body: ClosedJaxpr | None = None
     operands: tuple[Any, ...] = ()
 
-    def mapped(self, function: Callable[[Any], Any]) -> Program:
+    def mapped(self, function: Callable[[Any], Any]) -> CallProgram:
         return replace(self, operands=function(self.operands))
 
 
-def jax_record(node: Node) -> Program:
+def jax_record(node: Node) -> CallProgram:
     extra = None if node.record is None else node.record.extra
-    return extra if isinstance(extra, Program) else _UNKNOWN
+    return extra if isinstance(extra, CallProgram) else _UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,4 +60,4 @@ class OnWords(Whole):
         return jax.random.key_data(found) if is_key(found) else found
 
 
-_UNKNOWN = Program()
+_UNKNOWN = CallProgram()

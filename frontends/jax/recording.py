@@ -47,24 +47,24 @@ from ..common.lifter import input_names, named_arguments
 from ..common.read_numbers import DTYPES, Reading, decide, with_numbers
 from .calls import CUSTOM_RULES, as_jax, dtype_name_of, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
-from .element_errors import ElementsAsked, told, told_inside
+from .element_errors import UnknownElements, told, told_inside
 from .equations import Reader
 from .intercept.host_math import SYMBOLS, dimension_shims
 from .intercept.loops import ROWS, TracedLoops
-from .intercept.reads import ANSWERS, Answers, Reads
+from .intercept.reads import ANSWERS, Answers, TracerReads
 from .intercept.updates import updates
 from .models import is_model, settings_of
 from .models.called_graphs import CalledGraph
 from .models.nnx import is_nnx
 from .names import OF_LOOPS, SETITEM, row_key
-from .parameters import Weights
+from .parameters import JaxWeights
 from .regions import JaxRegions
 from .sizes import deciding, example_of, symbolic
-from .tracers import ERRORS, Shown
+from .tracers import ERRORS, HiddenTracers
 
 
 @dataclass(frozen=True)
-class Hypotheses:
+class JaxHypotheses:
     """Assumptions of one tracing, which become guards.
 
     equal: sizes that are equal in the recorded call are equal in every call.
@@ -78,7 +78,7 @@ class Hypotheses:
     reads: bool = False
     loops: bool = True
 
-    def given_up_of(self, before: Hypotheses) -> str:
+    def given_up_of(self, before: JaxHypotheses) -> str:
         """Return a phrase for what these hypotheses give up; empty if only ``reads`` is new."""
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
@@ -192,7 +192,7 @@ def record(request: Request) -> Recording:
     with recording_lock, restored():
         return recorded(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),
-            Hypotheses(loops=request.numbers),
+            JaxHypotheses(loops=request.numbers),
             [],
             _MOST_ATTEMPTS,
             lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",
@@ -210,7 +210,7 @@ _WITH_RULES = Probes(*CUSTOM_RULES)
 class _Attempt:
     """One tracing of a function."""
 
-    def __init__(self, request: Request, hypotheses: Hypotheses) -> None:
+    def __init__(self, request: Request, hypotheses: JaxHypotheses) -> None:
         self.function, self.for_jax, self.hypotheses = request.function, request.same_framework, hypotheses
         # The symbol of the first axis of each current size.
         self.first: dict[int, Size] = {}
@@ -226,7 +226,7 @@ class _Attempt:
         self.recorder = Recorder(request.name, "jax")
         self.locator = Locator()
         self.reached = reached = reach_of(self._referred())
-        self.weights = Weights(
+        self.weights = JaxWeights(
             self.function, reached, named_arguments(self.function, request.args, request.kwargs)
         )
         refuse_outside(reached.found())
@@ -237,7 +237,7 @@ class _Attempt:
         self.functions = functions
         self.globals, self.shown = (
             GlobalReads(functions),
-            Shown(self._reads(request.numbers) if hypotheses.reads else None),
+            HiddenTracers(self._reads(request.numbers) if hypotheses.reads else None),
         )
         self.loops = TracedLoops(
             self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops
@@ -253,7 +253,7 @@ class _Attempt:
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
-    def run_or_refuted(self) -> Recording | Refuted[Hypotheses]:
+    def run_or_refuted(self) -> Recording | Refuted[JaxHypotheses]:
         """Return the recording, or further hypotheses if it failed and these may help."""
         try:
             return self.run()
@@ -323,7 +323,7 @@ class _Attempt:
         arrays_returned = [leaf for leaf in leaves if not is_symbolic(leaf)]
         return arrays_returned, [after[name] for name in self.changed]
 
-    def _reads(self, numbers: bool) -> Reads:
+    def _reads(self, numbers: bool) -> TracerReads:
         """Run the function untraced and return what Python reads from the arrays."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
@@ -336,7 +336,7 @@ class _Attempt:
         is_lifted = not self.for_jax or not (
             held or any(isinstance(leaf, jax.Array) and is_key(leaf) for leaf in self.leaves)
         )
-        return Reads(answers, Reading(numbers and is_lifted))
+        return TracerReads(answers, Reading(numbers and is_lifted))
 
     def _given(self, leaf: Any) -> Any:
         return leaf if type(leaf) in DTYPES else as_jax(leaf)
@@ -457,7 +457,7 @@ class _Attempt:
     def leaves_open(self, size: Any) -> bool:
         return False
 
-    def next_hypotheses(self, problem: Exception) -> Hypotheses:
+    def next_hypotheses(self, problem: Exception) -> JaxHypotheses:
         """Return the hypotheses for the next attempt after ``problem``, or the same ones if none would help.
 
         Assume first that equal sizes stay equal, then that the sizes JAX asked for are fixed, then that
@@ -465,7 +465,7 @@ class _Attempt:
         """
         shapes = [np.shape(leaf) for leaf in self.leaves]
         sizes = [size for shape in shapes for size in shape if size > 1]
-        if isinstance(problem, ElementsAsked):
+        if isinstance(problem, UnknownElements):
             return replace(self.hypotheses, reads=True)
         if isinstance(problem, TracingError):
             return replace(self.hypotheses, loops=False) if self.numbers else self.hypotheses

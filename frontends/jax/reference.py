@@ -18,7 +18,7 @@ from ..common import reference
 from ..common.reference import Range, drawn
 from . import recording
 from .calls import as_jax
-from .parameters import Weights
+from .parameters import JaxWeights
 
 # JAX arrays are immutable, so there is nothing to restore or to watch.
 saved = watching = None
@@ -94,7 +94,7 @@ def random_kept() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def undone(weights: Weights, seed: int) -> Iterator[None]:
+def undone(weights: JaxWeights, seed: int) -> Iterator[None]:
     with weights.holding(weights.arrays()):
         yield
 

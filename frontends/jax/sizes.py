@@ -30,7 +30,7 @@ from .intercept.asking import asker, compares, is_jax, wants_answer
 _recording = threading.local()
 
 
-class Recording(Protocol):
+class SizeRecording(Protocol):
     """Interface of a recording that symbolic sizes use."""
 
     @property
@@ -55,7 +55,7 @@ class Recording(Protocol):
 
 
 @contextmanager
-def deciding(recording: Recording) -> Iterator[None]:
+def deciding(recording: SizeRecording) -> Iterator[None]:
     """Make ``recording`` the one that decides sizes in this thread inside of the block."""
     before, _recording.now = getattr(_recording, "now", None), recording
     try:
@@ -76,8 +76,8 @@ def decided(size: Any) -> Any:
     return recording.decide(size)
 
 
-def current() -> Recording:
-    recording: Recording | None = getattr(_recording, "now", None)
+def current() -> SizeRecording:
+    recording: SizeRecording | None = getattr(_recording, "now", None)
     if recording is None:
         raise TracingError("a public function of JAX was kept from a recording that is over")
     return recording

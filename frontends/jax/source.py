@@ -14,7 +14,7 @@ from ...ir.node import Node
 from ...ops.text import factor
 from ..common.indexing import index_text
 from ..common.lifter import RecordedCalls
-from .equations import Choice, Numbers
+from .equations import AxisNumbers, EnumMember
 from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable, row_key, typed
 from .programs import Whole, jax_record
 
@@ -77,9 +77,9 @@ class JaxCalls(RecordedCalls):
             )
         if isinstance(item, Primitive):
             return _primitive(f"{item.name}_p") or None
-        if isinstance(item, Choice):
+        if isinstance(item, EnumMember):
             return f"lax.{item.kind}.{item.name}"
-        if isinstance(item, Numbers):
+        if isinstance(item, AxisNumbers):
             return f"lax.{item.name}({', '.join(f'{name}={axes!r}' for name, axes in item.fields)})"
         if isinstance(item, enum.Enum) and hasattr(jax.lax, type(item).__name__):
             return f"lax.{type(item).__name__}.{item.name}"

@@ -22,7 +22,7 @@ from ...recording.patches import STAND_IN, Probe, Session, under_any_name
 from ...recording.patches.patch import Replacement
 from .dtypes import is_key
 from .equations import is_users
-from .intercept.reads import Reads
+from .intercept.reads import TracerReads
 
 _ERRORS = (
     jax.errors.ConcretizationTypeError,
@@ -41,7 +41,7 @@ def _array_class() -> type:
     return type(jax.numpy.zeros(()))
 
 
-class Shown:
+class HiddenTracers:
     """Tracers of one recording, and the errors about their elements.
 
     trace: the trace of the recording's tracers.
@@ -49,7 +49,7 @@ class Shown:
     errors: errors about elements that were raised.
     """
 
-    def __init__(self, reads: Reads | None = None) -> None:
+    def __init__(self, reads: TracerReads | None = None) -> None:
         self.trace: Any = None
         self.reads = reads
         self._array_class = _array_class()
@@ -102,7 +102,7 @@ class Shown:
         return item if isinstance(item, Tracer) else None
 
 
-def _shim(shown: Shown) -> type:
+def _shim(shown: HiddenTracers) -> type:
     class Asked(type):
         def __instancecheck__(cls, item: Any) -> bool:
             return isinstance(item, Tracer) and not (

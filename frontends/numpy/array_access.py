@@ -9,11 +9,11 @@ import numpy as np
 from ...recording.state.contents import Pieces
 
 
-class Stamp:
+class ElementStamp:
     """Elements of an array at one moment. NumPy does not count writes, so they are compared.
 
     >>> array = np.zeros(2)
-    >>> stamp = Stamp(array)
+    >>> stamp = ElementStamp(array)
     >>> array[0] = 1
     >>> stamp.fits(array)
     False
@@ -30,14 +30,17 @@ class Stamp:
         return array.tobytes() == self.elements if self.pieces is None else self.pieces.same()
 
 
-class Watch:
+class ElementWatch:
     """Stamps of several arrays."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
-        self._stamps = [(Stamp(array), array) for array in arrays]
+        self._stamps = [(ElementStamp(array), array) for array in arrays]
 
     def changed(self) -> bool:
         return not all(stamp.fits(array) for stamp, array in self._stamps)
+
+
+Stamp = ElementStamp
 
 
 def is_own(item: Any) -> bool:

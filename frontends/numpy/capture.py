@@ -29,7 +29,7 @@ from ..common.read_numbers import Reading
 from . import calls as kinds
 from .calls import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
 from .constants import Constants
-from .draws import FUNCTION, SPEC, States, TracedGenerator
+from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
 from .patches import recorded
 from .reading import ANSWERS, METHODS, decided, expect_as_read, rounded_number
 from .sizes import hint, symbolic
@@ -62,7 +62,7 @@ _ARRAYS = (np.ndarray, np.generic)
 _NUMBERS = (bool, int, float, complex)
 
 
-class Capture:
+class NumpyCapture:
     """One recording in progress.
 
     inside: True while a real call runs, whose own NumPy calls are not recorded.
@@ -78,7 +78,7 @@ class Capture:
         self.call = ""
         self.inside = False
         self.is_open = False
-        self.states = States()
+        self.states = GeneratorStates()
         is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
         self.loops = Loops(
             recorder,

@@ -56,7 +56,7 @@ def draw(
         return _shuffle(capture, generator, *args, **kwargs)
     capture.states.check(capture)
     given = () if generator is None else (generator,)
-    call = _Draw(name, generator is not None)
+    call = _RandomCall(name, generator is not None)
     try:
         return capture.record(
             (METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs, lambda: call.gave_number
@@ -65,7 +65,7 @@ def draw(
         capture.states.note()
 
 
-class _Draw:
+class _RandomCall:
     """The real call. A Python number that it returns becomes a NumPy scalar, which can be traced."""
 
     def __init__(self, name: str, of_generator: bool) -> None:
@@ -89,11 +89,11 @@ def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int 
     capture.setitem(x, Ellipsis, capture.getitem(x, order))
 
 
-class UnseenDraw(TracingError):
+class UnrecordedSampling(TracingError):
     """Error: random numbers were sampled without a recorded call, by the function or by another thread."""
 
 
-class States:
+class GeneratorStates:
     """Generator states after the recorded calls. A different state reveals a call that was not recorded."""
 
     def __init__(self) -> None:
@@ -117,11 +117,11 @@ class States:
             self.note()
 
     def check(self, capture: Any) -> None:
-        """Raise :class:`UnseenDraw` if a state has changed since the last recorded call."""
+        """Raise :class:`UnrecordedSampling` if a state has changed since the last recorded call."""
         if not same_host_state(self.host, host_state()) or self.seen != [
             repr(state_of(item)) for item in self.generators
         ]:
-            raise UnseenDraw(
+            raise UnrecordedSampling(
                 f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded "
                 "(inside of another library, or by a "
                 "function that is not known here); they would be the same at every call. Draw them before, "

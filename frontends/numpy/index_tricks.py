@@ -13,7 +13,7 @@ from .sizes import hint
 Recorded = Callable[[str], Callable[..., Any]]
 
 
-class Brackets:
+class IndexTrick:
     """Replacement of one of these objects. ``compute(recorded, items)`` computes what indexing it returns."""
 
     def __init__(

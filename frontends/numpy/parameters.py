@@ -22,16 +22,16 @@ from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, 
 from ...sizes import is_symbolic
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..common import views as kept_views
-from ..common.indexing import Taking, taking
+from ..common.indexing import ViewRecipe, view_recipe
 from ..common.read_numbers import DTYPES, holds_numbers
-from .array_access import Watch, own, write
+from .array_access import ElementWatch, own, write
 from .calls import Inputs, is_array, typed
 from .draws import GENERATORS
 from .patches import replacement_of
 from .traced import is_traced
 
 
-class Kept:
+class ChangedState:
     """State that a function changes: the ``places`` that earlier recordings found to change.
 
     values: what the places hold while recording.
@@ -98,14 +98,14 @@ def key_of(held: TrackedContainer, key: Any) -> tuple[int, Any]:
 Array = np.ndarray[Any, Any]
 
 
-class Where(Protocol):
+class ArrayLocation(Protocol):
     """Interface of the place of an array."""
 
     def read(self) -> Any:
         """Return the object that is there now."""
 
 
-class _Lies(NamedTuple):
+class _ViewPosition(NamedTuple):
     """Position of a view in its owner.
 
     shape: shape of the owner.
@@ -113,22 +113,22 @@ class _Lies(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    taken: Taking | None
+    taken: ViewRecipe | None
 
 
-class KeptViews(kept_views.KeptViews[Array]):
+class StoredArrayViews(kept_views.StoredViews[Array]):
     """Views among NumPy arrays, and where the current attempt found them and their owners."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._placed: dict[int, tuple[Array, Where]] = {}
-        self._taken: list[tuple[Array, Where, Array]] = []
+        self._placed: dict[int, tuple[Array, ArrayLocation]] = {}
+        self._taken: list[tuple[Array, ArrayLocation, Array]] = []
 
     def is_view(self, array: Array, owner: Array) -> bool:
         plain = array.dtype == owner.dtype and owner.flags.c_contiguous and array.flags.writeable
         return bool(plain) and self.lies(array, owner).taken is not None
 
-    def lies(self, array: Array, owner: Array) -> _Lies:
+    def lies(self, array: Array, owner: Array) -> _ViewPosition:
         size, start, first = (
             owner.itemsize,
             array.__array_interface__["data"][0],
@@ -136,8 +136,9 @@ class KeptViews(kept_views.KeptViews[Array]):
         )
         steps = tuple(step // size for step in array.strides)
         inside = 0 <= start - first < owner.nbytes and (start - first) % size == 0
-        return _Lies(
-            owner.shape, taking(array.shape, steps, (start - first) // size, owner.shape) if inside else None
+        return _ViewPosition(
+            owner.shape,
+            view_recipe(array.shape, steps, (start - first) // size, owner.shape) if inside else None,
         )
 
     def rank(self, array: Array) -> int:
@@ -156,10 +157,10 @@ class KeptViews(kept_views.KeptViews[Array]):
         self._placed.clear()
         self._taken.clear()
 
-    def note(self, array: Any, place: Where) -> None:
+    def note(self, array: Any, place: ArrayLocation) -> None:
         self._placed[id(array)] = (array, place)
 
-    def taken(self, capture: Any, place: Where, array: Any, known: dict[int, Any]) -> Any:
+    def taken(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
         """Return the view of its traced owner, or ``array`` if the owner was not traced yet."""
         owner = self._owners[id(array)][1]
         found = self.lies(array, owner).taken
@@ -280,8 +281,8 @@ class LiveArrays(contracts.Live):
             found, _ = self._held = self._read()
         return found
 
-    def watch(self, names: Iterable[str]) -> Watch:
-        return Watch([self._held[0][name] for name in names])
+    def watch(self, names: Iterable[str]) -> ElementWatch:
+        return ElementWatch([self._held[0][name] for name in names])
 
 
 def _is_in(containers: Containers, item: Any) -> bool:
@@ -291,7 +292,7 @@ def _is_in(containers: Containers, item: Any) -> bool:
 _EMPTY: tuple[Any, ...] = ()
 
 
-class Weights(contracts.Weights):
+class NumpyWeights(contracts.Weights):
     """Arrays that a function can reach, named by the first place that holds each."""
 
     def __init__(
@@ -299,7 +300,7 @@ class Weights(contracts.Weights):
         function: Any,
         functions: Iterable[types.FunctionType] = (),
         stateful: Iterable[Any] = (),
-        views: KeptViews | None = None,
+        views: StoredArrayViews | None = None,
     ) -> None:
         owner = getattr(function, "__self__", None)
         objects = (
@@ -318,9 +319,9 @@ class Weights(contracts.Weights):
         ]
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
         self.places: dict[str, ArrayPlace] = {}
-        self.views = views or KeptViews()
+        self.views = views or StoredArrayViews()
         self._put: dict[Key, Any] = {}
-        self.kept = Kept(())
+        self.kept = ChangedState(())
         self._shared: list[StatePlace] = []
         self._list_shims = ListShims(self.world, (), (), frozenset())
 
@@ -328,7 +329,7 @@ class Weights(contracts.Weights):
         return is_array(owner) or id(owner) in self.world.owners()
 
     # ------------------------------------------------------------------------------ while recording
-    def enter(self, capture: Any, kept: Kept, inputs: Inputs, list_shims: ListShims) -> None:
+    def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
         """Replace all arrays by traced arrays, and imported NumPy functions by recording ones.
 
         The places in ``kept`` become inputs, other arrays parameters. Raise :class:`TracingError` if a

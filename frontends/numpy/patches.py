@@ -30,12 +30,12 @@ from ...sizes import Size, computed, expression_of, is_symbolic
 from ...trees import iterate_structure
 from .calls import PYTHON_MODULES
 from .draws import NAMES, draw
-from .index_tricks import COMPUTED, Brackets
+from .index_tricks import COMPUTED, IndexTrick
 from .opened import OPENED
 from .reading import fits_everywhere, number_in
 from .sizes import symbolic
 from .traced import TracedScalar, is_traced
-from .vectorized import Vectorized
+from .vectorized import TracedVectorize
 
 _OF_ONE = (
     "sqrt", "cbrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin",
@@ -272,12 +272,12 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
     for name, compute in COMPUTED.items():
         found[np, name] = (
             getattr(np, name),
-            Brackets(getattr(np, name), recorded, lambda: current() is not None, compute),
+            IndexTrick(getattr(np, name), recorded, lambda: current() is not None, compute),
         )
     return found
 
 
-class _Stand(types.ModuleType):
+class _ModuleShim(types.ModuleType):
     """Shim of a module in the user's code, with recording functions in place of the module's."""
 
     def __init__(self, module: types.ModuleType) -> None:
@@ -289,7 +289,7 @@ class _Stand(types.ModuleType):
         pair = replacements().get((module, name))
         if pair is not None:
             return pair[1]
-        item = _stand_of(getattr(module, name))
+        item = _shim_of(getattr(module, name))
         return item if type(item) is not type(np.sum) or name in _OF_SEQUENCES else _of_lists(item)
 
 
@@ -323,21 +323,21 @@ def _holds_traced(items: Any) -> bool:
 
 
 @functools.cache
-def _stands() -> dict[types.ModuleType, _Stand]:
+def _module_shims() -> dict[types.ModuleType, _ModuleShim]:
     modules = (np, np.fft, np.random, np.lib, np.lib.stride_tricks, random)
-    return {module: _Stand(module) for module in modules}
+    return {module: _ModuleShim(module) for module in modules}
 
 
-def _stand_of(item: Any) -> Any:
-    return _stands().get(item, item) if isinstance(item, types.ModuleType) else item
+def _shim_of(item: Any) -> Any:
+    return _module_shims().get(item, item) if isinstance(item, types.ModuleType) else item
 
 
 def replacement_of(item: Any) -> Any:
     """Return what replaces a function, ``np.vectorize`` object or module while recording, or None."""
     if type(item) is np.vectorize:
-        return Vectorized(recorded, item)
+        return TracedVectorize(recorded, item)
     if isinstance(item, types.ModuleType):
-        return _stands().get(item)
+        return _module_shims().get(item)
     # A cache would store traced arrays, or return earlier results to the recording.
     if isinstance(item, functools._lru_cache_wrapper):
         return item.__wrapped__
@@ -381,7 +381,7 @@ def replaced(
     ]
     spaces += [(space, "np") for space in _written_in_python()]
     modules = [
-        (space, name, _stand_of(space[name]))
+        (space, name, _shim_of(space[name]))
         for space, name in spaces
         if isinstance(space.get(name), types.ModuleType)
     ]

@@ -27,10 +27,10 @@ from .sizes import hint
 from .traced import Traced, is_traced, seen_of
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .capture import NumpyCapture
 
 
-class UnrecordedSteps:
+class UnrecordedIterations:
     """Runner of loop iterations that are not recorded.
 
     loaded: loads a recorded graph as a function.
@@ -110,7 +110,7 @@ _INDEXED = ("__getitem__", "__setitem__")
 _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarray.argmin")
 
 
-def number_in(capture: Capture, array: Any) -> Any:
+def number_in(capture: NumpyCapture, array: Any) -> Any:
     """Return the only element, an integer or float, as a traced number; None if it must be known."""
     is_open = (
         capture.reading.symbolic
@@ -130,7 +130,7 @@ def fits_everywhere(number: Any) -> bool:
     return bool(abs(hint(number)) < LARGE)
 
 
-def rounded_number(capture: Capture, array: Any) -> Any:
+def rounded_number(capture: NumpyCapture, array: Any) -> Any:
     """Return ``round(array)`` as a traced int, or as a guarded one if its value must be known."""
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):
@@ -140,7 +140,7 @@ def rounded_number(capture: Capture, array: Any) -> Any:
     return number if isinstance(number, int) else round(capture.elements(array))
 
 
-def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+def decided(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return an operator's operands, with read numbers as constants if they decide the result's type."""
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
@@ -152,7 +152,7 @@ def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any,
     )
 
 
-def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
+def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
     """Return True, and guard the base, if the power is a float.
 
     A negative base may give a complex number, and 0 an error.
@@ -171,7 +171,7 @@ def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
     return True
 
 
-def expect_as_read(capture: Capture, key: str, operands: Sequence[Any], result: Any) -> None:
+def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], result: Any) -> None:
     """Add guards against errors that Python or NumPy would raise for other numbers than those read."""
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
@@ -179,7 +179,7 @@ def expect_as_read(capture: Capture, key: str, operands: Sequence[Any], result: 
         _expect_inside(capture, operands)
 
 
-def _expect_inside(capture: Capture, operands: Sequence[Any]) -> None:
+def _expect_inside(capture: NumpyCapture, operands: Sequence[Any]) -> None:
     """Guard that indices that were read are in bounds, since targets do not check them."""
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
@@ -192,7 +192,7 @@ def _expect_inside(capture: Capture, operands: Sequence[Any]) -> None:
             _expect(capture, "__ge__", item, -array.shape[axis])
 
 
-def _expect(capture: Capture, name: str, item: Any, other: Any) -> None:
+def _expect(capture: NumpyCapture, name: str, item: Any, other: Any) -> None:
     capture.element(capture.operator(name, getattr(operator, name), item, other), bool, True)
 
 

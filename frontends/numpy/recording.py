@@ -56,11 +56,11 @@ from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
 from . import reference as checks
 from .calls import Inputs, given
-from .capture import Capture
-from .draws import GENERATORS, UnseenDraw, bits_of, state_of
-from .parameters import Kept, KeptViews, Weights
+from .capture import NumpyCapture
+from .draws import GENERATORS, UnrecordedSampling, bits_of, state_of
+from .parameters import ChangedState, NumpyWeights, StoredArrayViews
 from .patches import SYMBOLS, replaced, replacement_of
-from .reading import UnrecordedSteps
+from .reading import UnrecordedIterations
 from .regions import BlockCapture, NumpyRegions
 from .traced import TracedScalar, is_traced
 
@@ -78,20 +78,20 @@ def record(request: Request) -> Recording:
         if request.auto_dynamic is not None
         else frozenset()
     )
-    steps = None if request.loaded is None else UnrecordedSteps(request.loaded)
-    start = Hypotheses(
-        list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews(), steps
+    steps = None if request.loaded is None else UnrecordedIterations(request.loaded)
+    start = NumpyHypotheses(
+        list(request.places), often, numbers, grown, Reading(request.numbers), StoredArrayViews(), steps
     )
     give_up = (
         _give_up_unrecorded,
-        Undisturbed[Hypotheses](UnseenDraw),
+        Undisturbed[NumpyHypotheses](UnrecordedSampling),
         partial(_give_up_lists, request),
         _give_up_views,
         _give_up_numbers,
     )
     found: list[StatePlace] = []
 
-    def attempt(hypotheses: Hypotheses) -> Recording | Refuted[Hypotheses]:
+    def attempt(hypotheses: NumpyHypotheses) -> Recording | Refuted[NumpyHypotheses]:
         recording, found[:] = _attempt(request, hypotheses)
         return (
             Refuted(replace(hypotheses, known=merge_places(hypotheses.known, found))) if found else recording
@@ -108,7 +108,7 @@ _MOST_ROUNDS = 7
 
 
 @dataclass(frozen=True)
-class Hypotheses:
+class NumpyHypotheses:
     """Assumptions of one recording.
 
     known: places that are state.
@@ -125,17 +125,19 @@ class Hypotheses:
     numbers: frozenset[Path]
     grown: frozenset[tuple[int, Any]]
     reading: Reading
-    views: KeptViews
-    steps: UnrecordedSteps | None
+    views: StoredArrayViews
+    steps: UnrecordedIterations | None
 
 
 @gives_up("leaving out iterations of a loop")
-def _give_up_unrecorded(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+def _give_up_unrecorded(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHypotheses | None:
     return replace(hypotheses, steps=None) if hypotheses.steps is not None and hypotheses.steps.any else None
 
 
 @gives_up("taking lists to be appended to alone")
-def _give_up_lists(request: Request, hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+def _give_up_lists(
+    request: Request, hypotheses: NumpyHypotheses, problem: Exception
+) -> NumpyHypotheses | None:
     if not hypotheses.grown or request.auto_dynamic is None:
         return None
     request.auto_dynamic.lengths.give_up(hypotheses.grown)
@@ -143,12 +145,12 @@ def _give_up_lists(request: Request, hypotheses: Hypotheses, problem: Exception)
 
 
 @gives_up("keeping views beside their owner")
-def _give_up_views(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+def _give_up_views(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHypotheses | None:
     return hypotheses if hypotheses.views.next_attempt() else None
 
 
 @gives_up("making numbers that Python reads inputs or symbols")
-def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+def _give_up_numbers(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHypotheses | None:
     if not (hypotheses.often or hypotheses.numbers or hypotheses.reading.any):
         return None
     return replace(hypotheses, often=[], numbers=frozenset(), reading=Reading(False))
@@ -165,14 +167,14 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
     if request.auto_dynamic is None or not request.numbers:
         return [], counting
     places = request.auto_dynamic.noted(
-        Weights(request.function, (), request.stateful.objects).world, lambda held, item: None
+        NumpyWeights(request.function, (), request.stateful.objects).world, lambda held, item: None
     )
     known = {place.identity for place in request.places}
     numbers = request.auto_dynamic.numbers_given(given(request.args, request.kwargs, ())[1])
     return [place for place in places if place.identity not in known], numbers | counting
 
 
-def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[StatePlace]]:
+def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
     """Return a recording, and places that it found to be state although they are not among the known ones."""
     numbers, grown, reading, views = (
         hypotheses.numbers,
@@ -190,18 +192,17 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         capture = BlockCapture(Recorder(request.name, "numpy"), reading)
         # What libraries change is state of the function, while `code` assumes their settings constant.
         with following_libraries(True):
-            weights = Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views)
+            weights = NumpyWeights(
+                function, code.functions, (*stateful.objects, *slotted(statics(tree))), views
+            )
         locks.only(weights.may_change)
         if hypotheses.steps is not None:
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
         # Places of objects that earlier calls got as arguments are not reachable from this call.
         known = weights.world.owners()
-        before, kept, inputs = (
-            _before(code),
-            Kept([place for place in places if id(place.held.owner) in known]),
-            Inputs(capture),
-        )
-        asked = _Asked(code, library, capture)
+        before, inputs = _before(code), Inputs(capture)
+        kept = ChangedState([place for place in places if id(place.held.owner) in known])
+        asked = _EnvironmentReads(code, library, capture)
         call = call_of(
             tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)]
         )
@@ -243,10 +244,10 @@ def _before(code: Reached) -> EnvironmentGuards:
 _PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 
 
-class _Asked:
+class _EnvironmentReads:
     """Probes for what code reads while it runs: globals by name, and settings of the process."""
 
-    def __init__(self, code: Reached, library: LibraryCode, capture: Capture) -> None:
+    def __init__(self, code: Reached, library: LibraryCode, capture: NumpyCapture) -> None:
         self.globals, self.settings = (
             GlobalReads(code.functions),
             Session(symbols=SYMBOLS, outside=capture.states.apart),
@@ -264,7 +265,7 @@ def _run(
     args: Any,
     kwargs: Any,
     capture: BlockCapture,
-    weights: Weights,
+    weights: NumpyWeights,
     given: list[Any],
     shims: AbstractContextManager[None],
 ) -> Any:
@@ -290,7 +291,7 @@ def _run(
 
 # ------------------------------------------------------------------------------------- the graph
 def _finish(
-    capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights
+    capture: NumpyCapture, result: Any, tree: Tree, containers: Containers, weights: NumpyWeights
 ) -> tuple[Graph, list[StatePlace]]:
     graph = capture.recorder.graph
     updates, state = containers.updates(), weights.kept.recorded(containers)
@@ -315,17 +316,19 @@ def _finish(
     return graph, found
 
 
-def _is_scalar(capture: Capture, leaf: Any) -> bool:
+def _is_scalar(capture: NumpyCapture, leaf: Any) -> bool:
     return isinstance(leaf, np.generic) or type(leaf) is TracedScalar and leaf._value not in capture.weak
 
 
-def _output(capture: Capture, leaf: Any) -> Any:
+def _output(capture: NumpyCapture, leaf: Any) -> Any:
     if is_symbolic(leaf):
         return expression_of(leaf)
     return leaf._value if is_traced(leaf) else capture.met(leaf)
 
 
-def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
+def _note_sharing(
+    capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
+) -> None:
     """Assume which inputs are the same object, and that written ones share no memory with other arrays.
 
     The first ``count`` inputs are arguments. Raise :class:`TracingError` if a written array does share
@@ -368,7 +371,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
 
 
 def _environment(
-    code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers
+    code: Reached, asked: _EnvironmentReads, graph: Graph, weights: NumpyWeights, containers: Containers
 ) -> EnvironmentGuards:
     """Return the guards of a recording on everything it refers to, except the elements of its arrays."""
     free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)

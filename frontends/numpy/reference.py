@@ -16,7 +16,7 @@ from ...trees import flatten
 from ..common import reference
 from ..common.reference import Range, drawn
 from .calls import METHOD, as_array, is_array
-from .parameters import Weights
+from .parameters import NumpyWeights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
@@ -83,7 +83,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 @contextmanager
-def undone(weights: Weights, seed: int) -> Iterator[None]:
+def undone(weights: NumpyWeights, seed: int) -> Iterator[None]:
     """Restore generators and the arrays that the function stores after the block."""
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]

@@ -31,14 +31,14 @@ from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
 from ...sizes import hint_of
 from ..common.collectives import CALLS
 from .calls import METHOD
-from .capture import Capture
+from .capture import NumpyCapture
 from .sizes import hint, symbolic
 from .traced import TracedArray, TracedScalar, is_traced, seen_of, within
 
 _ARRAYS = (np.ndarray, np.generic)
 
 
-class BlockCapture(Capture):
+class BlockCapture(NumpyCapture):
     """Recording that tracks which arrays the open regions write to, and which arrays may be the same one.
 
     blocks: for each open region, the outer arrays it writes to, with their elements before.
@@ -69,7 +69,7 @@ class BlockCapture(Capture):
 
 
 @dataclass(frozen=True)
-class _Block(RecordedBlock):
+class _NumpyBlock(RecordedBlock):
     """A region.
 
     written: arrays of the enclosing scope that it writes to.
@@ -80,7 +80,7 @@ class _Block(RecordedBlock):
     like: list[tuple[Any, bool]]
 
 
-class NumpyRegions(RecordedRegions[_Block]):
+class NumpyRegions(RecordedRegions[_NumpyBlock]):
     """Regions of one recording."""
 
     takes_lists = True
@@ -226,7 +226,7 @@ class NumpyRegions(RecordedRegions[_Block]):
             )
         return values, arrays
 
-    def block(self, name: str, function: Block, given: Inputs) -> _Block:
+    def block(self, name: str, function: Block, given: Inputs) -> _NumpyBlock:
         with self._open(given) as (values, arrays, nodes):
             found = list(function(*arrays))
             like = [(item._seen, item._value in self.capture.weak) for item in found]
@@ -240,7 +240,7 @@ class NumpyRegions(RecordedRegions[_Block]):
         if name in ("body", "condition"):
             self._refuse_numbers(nodes)
         self._refuse_views(nodes)
-        return _Block(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
+        return _NumpyBlock(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
 
     def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
         """Raise :class:`TracingError` if Python needs a number that differs between iterations."""
@@ -269,7 +269,7 @@ class NumpyRegions(RecordedRegions[_Block]):
         self,
         op: str,
         operands: Sequence[Value],
-        blocks: Sequence[_Block],
+        blocks: Sequence[_NumpyBlock],
         steps: Callable[[], Arrays],
         names: Sequence[str],
         **params: Any,

@@ -17,7 +17,7 @@ from .traced import is_traced
 Recorded = Callable[[str], Callable[..., Any]]
 
 
-class Vectorized:
+class TracedVectorize:
     """Replacement of an ``np.vectorize`` object.
 
     As in NumPy, elements are Python numbers, the function is called twice for the first one, and its
@@ -32,7 +32,7 @@ class Vectorized:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Used as @np.vectorize(otypes=...).
         if self._real.pyfunc is np._NoValue:
-            return Vectorized(self._recorded, forward(self._real, *args))
+            return TracedVectorize(self._recorded, forward(self._real, *args))
         function, given = self._function_of(args, kwargs)
         arrays = [self._recorded("asarray")(item) for item in given]
         if not arrays:
@@ -145,5 +145,5 @@ def _number(element: Any) -> Any:
     )
 
 
-def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> Vectorized:
-    return Vectorized(recorded, np.vectorize(*args, **kwargs))
+def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> TracedVectorize:
+    return TracedVectorize(recorded, np.vectorize(*args, **kwargs))

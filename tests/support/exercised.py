@@ -72,7 +72,7 @@ def _lowering_rows() -> Iterator[str]:
 
 # ---------------------------------------------------------------------------------------------- lifting
 def _note_lifting() -> None:
-    table = importlib.import_module("graph_compiler.frontends.common.lifter").Rows
+    table = importlib.import_module("graph_compiler.frontends.common.lifter").LiftingTable
     get = table.get
 
     @functools.wraps(get)

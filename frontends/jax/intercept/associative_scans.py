@@ -26,7 +26,7 @@ from ....ops.registry import ArraySpec
 from ....recording.faults import is_fault
 from ....sizes import Size, Symbol, apply, expression_of, hint_of, is_symbolic
 from ..dtypes import dtype_name
-from ..sizes import Recording, current, decided, deciding, symbolic
+from ..sizes import SizeRecording, current, decided, deciding, symbolic
 
 associative_scan_p = Primitive("associative_scan")
 associative_scan_p.multiple_results = True
@@ -35,7 +35,7 @@ _MOST_STEPS = 31
 
 
 @dataclass(frozen=True, eq=False)
-class Combine:
+class CombineFunction:
     """The user's function that combines pairs.
 
     function: ``function(held, left, right)`` for lists of closed-over arrays and of the two sides.
@@ -48,19 +48,19 @@ class Combine:
     pairs: tuple[Value, ...]
 
 
-class _OtherPairs(Signal):
+class _PairMismatch(Signal):
     """Signal: the function returns something with another structure, shape or dtype than its arguments."""
 
 
-class _AsksForLength(Signal):
+class _LengthNeeded(Signal):
     """Signal: the function's computation depends on the number of pairs."""
 
 
 @dataclass(frozen=True)
-class _AnyLength:
-    """Recording in which deciding the number of pairs raises :class:`_AsksForLength`."""
+class _LengthlessRecording:
+    """Recording in which deciding the number of pairs raises :class:`_LengthNeeded`."""
 
-    recording: Recording
+    recording: SizeRecording
     own: Symbol
 
     @property
@@ -73,7 +73,7 @@ class _AnyLength:
 
     def decide(self, size: Size) -> Any:
         if self.own in size.symbols():
-            raise _AsksForLength
+            raise _LengthNeeded
         return self.recording.decide(size)
 
     def knows(self, size: Size) -> bool:
@@ -124,7 +124,7 @@ def _checked(leaves: list[Any], axis: Any) -> int | None:
 
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
-) -> tuple[Combine, list[Any]] | None:
+) -> tuple[CombineFunction, list[Any]] | None:
     """Return the function as an operation on any number of pairs, and the arrays it closes over.
 
     Return None if it depends on the number of pairs, or fails.
@@ -136,7 +136,7 @@ def _combine(
             fn(jax.tree.unflatten(tree, left), jax.tree.unflatten(tree, right))
         )
         if structure != tree:
-            raise _OtherPairs("the result is another container")
+            raise _PairMismatch("the result is another container")
         return made
 
     def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -157,7 +157,7 @@ def _combine(
             raise
         return None
     outside[:] = program.consts
-    return Combine(function, _open(program), pairs), list(program.consts)
+    return CombineFunction(function, _open(program), pairs), list(program.consts)
 
 
 def _traced(
@@ -168,11 +168,11 @@ def _traced(
     pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
     types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]
     count = len(leaves)
-    with deciding(_AnyLength(current(), Symbol(pairs[0], axis, 0))):
+    with deciding(_LengthlessRecording(current(), Symbol(pairs[0], axis, 0))):
         program = jax.make_jaxpr(flat)(types[:count], types[count:])
         for made, given in zip(program.out_avals, types):
             if made.dtype != given.dtype or not _is_as(made.shape, given.shape):
-                raise _OtherPairs(f"a pair of {given} gives {made}")
+                raise _PairMismatch(f"a pair of {given} gives {made}")
     return tuple(pairs), program
 
 
@@ -200,12 +200,12 @@ def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
 
 # ------------------------------------------------------------------------------------- the primitive
 @associative_scan_p.def_abstract_eval
-def _types(*operands: Any, combine: Combine, sequences: int, axis: int, reverse: bool) -> Any:
+def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool) -> Any:
     return operands[len(operands) - sequences :]
 
 
 @associative_scan_p.def_impl
-def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, reverse: bool) -> list[Any]:
+def _doubled(*operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool) -> list[Any]:
     """Compute all prefixes in a loop that JAX can differentiate.
 
     Iteration ``i`` combines each element with the one ``2**i`` before it.
@@ -245,7 +245,7 @@ def _differentiated(primals: Any, tangents: Any, **params: Any) -> Any:
 
 
 def _batched(
-    operands: Any, places: Any, *, combine: Combine, sequences: int, axis: int, reverse: bool
+    operands: Any, places: Any, *, combine: CombineFunction, sequences: int, axis: int, reverse: bool
 ) -> Any:
     count = len(operands) - sequences
     size = next(operand.shape[place] for operand, place in zip(operands, places) if place is not None)

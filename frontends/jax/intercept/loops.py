@@ -33,7 +33,7 @@ from ..sizes import current, hints, symbolic
 
 if TYPE_CHECKING:
     from ..equations import Reader
-    from ..tracers import Shown
+    from ..tracers import HiddenTracers
 
 mark_p = Primitive("mark")
 mark_p.multiple_results = True
@@ -46,7 +46,9 @@ class TracedLoops(Loops):
     Until the program is read, marks refer to moments by index and to arrays by placeholder values.
     """
 
-    def __init__(self, recorder: Recorder, shown: Shown, here: Callable[[], Origin], is_on: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, shown: HiddenTracers, here: Callable[[], Origin], is_on: bool
+    ) -> None:
         self._shown, self._is_on = shown, is_on
         self._known: dict[int, tuple[Any, Value]] = {}
         self._waiting: list[tuple[Any, Value]] = []

@@ -106,13 +106,13 @@ def _nothing(array: Any, *, seen: Any, number: Value | None = None) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ReadElements:
     """Elements that were read: a number, or nested lists."""
 
     elements: Any
 
 
-class Reads:
+class TracerReads:
     """Answers of a recording's tracers to reads of their elements.
 
     answers: what the untraced run read.
@@ -130,7 +130,7 @@ class Reads:
         The elements are guarded unless ``asked`` returns True, as for the condition of a marked loop.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
-            _bind(tracer, seen=Seen(array.tolist()))
+            _bind(tracer, seen=ReadElements(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
@@ -142,7 +142,7 @@ class Reads:
         self.reading.any, seen = True, array.item()
         number = Value("number", ArraySpec((), DTYPES[type(seen)]))
         self.numbers.add(number)
-        _bind(tracer, seen=Seen(seen), number=number)
+        _bind(tracer, seen=ReadElements(seen), number=number)
         return symbolic(Size.of(Symbol(number, 0, seen, "number")))
 
     def _next(self, tracer: Any, depth: int) -> Any:

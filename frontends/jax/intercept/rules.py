@@ -53,7 +53,7 @@ def _shape(aval: Any) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class Rule:
+class TracedRule:
     """The derivative rule of one call.
 
     results: indices of its results that are differentiable.
@@ -72,7 +72,7 @@ class Rule:
     tangents: ClosedJaxpr | None = None
 
 
-def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
+def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRule:
     """Return the rule of an equation with respect to the operands at ``places``, for forward or reverse mode.
 
     It runs the user's code, which may raise.
@@ -80,21 +80,21 @@ def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
     if not results or not sources:
-        return Rule(results, sources)
-    call = _Call(equation, results, sources)
+        return TracedRule(results, sources)
+    call = _DifferentiatedCall(equation, results, sources)
     if is_forward and len(results) == len(equation.outvars):
-        return Rule(results, sources, tangents=call.tangents())
+        return TracedRule(results, sources, tangents=call.tangents())
     forward, backward = call.forward_and_backward()
     if any(isinstance(item, jax.core.Tracer) for item in (*forward.consts, *backward.consts)):
         raise TracingError("it closes over an array that depends on an argument; pass that to the function")
-    return Rule(results, sources, forward, backward)
+    return TracedRule(results, sources, forward, backward)
 
 
 def has_derivative(aval: Any) -> bool:
     return is_inexact(dtype_name(aval.dtype))
 
 
-class _Call:
+class _DifferentiatedCall:
     """The call of an equation as a function of its differentiated operands.
 
     Derivatives with respect to arrays that the function closes over, which are the first operands, are 0

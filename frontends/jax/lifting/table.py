@@ -14,11 +14,11 @@ from ....ir import Graph, Value
 from ....ir.node import Node
 from ....ops.registry import ArraySpec
 from ...common.builder import RaisingBuilder
-from ...common.lifter import Rows
+from ...common.lifter import LiftingTable
 from ..dtypes import dtype_name
 from .ranges import Range, note_step
 
-rows = Rows("jax")
+rows = LiftingTable("jax")
 
 
 class JaxBuilder(RaisingBuilder):

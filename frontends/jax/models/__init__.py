@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from .keras import KerasModel, is_keras, layers_of
 from .linen import LinenModel, is_bound
 from .nnx import NnxModel, is_nnx, nodes_of
-from .trees import BoundModel, TreeModel, is_bound_call, is_tree
+from .trees import ArgumentModel, TreeModel, is_bound_call, is_tree
 
 Held = Callable[[], Mapping[str, Any]]
 
@@ -59,7 +59,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Model]], ...] = (
     (is_nnx, NnxModel),
     (is_keras, KerasModel),
     (is_bound, LinenModel),
-    (is_bound_call, BoundModel),
+    (is_bound_call, ArgumentModel),
     (is_tree, TreeModel),
 )
 

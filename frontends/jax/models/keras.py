@@ -9,10 +9,10 @@ from typing import Any
 
 import jax
 
-from .nnx import WithVariables
+from .nnx import VariableModel
 
 
-class KerasModel(WithVariables):
+class KerasModel(VariableModel):
     """Variables of one Keras object, named by their paths (``dense/kernel``), duplicates by a number."""
 
     def __init__(self, item: Any) -> None:

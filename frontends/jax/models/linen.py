@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from ....errors import TracingError
-from .nnx import Fixed
+from .nnx import ImmutableModel
 from .trees import named_leaves, with_leaves
 
 # The collection that flax trains.
 TRAINED = "params"
 
 
-class LinenModel(Fixed):
+class LinenModel(ImmutableModel):
     """A bound module. Its mutable collections are state that a call may change."""
 
     def arrays(self) -> dict[str, Any]:

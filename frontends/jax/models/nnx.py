@@ -12,7 +12,7 @@ import jax
 from ....errors import TracingError
 
 
-class WithVariables:
+class VariableModel:
     """Base of models that consist of named variables, which are assigned to."""
 
     changes = True
@@ -29,7 +29,7 @@ class WithVariables:
         return self._variables[name]
 
 
-class Fixed:
+class ImmutableModel:
     """Base of immutable models, which are rebuilt with other arrays and share no variables."""
 
     changes = False
@@ -49,7 +49,7 @@ class Fixed:
 _STATES = ("_pytree__state", "_object__state")
 
 
-class NnxModel(WithVariables):
+class NnxModel(VariableModel):
     """All variables reachable from one nnx object. A variable with several paths is named by the first."""
 
     def __init__(self, item: Any) -> None:

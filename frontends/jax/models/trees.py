@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from ....recording.request import GivenArguments
-from .nnx import Fixed
+from .nnx import ImmutableModel
 
 _PLAIN = (
     dict,
@@ -30,7 +30,7 @@ _PLAIN = (
 _WRAPPERS = ("__wrapped__", "__self__")
 
 
-class TreeModel(Fixed):
+class TreeModel(ImmutableModel):
     """A pytree of a class of its own. NumPy arrays in it stay constants, as for ``jax.jit``."""
 
     def __init__(self, item: Any) -> None:
@@ -55,7 +55,7 @@ class TreeModel(Fixed):
         )
 
 
-class BoundModel(Fixed):
+class ArgumentModel(ImmutableModel):
     """Arguments of a function that were given in advance; each may be a model or any pytree."""
 
     def arrays(self) -> dict[str, Any]:

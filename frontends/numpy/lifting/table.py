@@ -16,10 +16,10 @@ from ....ops.bounds import nonnegative
 from ....ops.dtypes import is_inexact
 from ....sizes import Size, apply, hint_of
 from ...common.builder import RaisingBuilder
-from ...common.lifter import Rows
+from ...common.lifter import LiftingTable
 from .value_ranges import ends_of
 
-rows = Rows("numpy")
+rows = LiftingTable("numpy")
 
 
 class NumpyBuilder(RaisingBuilder):

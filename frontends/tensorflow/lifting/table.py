@@ -26,10 +26,10 @@ from ....ops.registry import ArraySpec
 from ....sizes import Size, hint_of
 from ....trees import iterate_structure
 from ...common.builder import RaisingBuilder
-from ...common.lifter import Row, Rows
+from ...common.lifter import LiftingTable, Row
 
 
-class TensorFlowRows(Rows):
+class TensorFlowRows(LiftingTable):
     """Rows of raw operations, with the operands that each takes as numbers.
 
     >>> table = TensorFlowRows("tensorflow")

@@ -15,11 +15,11 @@ from ....ir import Graph, Value
 from ....ops.dtypes import UNSIGNED
 from ....ops.registry import get
 from ...common.builder import RaisingBuilder
-from ...common.lifter import Rows
+from ...common.lifter import LiftingTable
 from ...common.read_numbers import is_read
 from ..basics.tensors import dtype_name, result_type
 
-rows = Rows("torch")
+rows = LiftingTable("torch")
 
 
 class TorchBuilder(RaisingBuilder):

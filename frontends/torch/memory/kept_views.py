@@ -16,7 +16,7 @@ from ....ir.graph import Graph
 from ....ir.node import CallRecord, Value
 from ....recording.environment_guards.guards import EnvironmentGuard
 from ...common import views as kept_views
-from ...common.indexing import taking
+from ...common.indexing import view_recipe
 from ...common.views import Reader
 from ..basics.tensors import spec_of
 from ..compat import no_torch_function
@@ -47,7 +47,7 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
     plain = owner.detach()
     calls: list[Call] = [("detach", (), plain)] if owner.requires_grad else []
     offset = (tensor.data_ptr() - owner.data_ptr()) // owner.itemsize
-    found = taking(tensor.shape, tensor.stride(), offset, owner.shape)
+    found = view_recipe(tensor.shape, tensor.stride(), offset, owner.shape)
     if found is None and tensor.is_contiguous() and tensor.numel() == owner.numel():
         return [*calls, ("view", (tuple(tensor.shape),), tensor)]
     if found is None:
@@ -67,7 +67,7 @@ class _Lies(NamedTuple):
     offset: int
 
 
-class KeptViews(kept_views.KeptViews[torch.Tensor]):
+class KeptViews(kept_views.StoredViews[torch.Tensor]):
     """Views among torch tensors, and those that this attempt has used."""
 
     words = "a tensor"

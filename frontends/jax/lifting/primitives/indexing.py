@@ -84,7 +84,7 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
     return b.dynamic_update_slice(x, update, *(begin[axis] for axis in axes), axes=axes)
 
 
-class Places:
+class SliceIndices:
     """Index arrays of a gather or scatter, for the axes of ``x`` that are not taken whole.
 
     The arrays have the batch axes of ``indices``, then one axis for each indexed axis that is kept (a
@@ -267,7 +267,7 @@ def gather(
     """Lift XLA's Gather. Slices out of bounds are clamped, or filled if ``mode`` is ``FILL_OR_DROP``."""
     d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
     gone, batched = d.collapsed_slice_dims, d.operand_batching_dims
-    places = Places(
+    places = SliceIndices(
         b,
         x,
         indices,
@@ -293,7 +293,7 @@ def gather(
     return _filled(b, found, places, tupled(d.offset_dims), fill_value) if places.inside else found
 
 
-def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
+def _order(places: SliceIndices, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
     have = places.placed()
     kept = [axis for axis in range(places.x.ndim) if axis not in places.gone and axis not in places.batched]
     windows = dict(zip(offset_dims, kept))
@@ -302,7 +302,7 @@ def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int
     return tuple(have.index(item) for item in wanted)
 
 
-def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[int, ...]) -> Any:
+def _without_index(b: JaxBuilder, x: Value, places: SliceIndices, offset_dims: tuple[int, ...]) -> Any:
     """Lift a gather in which each slice is all of ``x``."""
     rank = x.ndim + len(places.batch)
     shape: list[Any] = [None] * rank
@@ -315,7 +315,7 @@ def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[i
 
 
 def _filled(
-    b: JaxBuilder, found: Value, places: Places, offset_dims: tuple[int, ...], fill_value: Any
+    b: JaxBuilder, found: Value, places: SliceIndices, offset_dims: tuple[int, ...], fill_value: Any
 ) -> Any:
     are_inside = places.inside[0]
     for more in places.inside[1:]:
@@ -400,7 +400,7 @@ def _scattered(
     sizes = [1] * x.ndim
     for place, axis in zip(windows, kept):
         sizes[axis] = updates.shape[place]
-    places = Places(
+    places = SliceIndices(
         b,
         x,
         indices,
@@ -427,7 +427,7 @@ def _scattered(
 
 
 def _dropping(
-    b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: Places, reduce: str | None
+    b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: SliceIndices, reduce: str | None
 ) -> Any:
     """Scatter without the slices that are out of bounds.
 
