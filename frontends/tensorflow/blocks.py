@@ -39,6 +39,7 @@ class TracedBlock:
             changed,
             {number: reader.assigned[number] for number in changed if number in reader.assigned},
         )
+        # Other branches, and the code after the block, must not see the assignments of this block.
         reader.variables.update(before)
         reader.assigned.clear()
         reader.assigned.update(assigned)

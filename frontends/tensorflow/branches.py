@@ -47,6 +47,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         number = place_of_branch(operation, _index_value(reader, operation, index))
         found = reader.results(graphs[number], [select_branch(held, number) for held in given])
         return [_with_intermediate(reader, graphs, given, place, held) for place, held in enumerate(found)]
+    # An assertion may be checked without a branch.
     if asserts_alone(graphs):
         return reader.results(graphs[0], given)
     given = [
@@ -62,6 +63,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         )
         for number, graph in enumerate(graphs)
     ]
+    # A variable that any branch assigns is a result of all branches; the others return its previous value.
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
     names = (
         ["otherwise", "then"]
@@ -73,7 +75,9 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         for body in bodies
     ]
     taken = outputs[place]
+    # Only arrays can be outputs of a node.
     chosen = [place for place, held in enumerate(taken) if _is_array(held)]
+    # The branches of a node need equal specs. Otherwise the one that is taken is recorded, under a guard.
     if any(
         [results[number].spec for number in chosen] != [taken[number].spec for number in chosen]
         for results in outputs

@@ -46,6 +46,7 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
         if is_fault(problem):
             raise
         return _refuse_gradient(reader, operation, operands, arrays, f"it cannot be traced: {problem}")
+    # The results of the function come first and have no gradients. Its arguments follow.
     count = next((place for place, gradient in enumerate(gradients) if gradient is not None), len(gradients))
     sources = [
         place
@@ -124,6 +125,7 @@ class _CustomGradientCall:
             id(cotangents[place]): TensorValue(value, self.operands[place].seen)
             for place, value in zip(derivatives, given)
         }
+        # Results without a derivative, such as integers, have no cotangent in the node.
         held.update((id(tensor), self._zeros(tensor)) for tensor in cotangents if id(tensor) not in held)
         block = TracedBlock(
             self.reader, taken, lambda: self._read(rule, held, [gradients[place] for place in sources])

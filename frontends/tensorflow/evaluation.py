@@ -150,6 +150,7 @@ class Evaluator:
         """Return the results of a function graph for these arguments (arrays and variable handles)."""
         held: dict[int, Any] = dict(zip(map(id, graph.inputs), arguments))
         for operation in in_order(graph.get_operations(), set()):
+            # The placeholders of the inputs are given.
             if operation.outputs and id(operation.outputs[0]) in held:
                 continue
             found = self.operation(operation, [held[id(tensor)] for tensor in operation.inputs])
@@ -199,6 +200,7 @@ class Evaluator:
 
 
 def advance_state(state: Any, delta: Any) -> Any:
+    # TensorFlow advances the counter by 256 for each sample, however few words it needs.
     return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
 
 

@@ -100,6 +100,7 @@ class OutsideState:
         replaced = []
         for index, (place, before) in enumerate(zip(self.places, self.values)):
             now = place.read()
+            # Changes inside of lists are found like those of arguments.
             is_list = place.whole and not isinstance(now, (frozenset, Fixed))
             if (
                 now is not before

@@ -198,6 +198,7 @@ def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None
             f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    "
             f"{_origin(arrays)}"
         )
+    # All rows are known, so they are stacked instead of written into zeros.
     if isinstance(item.length, int) and item.rows.keys() == set(range(item.length)) and item.rows:
         return TensorValue(arrays.stack([item.rows[place] for place in range(item.length)]).item, held.seen)
     found = shape if (own := item.row_shape()) is None else own
@@ -425,6 +426,7 @@ def set_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
         all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape),
     )
     array = list_to_array(arrays, held, sizes)
+    # The rows of an array have one shape, so the sizes of the new row must equal it.
     for size, wanted in zip(sizes, all_sizes(array.item)[1:]):
         if isinstance(condition := apply("eq", size, wanted), Size):
             reader.recorder.decide_size(condition, reader.origin(operation))

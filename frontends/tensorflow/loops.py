@@ -262,6 +262,7 @@ def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
         TensorValue(None, held.seen) if _is_unread(reader, operation, place, held) else held
         for place, held in enumerate(operands)
     ]
+    # With a trip count, lists become scanned sequences and stacked outputs. Without one, they are carried.
     count = count_of(function_of(operation, "cond"), body, [operand.item for operand in operands])
     roles = roles_of(body, operands, count)
     arrays = Arrays(reader, operation)
@@ -275,6 +276,8 @@ def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
                 _shape_of_a_row(reader, operation, operands, place) if shape is None else shape,
             )
     loop = _WhileLoop(reader, operation, given, count, roles)
+    # A variable that the body assigns joins the carry, which changes what the body reads. So it is read again
+    # until it assigns no further ones.
     while more := loop.read():
         loop.variables += more
     return loop.results()
@@ -343,6 +346,7 @@ class _WhileLoop:
 
     def _first_row(self, sequence: TensorValue) -> TensorValue:
         spec = ArraySpec(sequence.spec.shape[1:], sequence.spec.dtype)
+        # The body is read once, even if the sequence is empty.
         first = sequence.seen[0] if sequence.made.shape[0] else tf.zeros(spec.hints, spec.dtype)
         return TensorValue(Value("row", spec), first)
 
@@ -355,6 +359,7 @@ class _WhileLoop:
             for place, row in zip(self.sequences, self.row)
         )
         given.update((place, TensorValue(OutputList(), self.operands[place].seen)) for place in self._written)
+        # Without an iteration, the body may fail on the arrays of the call.
         with self.reader.hypothetically(not self._has_steps()):
             return self.reader.results(
                 graph, [given.get(place, operand) for place, operand in enumerate(self.operands)]
@@ -377,6 +382,7 @@ class _WhileLoop:
     # ------------------------------------------------------------------------------ what it gives
     def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation."""
+        # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
         given = [
             *(self.step.results[place] for place in self.roles.carried),

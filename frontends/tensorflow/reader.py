@@ -176,6 +176,7 @@ class GraphReader:
         """Read another graph and return its ``tensors``; ``given`` maps ids of tensors to what they are."""
         outside, self.held = self.held, {}
         self.wanted.update(id(source_of(tensor)) for tensor in tensors)
+        # A function may be called several times, with other operands each time.
         self._read.pop(id(graph), None)
         try:
             self.read(graph, given)
@@ -247,6 +248,7 @@ class GraphReader:
             [self.held[id(tensor)] for tensor in operation.inputs],
             self.handlers.get(operation.type),
         )
+        # The operation of a collective is an ordinary one with a mark, so this comes first.
         if (exchanged := collectives.read(self, operation, operands)) is not None:
             found: Sequence[TensorValue] = exchanged
         elif is_call(operation):
@@ -392,6 +394,7 @@ class GraphReader:
             raise UnsupportedOperation(
                 f"{describe(held.seen)} have no counterpart in other frameworks, and are no result of a graph"
             )
+        # Nested tuples cannot express the shape of an empty array.
         if not held.item.size:
             return self.recorder.add_constant("constant", held.seen, spec_of(held.seen))
         made = self.call(

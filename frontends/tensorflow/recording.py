@@ -369,8 +369,10 @@ class _TracingAttempt:
                         result, tree = self._trace(trace, leaves)
                     found = [] if self.before.holds() else self.kept.found(self.containers)
                 finally:
+                    # Variables and built layers stay for later calls, so their changes are not undone.
                     makes_what_stays = self.created.count > count or was_unbuilt
                     self.kept.restore(everything=not makes_what_stays)
+                # What changed may be due to the creation of variables, which happens only once.
                 if found and makes_what_stays and self.is_first:
                     return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
                 if found and not makes_what_stays:
@@ -409,6 +411,7 @@ class _TracingAttempt:
                 lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor),
                 opens,
             )
+            # An input that is returned must be a tensor of this graph, and so must a variable.
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with run_eagerly():
             return [

@@ -148,10 +148,13 @@ class _TensorFlowLifter(Lifter):
                 operands[place] = _as_arrays(self.b, operand, dtypes[place])
             elif not rows.takes_read(key):
                 operands[place] = fixed(self.b, operand)
+        # A row needs at least one array, from which it takes the dtype.
         if arrays and not any(isinstance(operands[place], (Value, tuple)) for place in arrays):
             operands[arrays[0]] = self.b.array(operands[arrays[0]], dtypes[arrays[0]])
         dropped = types_of_operands(key) - {*named}
         options = {name: item for name, item in attributes.items() if name not in dropped}
+        # The first attempt leaves static operands that depend on elements as arrays. If the row needs
+        # numbers, the recorded elements are used, under guards.
         try:
             return row(self.b, *operands, **options)
         except ComputedOperand:

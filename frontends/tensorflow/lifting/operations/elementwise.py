@@ -227,6 +227,7 @@ def _shift(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.beside(x, y)
         dtype = b.result.dtype
+        # TensorFlow clamps the amount, because larger shifts are undefined behaviour in C++.
         return getattr(b, name)(x, b.clip(b.array(y, dtype), 0, 8 * ITEMSIZE[dtype] - 1))
 
     return row

@@ -253,6 +253,7 @@ def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Valu
     return b.add(first, b.multiply(b.reshape(step, shape=(start.shape[0], 1)), places_of(b, count)))
 
 
+# TensorFlow transforms the gradient by the inverse projection, which only approximates the derivative.
 _APPROXIMATE = (
     "TensorFlow's own gradient of ImageProjectiveTransform is another map of the gradient, and not its "
     "derivative"

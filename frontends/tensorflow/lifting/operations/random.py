@@ -450,6 +450,7 @@ Source = tuple[Value, Value]
 
 
 def _sample_uniform(b: TensorFlowBuilder, shape: Any, source: Source) -> Value:
+    # TensorFlow samples these distributions by other algorithms, such as rejection sampling.
     log.warning(_OTHER, b.graph.name)
     found: Value = uniform(b, shape, source, "float32")
     return found

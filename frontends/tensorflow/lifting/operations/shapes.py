@@ -31,6 +31,7 @@ def reshape(b: TensorFlowBuilder, tensor: Any, shape: Any, **_: Any) -> Any:
 
 def _rest(b: TensorFlowBuilder, x: Value, sizes: list[Any], place: int) -> Any:
     others = product(size for i, size in enumerate(sizes) if i != place)
+    # With no elements, -1 cannot be computed from the other sizes.
     if isinstance(others, int) and others == 0:
         return b.result.hints[place]
     return product(x.shape) // others
