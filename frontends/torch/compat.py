@@ -19,38 +19,34 @@ HigherOrderOperator: Any = _ops.HigherOrderOperator
 TorchDispatchMode: Any = _python_dispatch.TorchDispatchMode
 
 # Modes and overrides
-no_torch_function: Callable[[], Any] = (
-    torch._C.DisableTorchFunction
-)  # a context: calls go to kernels, past modes and classes
-no_torch_dispatch: Callable[[], Any] = (
-    torch._C._DisableTorchDispatch
-)  # a context: modes below torch's functions see no kernels
+# Context manager: calls skip function modes and tensor subclasses.
+no_torch_function: Callable[[], Any] = torch._C.DisableTorchFunction
+# Context manager: dispatch modes see no kernels.
+no_torch_dispatch: Callable[[], Any] = torch._C._DisableTorchDispatch
 count_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
 count_dispatch_modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
 function_mode_at: Callable[[int], Any] = torch._C._get_function_stack_at
 dispatch_mode_at: Callable[[int], Any] = torch._C._get_dispatch_stack_at
 pop_function_mode: Callable[[], Any] = overrides._pop_mode
-without_function_mode: Callable[[], Any] = (
-    overrides._pop_mode_temporarily
-)  # a context: the innermost mode sees no calls
+# Context manager: the innermost function mode sees no calls.
+without_function_mode: Callable[[], Any] = overrides._pop_mode_temporarily
 push_function_mode: Callable[[Any], None] = overrides._push_mode
 pop_dispatch_mode: Callable[[], Any] = _python_dispatch._pop_mode
 push_dispatch_mode: Callable[[Any], None] = _python_dispatch._push_mode
-no_modes: Callable[[], Any] = (
-    _python_dispatch._disable_current_modes
-)  # a context: no mode of any kind sees calls
+# Context manager: no mode of any kind sees calls.
+no_modes: Callable[[], Any] = _python_dispatch._disable_current_modes
 function_modes: Callable[[], list[Any]] = overrides._get_current_function_mode_stack
 disabled_torch_function: Any = torch._C._disabled_torch_function_impl
 disabled_torch_dispatch: Any = torch._C._disabled_torch_dispatch_impl
 is_any_autocast_enabled: Callable[[], bool] = torch._C._is_any_autocast_enabled
 is_deterministic: Callable[[], bool] = torch._C._get_deterministic_algorithms
 deterministic_warns: Callable[[], bool] = torch._C._get_deterministic_algorithms_warn_only
-default_device: Any = torch._GLOBAL_DEVICE_CONTEXT  # its ``device_context``, of the thread
+# Its attribute ``device_context`` is thread-local.
+default_device: Any = torch._GLOBAL_DEVICE_CONTEXT
 
 # Transforms (torch.func, torch.vmap) and tracing
-current_transform: Callable[[], Any] = (
-    torch._C._functorch.peek_interpreter_stack
-)  # None outside of transforms
+# Returns None outside of transforms.
+current_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack
 has_transforms: Callable[[], bool] = torch._C._are_functorch_transforms_active
 is_wrapped: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
 is_batched: Callable[[torch.Tensor], bool] = torch._C._functorch.is_batchedtensor
@@ -59,9 +55,8 @@ batch_axis: Callable[[torch.Tensor], Any] = torch._C._functorch.maybe_get_bdim
 jit_trace: Callable[[], Any] = torch._C._get_tracing_state
 
 # Autograd
-is_grad_enabled: Callable[[], bool] = (
-    torch._C.is_grad_enabled
-)  # torch.is_grad_enabled is a shim while something is recorded
+# ``torch.is_grad_enabled`` is replaced by a shim while recording, so the C function is used.
+is_grad_enabled: Callable[[], bool] = torch._C.is_grad_enabled
 is_inference_mode_enabled: Callable[[], bool] = torch._C.is_inference_mode_enabled
 current_autograd_node: Callable[[], Any] = torch._C._current_autograd_node
 set_versions: Callable[[tuple[torch.Tensor, ...], tuple[int, ...]], None] = (
@@ -81,7 +76,8 @@ negative_view: Callable[[torch.Tensor], torch.Tensor] = torch._neg_view
 
 def holders_of_memory(tensor: torch.Tensor) -> int:
     storage = tensor.untyped_storage()
-    return torch._C._storage_Use_Count(storage._cdata) - 1  # this object is no tensor
+    # The storage object made here counts as a user, but is no tensor.
+    return torch._C._storage_Use_Count(storage._cdata) - 1
 
 
 def fake_mode() -> Any:
@@ -107,6 +103,7 @@ def dict_version() -> Any:
 
 
 def core_aten_decompositions() -> Any:
-    from torch._decomp import core_aten_decompositions  # takes a while to load
+    # The module takes a while to load.
+    from torch._decomp import core_aten_decompositions
 
     return core_aten_decompositions()

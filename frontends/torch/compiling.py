@@ -22,10 +22,12 @@ from .process.settings import unwound
 from .reference import undone
 from .state.state import State
 
+# Tolerated difference relative to the largest element, by bytes of a real element. Another kernel may have
+# been selected.
 _CLOSE = {
     2: 5e-2,
     4: 1e-3,
-}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
+}
 
 
 # told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's
@@ -50,7 +52,8 @@ class Compiling(int):
         return super().__new__(cls, value)
 
     def __bool__(self) -> bool:
-        if threading.get_ident() != self._thread:  # the flag is one for the whole process
+        # The flag is shared by all threads.
+        if threading.get_ident() != self._thread:
             return bool(self.outside)
         if str(sys._getframe(1).f_globals.get("__name__")).startswith(_PLAIN):
             return False

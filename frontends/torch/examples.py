@@ -12,7 +12,8 @@ import torch
 
 from ...errors import FrameworkNotInstalled
 
-_SECONDS = 10  # within which a hub has to answer
+# Seconds within which a hub must answer.
+_SECONDS = 10
 
 
 def pretrained(name: str) -> Any:
@@ -46,7 +47,8 @@ def _require_hub(name: str) -> None:
     try:
         hub.HfApi().model_info(name, timeout=_SECONDS)
     except hub.errors.HfHubHTTPError:
-        return  # The hub has answered, and transformers says what is wrong better.
+        # The hub has answered, and transformers reports the problem better.
+        return
     # The class depends on the HTTP client that this version of the hub's library uses.
     except Exception as problem:
         raise OSError(

@@ -120,7 +120,8 @@ def _allowed(op: str) -> bool:
             has_row or key in {getattr(known, "__name__", "") for known in overridable}
         )
     if function in overridable or (has_row and callable(function)):
-        return True  # torch knows it for a call that modes see, or there is a row of what it computes
+        # Modes see calls of this function, or a row can lift it.
+        return True
     return key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op
 
 

@@ -124,11 +124,11 @@ def is_array(item: Any) -> bool:
     """
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
-    if isinstance(item, (np.generic, type)) or is_symbolic(
-        item
-    ):  # a symbolic number that is asked for an attribute becomes a guard
+    # Reading an attribute of a symbolic number would add a guard, so it is told by its class first.
+    if isinstance(item, (np.generic, type)) or is_symbolic(item):
         return False
-    cls = type(item)  # where Python looks for such methods, too
+    # Python looks special methods up on the class, too.
+    cls = type(item)
     return (responds_to(cls, "__dlpack__") or responds_to(cls, "__array__")) and responds_to(
         item, "dtype", "shape"
     )
@@ -146,7 +146,8 @@ def to_tensor(item: Any) -> torch.Tensor:
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
-    if hasattr(type(item), "read_value"):  # a tf.Variable, whose own DLPack ends the process
+    # The DLPack export of a tf.Variable ends the process, so its value is read first.
+    if hasattr(type(item), "read_value"):
         item = item.read_value()
     if not isinstance(item, np.ndarray):
         try:
@@ -155,7 +156,8 @@ def to_tensor(item: Any) -> torch.Tensor:
                 if hasattr(item, "__dlpack__")
                 else torch.from_numpy(np.array(item))
             )
-        except BufferError:  # it lies on several devices
+        # The array is sharded over devices, which DLPack cannot export.
+        except BufferError:
             return torch.from_numpy(np.array(item))
     if not item.dtype.isnative:
         item = item.astype(item.dtype.newbyteorder("="))

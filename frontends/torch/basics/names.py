@@ -37,9 +37,8 @@ def name_of(function: Any) -> str:
 
 def _find_name(function: Any) -> str:
     owner: Any = getattr(function, "__self__", None)
-    if type(function).__name__ == "method-wrapper" and hasattr(
-        owner, "__objclass__"
-    ):  # a property of Tensor: T.__get__
+    # A property of Tensor is reported as its getter: ``Tensor.T.__get__``.
+    if type(function).__name__ == "method-wrapper" and hasattr(owner, "__objclass__"):
         return f"torch.Tensor.{owner.__name__}.{function.__name__}"
     short = getattr(function, "__name__", type(function).__name__)
     if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith(
@@ -49,11 +48,12 @@ def _find_name(function: Any) -> str:
     if isinstance(function, (OpOverload, OpOverloadPacket)):
         return f"torch.ops.{str(function).replace('::', '.')}"
     for path, module, prefix in _PUBLIC:
+        # Some public functions have a private ``__name__``: ``threshold`` is defined as ``_threshold``.
         for candidate in (
             short.removeprefix("_"),
             short.removeprefix(prefix),
             short,
-        ):  # threshold is defined as _threshold
+        ):
             if getattr(module, candidate, None) is function:
                 return f"{path}.{candidate}"
     return f"{getattr(function, '__module__', None) or 'torch'}.{short}"

@@ -31,7 +31,8 @@ class Refusals:
 
     def __init__(self) -> None:
         self.dtype = torch.get_default_dtype()
-        self.modes = count_dispatch_modes() + 1  # the recording's own
+        # The recording pushes one dispatch mode itself.
+        self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
         """Raise ``TracingError`` if the default dtype changed, or a dispatch mode or ``torch.jit.trace`` is

@@ -65,9 +65,8 @@ DATA_SIZED = frozenset(
 ) | {"all_gather", "axis_indices"}
 # Give back the tensor itself, a view or a copy, depending on its strides and sizes.
 MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
-BY_STRIDES = frozenset(
-    {"reshape", "flatten", "ravel", "reshape_as", "contiguous"}
-)  # give a view or a copy, depending on strides
+# These return a view or a copy, depending on strides.
+BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})
 CUT = frozenset({"detach", "data"})
 RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli",
@@ -93,7 +92,8 @@ def dtype_name(dtype: torch.dtype | str | None) -> str:
     """
     if isinstance(dtype, str):
         return dtype
-    if isinstance(dtype, type):  # dtype=bool, float and the like
+    # torch also accepts Python's classes, as in ``dtype=float``.
+    if isinstance(dtype, type):
         return _OF_PYTHON[dtype]
     return _NAMES.get(dtype or torch.get_default_dtype()) or str(dtype).removeprefix("torch.")
 
@@ -235,9 +235,8 @@ GRAD_MODE = "_set_grad_enabled"
 
 
 _INTEGERS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})
-_SILENT = frozenset(
-    {"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"}
-)  # in an overload that no tensor of integers is for
+# Overloads with these parameters take no tensor of integers in their place, so they are ignored.
+_SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"})
 
 
 @functools.lru_cache(maxsize=1024)
@@ -266,7 +265,8 @@ def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
 
 def _places(arguments: Any, is_method: bool) -> list[tuple[int | str, Any]]:
     given = [one for one in arguments if not one.kwarg_only]
-    if is_method:  # polygamma(int n, Tensor self)
+    # In the schema of ``polygamma(int n, Tensor self)`` the tensor of the method is not first.
+    if is_method:
         given.sort(key=lambda one: one.name != "self")
     return [*enumerate(given), *((one.name, one) for one in arguments)]
 
@@ -299,7 +299,8 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 
 def hints(structure: Any) -> Any:
     """Replace symbolic sizes in arguments by their recorded numbers."""
-    if type(structure) is tuple:  # most arguments hold none
+    # Most calls have no symbolic arguments, so ``map_structure`` is avoided for them.
+    if type(structure) is tuple:
         return tuple(
             [item if type(item) in _WITHOUT_SIZES else map_structure(_hint, item) for item in structure]
         )
@@ -319,7 +320,8 @@ def storage(tensor: torch.Tensor) -> int:
     try:
         with no_torch_function():
             return tensor.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):  # sparse and other tensors without one storage
+    # Sparse tensors, among others, have no single storage.
+    except (NotImplementedError, RuntimeError):
         return -id(tensor)
 
 
@@ -342,8 +344,7 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 def put_back(tensor: torch.Tensor, before: torch.Tensor) -> None:
     """Write `before`, an earlier copy of the tensor ``without_repeats``, back to the tensor."""
-    if (
-        without_repeats(tensor).shape != before.shape
-    ):  # as out= it had another number of elements than the result
+    # As ``out=`` the tensor was resized to the result.
+    if without_repeats(tensor).shape != before.shape:
         tensor.resize_(before.shape)
     without_repeats(tensor).copy_(before)

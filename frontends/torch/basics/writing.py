@@ -102,9 +102,8 @@ def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     position = _WITH_NORMS.get(key)
     norm = None if position is None else args[position] if position < len(args) else kwargs.get("max_norm")
-    return norm is not None and not isinstance(
-        norm, bool
-    )  # torch.embedding and torch.embedding_bag have a flag there
+    # ``torch.embedding`` and ``torch.embedding_bag`` have a bool at this position.
+    return norm is not None and not isinstance(norm, bool)
 
 
 def versions_before(

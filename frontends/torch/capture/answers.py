@@ -32,7 +32,8 @@ from .regions import rows_of
 from .running import Running
 
 _NUMBERS = (bool, int, float, complex)
-_MOST_ELEMENTS = 4096  # a graph that is tied to more than these is of no use to anybody
+# A graph that holds only for so many elements is hardly ever called again.
+_MOST_ELEMENTS = 4096
 
 
 def _size(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
@@ -159,7 +160,8 @@ def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``5 in x`` with a guard on the answer, not on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
-        return forward(function, *args, **kwargs)  # torch's own error
+        # torch raises its own error for any other element.
+        return forward(function, *args, **kwargs)
     with capture:
         return bool((element == tensor).any())
 
@@ -199,7 +201,8 @@ def _of_device(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
     The device of a weight needs none, since weights are moved with their module.
     """
-    if not isinstance(args[0], torch.Tensor):  # torch.device(text)
+    # ``torch.device`` called with a string has no tensor.
+    if not isinstance(args[0], torch.Tensor):
         return capture.run(function, args, kwargs)
     if is_captured(capture, args[0]):
         capture.gradients.asked(args[0], "device")
@@ -223,7 +226,8 @@ def _text(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _set(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
-        if layout_of(args[0]) == layout_of(args[1]):  # module.to(dtype) of a module that has this dtype
+        # ``module.to(dtype)`` assigns the same data if the module already has this dtype.
+        if layout_of(args[0]) == layout_of(args[1]):
             return None
         return give_memory(capture, *args)
     if is_captured(capture, args[0]):
@@ -284,7 +288,8 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
 
 
 def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    name = capture.call  # before it is asked for sizes
+    # Reading sizes replaces ``capture.call``.
+    name = capture.call
     rows = rows_of(capture, args, sys._getframe(2))
     return capture.record_call(function, name, "unbind", args, kwargs) if rows is None else rows
 

@@ -251,9 +251,8 @@ class BackwardSizes:
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if a backward pass runs and no number of the kernel derives from a size."""
         derivative, numbers = self._running(args), computing(function, args, kwargs)
-        if (
-            derivative is None or function is torch.ops.aten.add.Tensor
-        ):  # outside of derivatives, and where torch adds gradients up
+        # No autograd node runs outside of derivatives, and where torch accumulates gradients.
+        if derivative is None or function is torch.ops.aten.add.Tensor:
             return self._passing and not numbers
         if function._schema.name in RULES:
             return False
@@ -297,7 +296,8 @@ class BackwardSizes:
         return call, not inner
 
     def _value(self, node: Any, number: int) -> Value | None:
-        leaf = getattr(node, "variable", None)  # of torch's node for a leaf
+        # The autograd node of a leaf refers to it as ``variable``.
+        leaf = getattr(node, "variable", None)
         return self._found(leaf) if leaf is not None else self._values.get((node._sequence_nr(), number))
 
     def _found(self, tensor: torch.Tensor) -> Value | None:
@@ -335,7 +335,8 @@ class Capture(TorchFunctionMode):
         )
         self.fixed: set[Size] = set()
         self.own_modes = (Capture, TakingOver)
-        self.spaces: frozenset[int] = frozenset()  # identities of the globals of the code that is recorded
+        # Ids of the global namespaces of the recorded code.
+        self.spaces: frozenset[int] = frozenset()
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
@@ -347,10 +348,13 @@ class Capture(TorchFunctionMode):
             Gradients(weights),
         )
         self.history, self.first_run, self.known = History(self), FirstRun(), KnownCalls()
-        self.input_tensors: list[torch.Tensor | None] = []  # None for a number
+        # A number has None here.
+        self.input_tensors: list[torch.Tensor | None] = []
         self.call, self.count_call_inputs = "", 0
-        self.count_decided = 0  # calls whose numbers are what they are
-        self.arrays: dict[int, Any] = {}  # given array -> its tensor
+        # Number of nodes whose numbers have been fixed.
+        self.count_decided = 0
+        # Maps the id of a given array to its tensor.
+        self.arrays: dict[int, Any] = {}
         self.written, self.rules, self.layouts, self.vmapped = (
             Written(self),
             Rules(self),
@@ -399,7 +403,8 @@ class Capture(TorchFunctionMode):
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
-        note_aliases(self)  # once more: of what is only given back
+        # The outputs may have been met only now, so aliases are checked again.
+        note_aliases(self)
         # arrays in places that are written to are returned for other frameworks; torch writes to them itself
         graph.state = GraphState(
             places,
@@ -443,7 +448,8 @@ class Capture(TorchFunctionMode):
         self.input_tensors.clear()
         self.written.forget()
         self.backward_sizes.note(())
-        del self.loops  # which refers to this capture
+        # The loops refer to this capture, and a cycle would have to wait for the garbage collector.
+        del self.loops
         for part in list(vars(self).values()):
             if getattr(part, "capture", None) is self:
                 part.capture = None
@@ -483,7 +489,8 @@ class Capture(TorchFunctionMode):
         name = name_of(function)
         key = row_key(name)
         self.call = self.call if key in reads.SYMBOLIC else name
-        if name in reads.BACKWARD:  # its kernels are recorded one by one
+        # Kernels of a backward pass are recorded one by one.
+        if name in reads.BACKWARD:
             return backward_pass(self, function, args, kwargs)
         if name in self.by_kernel.names and key not in OPERATORS:
             return self.opened.run(function, args, kwargs)
@@ -523,9 +530,8 @@ class Capture(TorchFunctionMode):
         return self.record_call(function, name, row_key(name), args, kwargs)
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        if (
-            self.rules.is_following
-        ):  # a gradient that nobody may take is not worth the sizes of the whole recording
+        # Nobody may ever take this gradient, so it is not worth fixing the sizes of the whole recording.
+        if self.rules.is_following:
             raise TracingError("it runs kernels of torch outside of public calls")
         self.recorder.refuse_any_length()
         nodes = self.recorder.graph.nodes
@@ -553,7 +559,8 @@ class Capture(TorchFunctionMode):
                 note_again(self, call, outcome)
                 self.first_run.note(function, args, kwargs, operands, call.result, outcome)
                 return call.result
-            self.known.forget(alike)  # it has done nothing, and is made once more
+            # The call had no effects, so it can be made again.
+            self.known.forget(alike)
         if "out" in kwargs and is_empty_out(self, args, kwargs):
             return filled(self, function, args, kwargs)
         generators = self.quietly(self.generators.before, (args, kwargs))
@@ -572,9 +579,8 @@ class Capture(TorchFunctionMode):
         refuse_out(self, kwargs.get("out"), operands)
         refuse_overlap(self, key, args, operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
-        if (
-            "out" in kwargs
-        ):  # before the operands that share its memory, whose versions count this write as well
+        # ``out`` comes before the operands that share its storage, whose versions count this write as well.
+        if "out" in kwargs:
             touched = [
                 tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)
             ] + touched
@@ -650,7 +656,8 @@ class Capture(TorchFunctionMode):
         return tuple(map(self._argument, args)), named
 
     def _argument(self, item: Any) -> Any:
-        cls = type(item)  # most are tensors and numbers
+        # Most arguments are tensors and numbers.
+        cls = type(item)
         return (
             self.value(item)
             if cls in TENSORS

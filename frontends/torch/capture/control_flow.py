@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _CALL = "torch.associative_scan"
+# Primes, so that the number of pairs is told from other sizes in the arguments of kernels.
 _LENGTHS = (
     61,
     67,
@@ -46,12 +47,13 @@ _LENGTHS = (
     83,
     89,
     97,
-)  # numbers of pairs that a kernel's numbers are told from those of other sizes by
+)
 
 
 def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
-    original = getattr(original, "__wrapped__", original)  # of a recording around this one
+    # An enclosing recording has already replaced the function.
+    original = getattr(original, "__wrapped__", original)
 
     def scan(
         operator: Callable[..., Any],
@@ -62,7 +64,8 @@ def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[...,
         if not _is_torchs(operator) or _CALL in capture.by_kernel.names:
             return prefixes(operator, leaves, dim, additional_inputs)
         users = operator.keywords["combine_fn"]
-        with without_function_mode():  # torch's code calls this, and not the mode, as it does for an operator
+        # torch calls a replaced function directly, while for an operator it pops the mode first.
+        with without_function_mode():
             return _recorded(
                 capture, original, users, lambda *items: operator(*items, *additional_inputs), leaves, dim
             )
@@ -169,8 +172,10 @@ def prefixes(
     beginning change nothing, so a recording holds for all arrays that are no longer than it reaches.
     """
     count = leaves[0].shape[dim]
-    steps = (2 * hint_of(expression_of(count)) - 1).bit_length()  # twice the length has room
-    if count > 2**steps:  # a guard; never true of what is recorded
+    # Arrays of up to twice the recorded length fit.
+    steps = (2 * hint_of(expression_of(count)) - 1).bit_length()
+    # This adds a guard. It is never True while recording.
+    if count > 2**steps:
         raise TracingError(f"associative_scan over {count} elements takes more than {steps} steps")
     positions = torch.arange(count, device=leaves[0].device)
     for step in (2**number for number in range(steps)):
@@ -210,7 +215,8 @@ def in_eager(capture: Running) -> Iterator[None]:
         places.append(
             (importlib.import_module(_SCANS), "generic_associative_scan", in_place_of(capture, theirs))
         )
-    is_used = is_loaded() and hasattr(torch.compiler, "set_stance")  # since torch 2.6
+    # ``set_stance`` exists since torch 2.6.
+    is_used = is_loaded() and hasattr(torch.compiler, "set_stance")
     with torch.compiler.set_stance("force_eager") if is_used else nullcontext(), replaced(places):
         yield
 
@@ -286,7 +292,8 @@ def _rows(
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
     has_rows = apply("gt", length, 0)
     if isinstance(has_rows, Size):
-        capture.decide(has_rows)  # torch refuses arrays without rows
+        # torch raises for arrays without rows.
+        capture.decide(has_rows)
     given = [item for _, item in (*state, *sequences)]
     with computing_again(False):
         step = blocks.block("body", lambda *items: function(*items, *additional), given)

@@ -48,10 +48,10 @@ _SHAPED = frozenset({
     "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min",
     "Select", "Slice", "Sort", "Std", "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
 })  # fmt: skip
-_MEANS = frozenset(
-    {"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"}
-)  # nodes that divide by the number of elements
-KNOWN = _PLAIN | _SHAPED | _MEANS  # nodes that run the same kernels at all sizes
+# Nodes that divide by the number of elements.
+_MEANS = frozenset({"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"})
+# Nodes that run the same kernels at all sizes.
+KNOWN = _PLAIN | _SHAPED | _MEANS
 
 
 class Untold(Signal):
@@ -109,9 +109,8 @@ class Derivative:
         )
         _only_if(bool(shapes))
         shape = max(shapes, key=len)
-        signed = [
-            axis - (1 << 64 if axis >= 1 << 63 else 0) for axis in axes or ()
-        ]  # torch shows those from the end as unsigned
+        # torch reports negative axes as unsigned numbers.
+        signed = [axis - (1 << 64 if axis >= 1 << 63 else 0) for axis in axes or ()]
         return product([shape[axis] for axis in signed] if signed else shape)
 
     def with_shape(self, position: int) -> tuple[Any, ...]:
@@ -121,7 +120,8 @@ class Derivative:
             for shape in (*self.inputs, self.made if self.name == "Unbind" else None)
             if shape is not None
         ]
-        if self.batched and self.own():  # of several gradients at once
+        # vmap computes several gradients at once, with one more axis.
+        if self.batched and self.own():
             known += [(self.own()[0], *shape) for shape in known]
         fitting = [shape for shape in known if hints(shape) == wanted]
         _only_if(bool(fitting))

@@ -9,7 +9,8 @@ import torch
 from ..compat import no_modes
 from .running import Running
 
-_MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it tells
+# Larger tensors are not inspected, because that would take too long.
+_MOST_LOOKED_AT = 2**20
 _ENDS = torch.iinfo(torch.int32)
 # Calls that leave elements as they were, which may be those of memory that nothing has been written to.
 _UNWRITTEN = frozenset(
@@ -72,7 +73,8 @@ def is_wide(tensor: torch.Tensor) -> bool:
         or not 0 < tensor.numel() <= _MOST_LOOKED_AT
     ):
         return False
-    with no_modes():  # what a look makes is none of the recording's
+    # The tensors made here are not part of the recording.
+    with no_modes():
         least, most = tensor.aminmax()
         return int(least) < _ENDS.min or int(most) > _ENDS.max
 

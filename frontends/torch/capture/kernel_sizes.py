@@ -47,7 +47,8 @@ _SIZED = frozenset(
     }
 )
 _SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
-_NO_SIZES = ("dim", "axis", "reduction", "correction")  # how names of arguments begin that are no sizes
+# Arguments whose names begin so are no sizes.
+_NO_SIZES = ("dim", "axis", "reduction", "correction")
 
 
 def is_sized(function: Any) -> bool:

@@ -231,9 +231,11 @@ _LARGE = frozenset(
     | {torch.matmul, torch.mm, torch.bmm, torch.addmm, torch.baddbmm}
     | {torch.Tensor.matmul, torch.Tensor.__matmul__, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.addmm}
 )
-_MOST_BYTES = 1 << 27  # that are kept for the second run; what comes after them is made twice
+# Results beyond this total are computed again in the second run.
+_MOST_BYTES = 1 << 27
 _FACTS = ("shape", "dtype", "layout", "device", "requires_grad")
-_ROUNDING = 16  # units in the last place of the largest element: another kernel, not other code
+# Tolerated units in the last place of the largest element: another kernel may have been selected.
+_ROUNDING = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,8 @@ class _Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: torch.Tensor
-    tensors: list[torch.Tensor]  # the operands and the result
+    # The operands and the result.
+    tensors: list[torch.Tensor]
     versions: list[int]
 
     @property
@@ -252,7 +255,8 @@ class _Call:
         """Return True if these arguments equal those of this call."""
         if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
             return False
-        if not kwargs and all(map(operator.is_, args, self.args)):  # as of most
+        # This is the case for most calls.
+        if not kwargs and all(map(operator.is_, args, self.args)):
             return True
         found, known = (
             list(iterate_structure((args, kwargs))),

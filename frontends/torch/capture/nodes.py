@@ -98,7 +98,8 @@ def _split(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
 def _chunk(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
     extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
     each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
-    if hint_of(each) == 0:  # of nothing torch gives as many pieces as it was asked for
+    # torch splits an empty axis into as many pieces as requested.
+    if hint_of(each) == 0:
         _assume(capture, apply("eq", extent, 0))
     else:
         _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))

@@ -33,7 +33,7 @@ class _Open:
     """
 
     may_write: bool
-    is_free: bool  # also where gradients are taken
+    is_free: bool
     written: dict[Value, SavedContents] = field(default_factory=dict)
 
 

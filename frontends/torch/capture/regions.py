@@ -358,7 +358,8 @@ class TorchRegions(RecordedRegions[_Block]):
         return True
 
     def needs_a_row(self, kinds: Sequence[ArrayKind]) -> bool:
-        return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
+        # Items that are stacked in each iteration have the axes of an item.
+        return any(kind.shape for kind in kinds)
 
     def collects(self, name: str, kind: ArrayKind) -> bool:
         return kind.number is (name in ("tensor", "asarray"))

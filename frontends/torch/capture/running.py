@@ -60,7 +60,8 @@ class Running(MemoryTrace, GradientTrace, Protocol):
     keys: KeySizes
     by_kernel: KernelByKernel
     has_started_threads: bool
-    count_decided: int  # nodes whose numbers are what they are
+    # Number of nodes whose numbers have been fixed.
+    count_decided: int
 
     @property
     def weights(self) -> Weights: ...

@@ -171,9 +171,8 @@ def _alias(capture: Running, tensor: torch.Tensor) -> Value:
     value = capture.recorder.keep(tensor, made)
     capture.memory.has_subclasses |= type(tensor) not in _WITHOUT_HISTORY
     comes_back = capture.memory.has_subclasses and type(tensor) is torch.Tensor
-    if (comes_back or type(tensor) not in _WITHOUT_HISTORY) and is_inexact(
-        value.dtype
-    ):  # as_subclass keeps gradients, _make_subclass does not
+    # ``as_subclass`` keeps the autograd history, ``_make_subclass`` does not.
+    if (comes_back or type(tensor) not in _WITHOUT_HISTORY) and is_inexact(value.dtype):
         capture.rules.refuse([tensor], (), f"a tensor that was made a {type(tensor).__name__}", (seen,))
         return capture.recorder.find(tensor) or value
     return value
@@ -304,7 +303,8 @@ def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
 class Unseen(TorchDispatchMode):
     """Dispatch mode that sees the kernels below public calls."""
 
-    supports_higher_order_operators = True  # to refuse them
+    # torch calls the mode for higher-order operators only with this flag; they are refused here.
+    supports_higher_order_operators = True
 
     def __init__(self, capture: Running) -> None:
         super().__init__()
@@ -331,9 +331,8 @@ class Unseen(TorchDispatchMode):
         return is_gone is not None and not is_gone()
 
     def _computes(self, function: Any, args: Any) -> Any:
-        if (
-            function is torch.ops.aten.detach.default
-        ):  # of tensors that are no part of the recording too, wherever torch keeps one aside
+        # torch also detaches tensors outside of the recording, wherever it saves one.
+        if function is torch.ops.aten.detach.default:
             return self.capture.recorder.find(args[0]) is not None
         return function.namespace != "prim"
 
@@ -356,9 +355,8 @@ class Unseen(TorchDispatchMode):
             told = next(filter(None, (known.told(function, args) for known in self._known())), None)
             if told is None:
                 return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
-            with (
-                no_torch_function()
-            ):  # the call itself would come to the mode above once more, without the sizes
+            # With torch functions enabled, the call would reach the mode above once more, without the sizes.
+            with no_torch_function():
                 return self.capture.record_kernel(function, told, kwargs, sized=False)
         result = forward(function, *args, **kwargs)
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
@@ -386,6 +384,7 @@ def _kept(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
         with no_torch_function():
             held = tensor.untyped_storage()
         return held._cdata, StorageWeakRef(held).expired
-    except (NotImplementedError, RuntimeError):  # sparse tensors
+    # Sparse tensors have no single storage.
+    except (NotImplementedError, RuntimeError):
         reference = weakref.ref(tensor)
         return storage(tensor), lambda: reference() is None

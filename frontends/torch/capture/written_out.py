@@ -16,7 +16,8 @@ from torch.utils import _pytree as pytree
 
 from ..basics.refusals import refuse_operator
 
-Mode = AbstractContextManager[Any]  # that sees the calls
+# The mode that records or observes the calls.
+Mode = AbstractContextManager[Any]
 
 
 def cond(mode: Mode, args: Any) -> Any:

@@ -30,9 +30,9 @@ class History:
         self.capture = capture
         self.ambient = is_grad_enabled()
         self.mode_changed = False
-        self.forwards = (
-            0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
-        )
+        # Number of ``torch.autograd.Function`` objects whose ``forward`` runs; torch disables gradients in
+        # it.
+        self.forwards = 0
         self._differentiable: set[Value] = set()
 
     @property
@@ -66,7 +66,8 @@ class History:
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
         if key == "requires_grad_":
             self.add(*written)
-        if node.params.get("requires_grad") is True:  # of a call that creates
+        # Calls that create tensors take ``requires_grad``.
+        if node.params.get("requires_grad") is True:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
@@ -147,10 +148,13 @@ class Gradients:
         self._before: dict[int, _Found] = {}
         for tensor in weights.trained():
             self._before[id(tensor)] = _Found.of(tensor)
-        self.last: Origin | None = None  # where a backward pass was begun
+        # Source location of the last backward pass.
+        self.last: Origin | None = None
         self._asked: dict[tuple[int, str], EnvironmentGuard] = {}
-        self._followed: set[int] = set()  # tensors whose gradients are looked after as state,
-        self._placed: set[int] = set()  # and those of them whose gradients are inputs
+        # Ids of tensors whose gradients are state.
+        self._followed: set[int] = set()
+        # Ids of those tensors whose gradients are inputs.
+        self._placed: set[int] = set()
 
     def follow(self, gradients: Iterable[TrackedContainer], places: Iterable[StatePlace]) -> None:
         self._followed = {id(held.item) for held in gradients}

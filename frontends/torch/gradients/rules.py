@@ -69,7 +69,8 @@ def _refuse_gradient(value: Any, sources: Sequence[Any], message: str) -> Any:
     return _Refused.apply(value, message, *sources)
 
 
-_library = torch.library.Library("graph_compiler", "DEF")  # as long as it lives, so does its operator
+# The operator exists as long as this object.
+_library = torch.library.Library("graph_compiler", "DEF")
 _library.define("refuse_gradient(Tensor value, Tensor[] sources, str message) -> Tensor")
 _library.impl("refuse_gradient", _refuse_gradient, "CompositeImplicitAutograd")
 
@@ -204,17 +205,17 @@ def _detached(capture: Trace, value: Value, origin: Any) -> Value:
     return made
 
 
-_APPLY = getattr(
-    getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None
-)  # None: C++ code, since torch 2.14
+# ``apply`` is C++ code without ``__code__`` since torch 2.14.
+_APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
 _READ_BY_APPLY = "_backward_cls"
 _DEEPEST = 3
 _FOLDERS = re.compile(r"\S*[/\\]")
 _CHECKPOINT = "torch.utils.checkpoint"
+# Other functions of torch have the gradients of the calls that they make.
 _WITH_RULES = (
     "torch._functorch.",
     "torch.distributions.",
-)  # torch's other functions have the gradients of what they run
+)
 
 
 class Rules:
@@ -222,11 +223,15 @@ class Rules:
 
     def __init__(self, capture: GradientTrace) -> None:
         self.capture = capture
-        self._covered: list[tuple[type, str, Any]] = []  # class, attribute, what it had of its own there
+        # Triples of class, attribute and the class's own previous value.
+        self._covered: list[tuple[type, str, Any]] = []
         self._handles: list[Any] = []
-        self.is_following = False  # whether a rule of torch's own is recorded at the moment
-        self._depth = 0  # of rules that are recorded inside of others
-        self._untouchable: set[Value] = set()  # share memory with a value that is not known to view them
+        # True while a rule of torch's own is recorded.
+        self.is_following = False
+        # Number of rules that are being recorded inside of each other.
+        self._depth = 0
+        # Values that share storage with a value that is not known to be their base.
+        self._untouchable: set[Value] = set()
 
     @contextmanager
     def seen(self) -> Iterator[None]:
@@ -283,7 +288,8 @@ class Rules:
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
         forward, setup = cls.forward, cls.setup_context
-        started = [0]  # where the calls of the forward begin
+        # Index of the first node of the forward.
+        started = [0]
 
         def running(*given: Any, **keywords: Any) -> Any:
             nonlocal args, is_ruled
@@ -345,7 +351,8 @@ class Rules:
             finally:
                 self.capture.history.forwards = forwards
 
-        is_over: bool = self.capture is None  # an earlier recording's, see Capture.forget_arrays
+        # ``Capture.forget_arrays`` clears ``capture`` once the recording is over.
+        is_over: bool = self.capture is None
         return item if is_over else run
 
     def _cover(self, cls: type, name: str, function: Any) -> None:
@@ -382,7 +389,8 @@ class Rules:
             given = {id(item): cotangent for item, cotangent in zip(ruled, cotangents)}
             return cls.backward(known, *(_cotangent(item, given) for item in results))
 
-        written = [item for item in ruled if any(item is given for given in args)]  # mark_dirty
+        # The function has called ``mark_dirty`` on these arguments.
+        written = [item for item in ruled if any(item is given for given in args)]
         why = (
             "it has written to an argument"
             if written
@@ -526,7 +534,8 @@ def _comes_to(capture: GradientTrace) -> bool:
     They do not in another thread, inside of another recording, or inside of a transform, where only
     kernels reach it.
     """
-    if has_transforms():  # torch comes back with the plain arrays below
+    # torch calls again with the unwrapped arrays.
+    if has_transforms():
         return False
     height, kernels = count_function_modes(), count_dispatch_modes()
     if height > 0 and function_mode_at(height - 1) is capture:
@@ -589,7 +598,8 @@ def _applied(session: Session, asked: Callable[[Any], bool], setup_context: Any)
 def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -> Any:
     given = [item for item in iterate_structure((arrays,)) if isinstance(item, torch.Tensor)]
     made = end(hook, arrays)
-    if made is not arrays:  # torch cuts it off from what it is made of: the refusal has to know both
+    # torch detaches the result from its origin, so the refusal must know both.
+    if made is not arrays:
         session.trace.rules.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
     return made
 
