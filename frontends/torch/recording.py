@@ -144,7 +144,8 @@ def _arguments(
 
 
 PROBES = Probes(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *SEEDS, *RULES)
-OF_ENCODERS = Probes(*ENCODERS)  # as long as modes of the recording are on, also while a run is repeated
+# Active while modes of the recording are, also while a run is repeated.
+OF_ENCODERS = Probes(*ENCODERS)
 
 
 class Reads:
@@ -193,11 +194,12 @@ class Reads:
         return [*self.attributes.facts, *self.globals.facts(), *told]
 
 
+# Precisions of float32 products, by torch's and JAX's names.
 _PRECISIONS = {
     "highest": "highest",
     "high": "high",
     "medium": "default",
-}  # of float32 products, in torch's words and in JAX's
+}
 
 
 @dataclass
@@ -232,7 +234,7 @@ class Hypotheses:
     by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
     kept_views: KeptViews = field(default_factory=KeptViews)
     caches: Caches = field(default_factory=Caches)
-    weights: Weights | None = None  # that were found a moment ago, for the first attempt
+    weights: Weights | None = None
 
     def without_numbers(self) -> None:
         self.reading, self.numbers = Reading(False), frozenset()
@@ -462,7 +464,8 @@ def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
     return made
 
 
-_MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
+# New places of state are found by recording, and may lead the function to more.
+_MOST_ROUNDS = 5
 
 
 def record(request: Request) -> Recording:
@@ -535,7 +538,8 @@ class _Search:
         return with_compiler_if_wanted(self._once)
 
     def _once(self) -> Attempt:
-        context = contextvars.copy_context()  # variables that the function sets are as before afterwards
+        # Context variables that the function sets are restored.
+        context = contextvars.copy_context()
         places = outermost(self.hypotheses.kept_views.without(self.known)) if self.known else ()
         return context.run(attempt, replace(self.request, places=places), self.hypotheses)
 

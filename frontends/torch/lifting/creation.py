@@ -49,7 +49,8 @@ def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
 
 
 rows.table({
-    "__deepcopy__": lambda b, input, memo=None: input,  # copy.deepcopy: in a pure graph the same numbers
+    # ``copy.deepcopy`` makes no difference in a pure graph.
+    "__deepcopy__": lambda b, input, memo=None: input,
     # the same numbers without a gradient
     ("detach", "detach_copy", "data"): lambda b, input:
         b.stop_gradient(input) if is_inexact(input.dtype) else input,
@@ -77,7 +78,8 @@ def type_(b: TorchBuilder, input: Any, dtype: Any = None, non_blocking: bool = F
     return b.cast(input, getattr(dtype, "dtype", dtype))
 
 
-_LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
+# Arrays with more elements become constants of the graph, not literals.
+_LITERAL_ELEMENTS = 64
 
 
 def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -285,7 +287,8 @@ def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
     dtype = result_type(x, 1) if x.dtype == "bool" or "int" in x.dtype else x.dtype
     dtype = "int64" if is_integer(dtype) else dtype
     column = b.reshape(b.cast(x, dtype), shape=(*x.shape, 1))
-    if is_complex(dtype):  # whose power 0 of 0 is NaN
+    # The complex power ``0 ** 0`` is NaN, so powers are computed as products.
+    if is_complex(dtype):
         return _products(b, column, count, increasing)
     bounds = {"start": 0, "stop": count} if increasing else {"start": count - 1, "stop": -1, "step": -1}
     return b.pow(column, b.arange(**bounds, dtype=dtype))

@@ -66,8 +66,8 @@ def _status(b: TorchBuilder, A: Any) -> Any:
 rows.table({
     ("det", "linalg_det"): lambda b, A: b.det(A),
     ("slogdet", "linalg_slogdet"): lambda b, A: b.slogdet(A),
-    "_linalg_det": lambda b, A: (b.det(A), *b.lu_factor(A)),  # aten._linalg_det
-    "_linalg_slogdet": lambda b, A: (*b.slogdet(A), *b.lu_factor(A)),  # aten._linalg_slogdet
+    "_linalg_det": lambda b, A: (b.det(A), *b.lu_factor(A)),
+    "_linalg_slogdet": lambda b, A: (*b.slogdet(A), *b.lu_factor(A)),
     ("inverse", "linalg_inv"): lambda b, A: b.inv(A),
     "pinverse": lambda b, input, rcond=1e-15: b.pinv(input, rcond),
     "linalg_pinv": lambda b, A, rcond=None, hermitian=False, *, atol=None, rtol=None: b.pinv(

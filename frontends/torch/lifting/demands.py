@@ -147,7 +147,8 @@ def _of_pooling(node: Node) -> Demands:
         yield "ge", size, _least(width, pads, step) - (stride - 1 if params.get("ceil_mode") else 0)
         yield from (("le", 2 * pad, step * (width - 1) + 1) for pad in pads if node.op != "lp_pool")
         yield "gt", stride, 0
-    if rank == 3 and node.op == "avg_pool":  # without its padding, in three dimensions alone
+    # Only in three dimensions torch requires a window to fit without the padding.
+    if rank == 3 and node.op == "avg_pool":
         yield from (("ge", size, width) for size, width in zip(x.shape[-rank:], kernel))
     if x.ndim > rank:
         yield "ge", x.shape[-rank - 1], 1

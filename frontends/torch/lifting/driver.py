@@ -41,11 +41,12 @@ _SIZES: dict[str, Callable[..., Any]] = {
     "sym_size": lambda array, axis: array.shape[axis],
     "sym_numel": lambda array: product(array.shape),
 }
+# These functions of torch do not accept a ``Size``, so they are computed by name.
 _OF_SIZES: dict[Any, str] = {
     torch.sym_float: "float",
     torch.sym_max: "max",
     torch.sym_min: "min",
-}  # torch's own take none of ours
+}
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -190,9 +191,8 @@ class _TorchLifter(Lifter):
 
     def __init__(self, recorded: Graph) -> None:
         super().__init__(recorded)
-        self.cut_off: set[Value] = (
-            set()
-        )  # made without gradients, of nothing but values that were cut off themselves
+        # Values that were computed without gradients and need no ``stop_gradient``.
+        self.cut_off: set[Value] = set()
 
     def builder(self, graph: Graph) -> TorchBuilder:
         return TorchBuilder(graph, has_floats(self.recorded))
@@ -213,9 +213,9 @@ class _TorchLifter(Lifter):
 
     def row(self, node: Node) -> Callable[..., Any] | None:
         key = row_key(node.op)
-        if (
-            is_in_place(key) and rows.get(key) and not node.op.startswith("torch.nn.init.")
-        ):  # normal_ and bernoulli_ have other arguments than normal and bernoulli
+        # ``normal_`` and ``bernoulli_`` have other parameters than ``normal`` and ``bernoulli``, so they have
+        # rows of their own.
+        if is_in_place(key) and rows.get(key) and not node.op.startswith("torch.nn.init."):
             return rows.get(key)
         if node.op.startswith("torch.nn.init."):
             return rows.get(f"nn.init.{key}") or rows.get(pure_key(key))
@@ -230,9 +230,8 @@ class _TorchLifter(Lifter):
                 "contiguous() before it"
             )
         args, kwargs = self.arguments(node)
-        self.b.recorded = self.specs_recorded(
-            node
-        )  # not before: views among the arguments may be calls that are lifted again
+        # This follows ``arguments``, because views among them may be calls that are lifted again.
+        self.b.recorded = self.specs_recorded(node)
         row = self.row(node)
         self.b.generator = self._stream_of(args, kwargs) if self.b.streams else None
         key, before = pure_key(row_key(node.op)), len(self.result.nodes)
@@ -264,10 +263,11 @@ class _TorchLifter(Lifter):
         nodes, guards = len(self.result.nodes), len(self.result.guards)
         try:
             return row(self.b, *args, **kwargs)
+        # Python raises these if a row needs the number of a symbol, such as an axis.
         except (
             TypeError,
             AttributeError,
-        ):  # of Python, which has to know a number that the row was given a symbol for: an axis, say
+        ):
             if self.b.reads_numbers or not any(
                 isinstance(item, Size) for item in iterate_structure((args, kwargs))
             ):
@@ -280,13 +280,13 @@ class _TorchLifter(Lifter):
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         key = row_key(node.op)
-        if key == "requires_grad_":  # elements and gradients of the memory stay
+        # ``requires_grad_`` changes no elements.
+        if key == "requires_grad_":
             return {}
         if key not in WRITTEN:
             return dict(zip(node.writes, _fresh(node, result)))
-        new_values: dict[int | str, Any] = WRITTEN[key](
-            self.b, *self.arguments(node)
-        )  # position or keyword of an argument
+        # The keys are positions or keywords of arguments.
+        new_values: dict[int | str, Any] = WRITTEN[key](self.b, *self.arguments(node))
         return {
             node.inputs[where] if isinstance(where, int) else node.params[where]: new
             for where, new in new_values.items()
@@ -302,7 +302,8 @@ def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, A
     """Rename keywords to those of the row: NumPy's spelling (``axis`` for ``dim``), and those of one
     overload.
     """
-    if not kwargs:  # of most calls, and a signature takes 30 microseconds
+    # Most calls have none, and a signature takes 30 microseconds.
+    if not kwargs:
         return kwargs
     known = inspect.signature(row).parameters
     kwargs.pop("inplace", None) if "inplace" not in known else None

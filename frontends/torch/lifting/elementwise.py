@@ -363,15 +363,16 @@ def clamp_min(b: TorchBuilder, input: Any, min: Any) -> Any:
 rows.table({
     "logical_not": lambda b, input: b.logical_not(truth(b, input)),
     ("rsub", "__rsub__"): lambda b, input, other, *, alpha=1:
-        sub(b, other, input, alpha=alpha),  # ``other - alpha * input``
+        sub(b, other, input, alpha=alpha),
     ("floor_divide", "__floordiv__"): lambda b, input, other: div(b, input, other, rounding_mode="floor"),
-    "__rpow__": lambda b, input, other: power(b, other, input),  # ``other ** input``
+    "__rpow__": lambda b, input, other: power(b, other, input),
     ("abs", "absolute", "__abs__"): lambda b, input:
         input if input.dtype.startswith("uint") else b.abs(input),
     "sgn": lambda b, input:
         b.sign(input) if is_complex(input.dtype) else sign(b, input),
         # ``sign``, and ``x / abs(x)`` of complex numbers
-    "square": lambda b, input: b.square(b.promote(input, 2)[0]),  # ``pow(input, 2)``: of bools, integers
+    # As ``pow(input, 2)``, the square of bools is an integer.
+    "square": lambda b, input: b.square(b.promote(input, 2)[0]),
     "clamp_max": lambda b, input, max: clamp(b, input, None, max),
     "real": lambda b, input: b.real(input) if is_complex(input.dtype) else input,
     "imag": lambda b, input: b.imag(input),

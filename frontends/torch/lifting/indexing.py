@@ -91,9 +91,7 @@ def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = 
     return b.take_along_axis(input, b.remainder(indices, input.shape[place]), axis=place)
 
 
-rows.table(
-    {"take": lambda b, input, index: b.take(ravel(b, input), index, axis=0)}
-)  # from the flattened array
+rows.table({"take": lambda b, input, index: b.take(ravel(b, input), index, axis=0)})
 
 
 @rows.row("index_select", "index_select_copy")
@@ -290,7 +288,7 @@ def isin(
 
 rows.table({
     "Tensor.where": lambda b, input, condition, other:
-        where(b, condition, input, other),  # ``x.where(condition, other)``
+        where(b, condition, input, other),
     # a given number of rows
     "nonzero_static": lambda b, input, *, size, fill_value=-1:
         b.argwhere(input, size=size, fill_value=fill_value),
@@ -574,7 +572,8 @@ def sparse_coo_tensor(
 
 rows.table({
     ("coalesce", "to_sparse", "to_sparse_coo"): lambda b, self, *_options, **_named:
-        self,  # other forms of the same elements
+        # These change the storage format, not the elements.
+        self,
     "_sparse_mm": lambda b, sparse, dense: b.matmul(*b.promote(sparse, dense)),
 })  # fmt: skip
 

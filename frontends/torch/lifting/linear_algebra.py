@@ -18,11 +18,12 @@ from .table import TorchBuilder, axes, axis, rows
 # -------------------------------------------------------------------------------------------- products of two
 rows.table({
     ("matmul", "__matmul__", "linalg_matmul"): lambda b, input, other: b.matmul(input, other),
-    "__rmatmul__": lambda b, input, other: b.matmul(other, input),  # ``other @ input``
+    "__rmatmul__": lambda b, input, other: b.matmul(other, input),
     ("mm", "bmm"): lambda b, input, mat2: b.matmul(input, mat2),
     "mv": lambda b, input, vec: b.matmul(input, vec),
-    "dot": lambda b, input, tensor: b.matmul(input, tensor),  # nothing is conjugated
-    "vdot": lambda b, input, other: b.vecdot(input, other),  # ``input`` is conjugated
+    # ``dot`` conjugates nothing, ``vdot`` its first operand.
+    "dot": lambda b, input, tensor: b.matmul(input, tensor),
+    "vdot": lambda b, input, other: b.vecdot(input, other),
     ("outer", "ger"): lambda b, input, vec2: b.outer(*b.promote(input, vec2)),
     "kron": lambda b, input, other: b.kron(*b.promote(input, other)),
     "linalg_cross": lambda b, input, other, *, dim=-1:
@@ -34,7 +35,8 @@ rows.table({
 def linalg_vecdot(b: TorchBuilder, x: Any, y: Any, *, dim: int = -1) -> Any:
     """Lift ``torch.linalg.vecdot``, which conjugates `x`."""
     axis = _from_the_back(dim, max(x.ndim, y.ndim))
-    if hint_of(x.shape[axis]) != hint_of(y.shape[axis]):  # one element goes with all others
+    # An axis of size 1 broadcasts.
+    if hint_of(x.shape[axis]) != hint_of(y.shape[axis]):
         x, y = broadcast_all(b, x, y)
     assume(b, "eq", x.shape[axis], y.shape[axis])
     return b.vecdot(x, y, axis=axis)
@@ -110,7 +112,8 @@ def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
         equation, arrays = _from_lists(args)
     equation = _explicit(equation.replace(" ", ""))
     taken, _, given = equation.partition("->")
-    if len(arrays) == 1 and set(taken) - set(given):  # no product: a sum, which of integers is wider
+    # Without a product this is a sum, which widens integers.
+    if len(arrays) == 1 and set(taken) - set(given):
         arrays = [b.cast(arrays[0], b.recorded[0].dtype)]
     return b.einsum(*arrays, equation=equation)
 
@@ -370,9 +373,8 @@ def cov(
     )
 
 
-rows.table(
-    {"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))}
-)  # of one variable it has no axes
+# A single variable has a 0-d result.
+rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))})
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
@@ -501,7 +503,8 @@ def _over_several(name: str, two: bool) -> Callable[..., Any]:
         if not where["axes"]:
             return b.cast(x, b.recorded[0].dtype)
         x = _filled(b, x, where["axes"][-1], name)
-        if name == "hfftn":  # the conjugates of the two sides of an inverse transform
+        # ``hfftn`` is the inverse transform of the conjugate, without its scaling.
+        if name == "hfftn":
             return b.irfftn(_conj(b, x), **where, norm=_OPPOSITE[_norm(norm)])
         if name == "ihfftn":
             return b.conj(b.rfftn(x, **where, norm=_OPPOSITE[_norm(norm)]))

@@ -373,7 +373,7 @@ rows.table({
     # along the first axis, vectors as rows
     ("vstack", "row_stack"): lambda b, tensors: cat(b, [at_least(b, tensor, 2) for tensor in tensors], 0),
     "dstack": lambda b, tensors:
-        cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2),  # along the third axis
+        cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2),
     # vectors become columns
     "column_stack": lambda b, tensors:
         cat(b, [b.reshape(x, shape=(product(x.shape), 1)) if x.ndim < 2 else x for x in tensors], 1),
@@ -426,7 +426,8 @@ def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
             b.guard(apply("eq", last, part))
             last = part
         else:
-            if count > 1:  # of nothing there is one part as well
+            # An empty axis has one part as well.
+            if count > 1:
                 b.guard(apply("gt", last, 0))
             if not at_most(last, part):
                 b.guard(apply("le", last, part))
@@ -509,9 +510,9 @@ rows.table({
     "hsplit": lambda b, input, indices_or_sections:
         evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1),
     "vsplit": lambda b, input, indices_or_sections:
-        evenly(b, input, indices_or_sections, 0),  # along the first axis
+        evenly(b, input, indices_or_sections, 0),
     "dsplit": lambda b, input, indices_or_sections:
-        evenly(b, input, indices_or_sections, 2),  # along the third axis
+        evenly(b, input, indices_or_sections, 2),
 })  # fmt: skip
 
 

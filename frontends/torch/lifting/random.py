@@ -19,7 +19,8 @@ from ....sizes import apply, product
 from ..basics.tensors import dtype_name
 from .table import TorchBuilder, rows
 
-_STATE_BYTES = 5056  # of torch's generator on the CPU
+# The size of the state of torch's generator on the CPU.
+_STATE_BYTES = 5056
 
 
 def _shape(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
@@ -41,7 +42,8 @@ def generator(b: TorchBuilder) -> Any:
     return made
 
 
-rows.table({"get_rng_state": lambda b: _kept_state(b, None)})  # the array stands for the stream of the moment
+# The array represents the stream at that moment.
+rows.table({"get_rng_state": lambda b: _kept_state(b, None)})
 
 
 @rows.row("get_state")
@@ -192,7 +194,8 @@ def uniform(
     return b.view_as_complex(parts)
 
 
-@rows.row("normal_")  # not the row "normal": its first argument is the mean
+# The row "normal" does not fit, because its first argument is the mean.
+@rows.row("normal_")
 def normal_fill(
     b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None
 ) -> Any:
@@ -282,7 +285,8 @@ rows.table({
     "poisson": lambda b, input, generator=None: b.random_poisson(b.next_key(), input),
     "binomial": lambda b, count, prob, generator=None: b.random_binomial(b.next_key(), count, prob),
     "_standard_gamma": lambda b, input, generator=None:
-        b.random_gamma(b.next_key(), input),  # torch.distributions.Gamma calls
+        # ``torch.distributions.Gamma`` calls this function.
+        b.random_gamma(b.next_key(), input),
 })  # fmt: skip
 
 

@@ -39,7 +39,8 @@ def _accumulator(dtype: str) -> str:
 def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     kind = _accumulator(x.dtype) if dtype is None else dtype_name(dtype)
     where = {"axis": over(dim, x), "keepdims": bool(keepdim)}
-    if kind == "bool":  # torch adds and multiplies truth values as "or" and "and"
+    # torch sums and multiplies bools as "or" and "and".
+    if kind == "bool":
         return b.all(x, **where) if name == "prod" else b.any(x, **where)
     return getattr(b, name)(x, **where, dtype=None if kind == x.dtype == accumulated(x.dtype) else kind)
 
@@ -80,7 +81,8 @@ def _spread(name: str, with_mean: bool) -> Callable[..., Any]:
         *,
         correction: Any = None,
     ) -> Any:
-        if isinstance(dim, bool):  # var(input, unbiased)
+        # The second argument of ``var(input, unbiased)`` is a bool.
+        if isinstance(dim, bool):
             dim, unbiased = None, dim
         if correction is None:
             correction = 0 if unbiased is False else 1
@@ -140,7 +142,8 @@ def _truth(name: str) -> Callable[..., Any]:
     """Return the row of ``all`` or ``any``, whose result is uint8 for uint8."""
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        if isinstance(dim, (tuple, list)) and not dim:  # here, unlike in sum, no axes are none
+        # Unlike in ``sum``, an empty tuple means no axes.
+        if isinstance(dim, (tuple, list)) and not dim:
             found = b.astype(input, dtype="bool")
         else:
             found = getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))

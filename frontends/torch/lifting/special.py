@@ -105,10 +105,10 @@ def mvlgamma(b: TorchBuilder, input: Any, p: int) -> Any:
 
 
 rows.table({
-    "frexp": lambda b, input: b.frexp(input),  # (mantissa, exponent)
+    "frexp": lambda b, input: b.frexp(input),
     "ldexp": lambda b, input, other:
-        b.multiply(*b.promote(input, b.exp2(b.floating(other)))),  # ``input * 2 ** other``
-    "frac": lambda b, input: b.subtract(input, b.trunc(input)),  # ``input - trunc(input)``
+        b.multiply(*b.promote(input, b.exp2(b.floating(other)))),
+    "frac": lambda b, input: b.subtract(input, b.trunc(input)),
     "deg2rad": lambda b, input: b.multiply(b.floating(input), math.pi / 180),
     "rad2deg": lambda b, input: b.multiply(b.floating(input), 180 / math.pi),
     "isposinf": lambda b, input:
@@ -184,7 +184,8 @@ def addcdiv(b: TorchBuilder, input: Any, tensor1: Any, tensor2: Any, *, value: A
     return b.add(x, div(b, scaled(b, y, value), z))
 
 
-_LEVELS = 2.0**63  # torch counts levels in int64; what is above becomes the least of them
+# torch computes levels in int64, where larger numbers overflow to the smallest.
+_LEVELS = 2.0**63
 
 
 @rows.row("fake_quantize_per_tensor_affine")

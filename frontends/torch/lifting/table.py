@@ -30,8 +30,10 @@ class TorchBuilder(RaisingBuilder):
 
     def __init__(self, graph: Graph, has_floats: bool = False) -> None:
         super().__init__(graph)
-        self.has_floats = has_floats  # whether calls are given floats that are computed from sizes
-        self.states: dict[Value, Any] = {}  # what ``get_rng_state`` gave -> the stream of that moment
+        # True if calls take floats that are computed from sizes.
+        self.has_floats = has_floats
+        # Maps results of ``get_rng_state`` to the stream of that moment.
+        self.states: dict[Value, Any] = {}
 
     def result_type(self, *operands: Any) -> str:
         return result_type(*operands)

@@ -48,12 +48,13 @@ def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     return made
 
 
+# Integer dtypes by bytes of an element. They are compared instead of floats, because NaN equals no float.
 _INTS = {
     1: torch.uint8,
     2: torch.int16,
     4: torch.int32,
     8: torch.int64,
-}  # by bytes of an element: NaN is equal to no float
+}
 
 
 class Snapshot:
@@ -78,7 +79,8 @@ def elements_of(tensor: torch.Tensor) -> bytes:
     """Return the bytes of the elements."""
     with _unseen():
         plain = _physical(tensor).contiguous()
-        if plain.untyped_storage().resizable():  # and would not be any more
+        # NumPy would make the storage non-resizable, so a copy is exported.
+        if plain.untyped_storage().resizable():
             plain = plain.clone()
         return plain.view(-1).view(torch.uint8).cpu().numpy().tobytes() if plain.numel() else b""
 

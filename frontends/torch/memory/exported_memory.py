@@ -18,7 +18,8 @@ from .copies import Snapshot
 from .memory import has_memory, reach
 from .watching import pieces_of
 
-_OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor that it has made
+# ``torch.from_numpy`` passes the tensor that it made through this kernel.
+_OF_CONSTRUCTORS = "lift_fresh"
 
 
 @dataclass
@@ -32,7 +33,7 @@ class _Shared:
     """
 
     tensor: torch.Tensor
-    start: int  # addresses
+    start: int
     end: int
     origin: Origin
     is_read: bool
@@ -56,8 +57,10 @@ class ExportedMemory:
     """The tensors of a recording whose memory other code may read, and write without a version counter."""
 
     def __init__(self) -> None:
-        self._shared: list[_Shared] = []  # by address: they may be thousands
-        self._longest = 0  # bytes
+        # Sorted by address, because there may be thousands.
+        self._shared: list[_Shared] = []
+        # The size of the largest one in bytes.
+        self._longest = 0
 
     def share(
         self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
@@ -109,13 +112,13 @@ class ExportedMemory:
         """Return the shared tensors whose memory may overlap with one of `tensors`."""
         if not self._shared:
             return ()
-        with no_torch_function():  # to compare places is no read of the user's
+        # Comparing addresses is no read by the user's code.
+        with no_torch_function():
             places = [
                 _place(tensor) for tensor in tensors if self._begins_before_end(tensor) and has_memory(tensor)
             ]
-        near = [
-            place for place in places if self._shared[0].start < place[1]
-        ]  # few, where most weights are torch's own
+        # Few remain if most weights are in torch's own memory.
+        near = [place for place in places if self._shared[0].start < place[1]]
         return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _begins_before_end(self, tensor: torch.Tensor) -> bool:

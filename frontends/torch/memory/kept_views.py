@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from ....recording.state.places import StatePlace
 
 
-Call = tuple[
-    str, tuple[Any, ...], torch.Tensor
-]  # the name, the arguments after the first one, and what it gives
+# Name, arguments after the first one, and result of a call.
+Call = tuple[str, tuple[Any, ...], torch.Tensor]
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:

@@ -23,9 +23,8 @@ from ..basics import tensors as kinds
 from ..basics.names import pure_key, row_key
 from ..trace import Trace
 
-VIEWS_ONLY = frozenset(
-    {"view", "view_as", "unflatten", "view_as_complex"}
-)  # refused where only a copy would do
+# torch refuses these calls if only a copy would do.
+VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})
 # Calls whose result is in row-major order, whatever comes in.
 _ROW_MAJOR = frozenset(
     {
@@ -93,8 +92,10 @@ class Layouts:
     def __init__(self, capture: Trace) -> None:
         self.capture: Trace | None = capture
         self._follows_inputs: set[Value] = set()
-        self._other: set[Value] = set()  # not, or not for all sizes, in row-major order where the inputs are
-        self._operands: set[Value] = set()  # x.contiguous() that is x itself
+        # Values that are not row-major at every size even if the inputs are.
+        self._other: set[Value] = set()
+        # Results that are an operand itself, such as ``x.contiguous()`` of a contiguous ``x``.
+        self._operands: set[Value] = set()
 
     def add_input(self, value: Value, tensor: torch.Tensor) -> None:
         self._follows_inputs.add(value)
@@ -148,9 +149,8 @@ class Layouts:
         assert capture is not None
         if value in self._follows_inputs:
             capture.note_fact("layout")
-        if (
-            value not in self._other or node.key in VIEWS_ONLY
-        ):  # what is a view here is one at every size, or refused
+        # A call that returns a view here returns one at every size, or is refused.
+        if value not in self._other or node.key in VIEWS_ONLY:
             return
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
@@ -202,7 +202,8 @@ def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
     """
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
-    written: set[bool] = set()  # through the result, or not
+    # True if written through the result, False if through another tensor.
+    written: set[bool] = set()
     if graph.maker(source) is None:
         return _is_written_later(graph, place, aliases)
     for later in graph.nodes[place + 1 :]:

@@ -22,9 +22,8 @@ from ..compat import is_wrapped, no_torch_function
 from ..trace import Trace
 from .saved_contents import SavedContents
 
-_UNCOUNTED = frozenset(
-    {"data", "embedding", "embedding_bag"}
-)  # memory under a count of its own; rows of weights that are shortened
+# ``data`` has a version counter of its own, and embeddings rescale rows of their weight uncounted.
+_UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
@@ -51,7 +50,8 @@ class Memory:
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
         self._outside: list[torch.Tensor] = []
-        self.has_subclasses = False  # whether tensors of other classes were met
+        # True once a tensor subclass was met.
+        self.has_subclasses = False
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
         """Register that `value` represents `tensor`."""
@@ -60,7 +60,8 @@ class Memory:
         with no_torch_function():
             memory, geometry = tensor.untyped_storage(), _geometry(tensor)
         known = self._values.get(identity := memory._cdata)
-        if known is None:  # no other memory takes its identity while the weak reference lives
+        # No other storage gets the same identity while the weak reference exists.
+        if known is None:
             known = self._values[identity] = StorageWeakRef(memory), {}
         known[1].setdefault(geometry, value)
 
@@ -167,7 +168,8 @@ class Written:
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self._saved: dict[int, SavedContents] = {}
-        self.caches: list[Any] = []  # functions in functools.lru_cache that the recorded function can reach
+        # The ``functools.lru_cache`` functions that the recorded function can reach.
+        self.caches: list[Any] = []
 
     def __contains__(self, identity: object) -> bool:
         return identity in self._saved
@@ -197,7 +199,8 @@ class Written:
                 )
 
     def restore(self) -> None:
-        for past in reversed(self._saved.values()):  # two arguments may share memory
+        # Two arguments may share memory, so the first saved contents are restored last.
+        for past in reversed(self._saved.values()):
             past.restore()
 
     def forget(self) -> None:

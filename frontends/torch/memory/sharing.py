@@ -113,7 +113,8 @@ def same_outputs(graph: Graph) -> tuple[int, ...]:
     )
 
 
-_UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot matter
+# The order of these writes does not matter.
+_UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:

@@ -22,11 +22,16 @@ from .memory import has_memory
 # Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h,
 # c10/core/TensorImpl.h, StorageImpl.h and VariableVersion in TensorImpl.h). Where they are others,
 # `_is_known` tells, and nobody reads them.
-_TENSOR = 2  # in a tensor of Python: the tensor of C++
-_STORAGE, _COUNTER = 2, 5  # in that one: what holds its memory, and what counts its writes
-_SHAPE = range(7, 22)  # and its shape, strides, offset, dtype and whether it is conjugated or negated
-_ADDRESS = 2  # in what holds memory: where it lies
-_COUNT = 2  # in what counts writes: their number
+# Offsets in words. In a Python tensor: the C++ tensor.
+_TENSOR = 2
+# In the C++ tensor: its storage and its version counter.
+_STORAGE, _COUNTER = 2, 5
+# In the C++ tensor: shape, strides, offset, dtype and flags for conjugation and negation.
+_SHAPE = range(7, 22)
+# In the storage: its address.
+_ADDRESS = 2
+# In the version counter: the count.
+_COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
@@ -48,10 +53,11 @@ def words_of(tensor: torch.Tensor) -> Words | None:
 
 def _words(tensor: torch.Tensor) -> Words:
     with no_torch_function():
+        # The alias keeps the storage and the version counter alive.
         alias, storage = (
             tensor.detach(),
             tensor.untyped_storage()._cdata,
-        )  # the alias keeps what holds the memory and counts the writes
+        )
     inner = tensor._cdata
     counter = _read(inner, _COUNTER)
 
@@ -125,7 +131,8 @@ def _is_readable() -> bool:
                 for change in _CHANGES
                 for tensor in (torch.zeros(2, 2, device="cpu"), torch.zeros(1, 6, device="cpu")[:, 1:])
             )
-    except RuntimeError:  # of tensors that a mode of torch's has made without memory
+    # Some tensors were made without memory by a mode of torch.
+    except RuntimeError:
         return False
 
 

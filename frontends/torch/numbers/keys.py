@@ -99,7 +99,8 @@ class KeySizes:
         if asked <= self.fixed:
             return False
         self.asked |= asked
-        cache = getattr(called, "__func__", called)  # of a method
+        # The function of a bound method.
+        cache = getattr(called, "__func__", called)
         if not isinstance(cache, functools._lru_cache_wrapper):
             raise UnhashableSize(
                 f"{size} is known only when the function runs, and has no hash while it is recorded", asked

@@ -108,7 +108,8 @@ def _held(function: types.FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
-        except ValueError:  # not assigned yet
+        # The variable is not assigned yet.
+        except ValueError:
             continue
     names = names_read(function.__code__)
     held = [function.__globals__[name] for name in names if name in function.__globals__]
@@ -122,7 +123,8 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
     Return None if its elements cannot be symbols.
     """
-    if not capture.reading.symbolic or "type" in capture.locator.names_read():  # type(number) is float
+    # Code such as ``type(number) is float`` would not recognize a symbol.
+    if not capture.reading.symbolic or "type" in capture.locator.names_read():
         return None
     if (of_sizes := numbers_of_sizes(capture, capture.value(tensor))) is not None:
         return of_sizes[0] if name == "item" and isinstance(of_sizes, list) else of_sizes
@@ -131,7 +133,8 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
         return None
     capture.reading.any = True
     value = capture.value(tensor)
-    if name == "tolist":  # its length is that of the list
+    # The list has a fixed length.
+    if name == "tolist":
         decide_sizes(capture, value)
     record = capture.history.record_of(name, (value,), [])
     found = record_read(capture.recorder, f"torch.Tensor.{name}", value, seen, capture.here(), record)
@@ -151,9 +154,8 @@ def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
         and all(isinstance(item, (Size, int, float)) for item in expressions)
     ):
         return None
-    if (
-        not any(size.reads_elements() for size in sizes) and "type" in capture.locator.names_read()
-    ):  # as in read_numbers
+    # Code that reads ``type`` would not recognize a symbol, as in ``read_numbers``.
+    if not any(size.reads_elements() for size in sizes) and "type" in capture.locator.names_read():
         return None
     capture.reading.any = True
     return expressions
@@ -198,9 +200,8 @@ def refuse_random(capture: Trace, value: Value) -> None:
         )
 
 
-_OF_TORCH = (
-    torch.nn.BatchNorm1d.forward,
-)  # layers that compute with an element of a buffer: one over the batches so far
+# Layers of torch that compute with an element of a buffer: one divided by the number of batches.
+_OF_TORCH = (torch.nn.BatchNorm1d.forward,)
 
 
 def symbols_of(capture: Trace) -> Symbols:
@@ -236,7 +237,8 @@ def _element(item: Any) -> Any:
         return item
     try:
         return item.item()
-    except (RuntimeError, ValueError):  # the class says what is wrong with it
+    # The class raises its own error.
+    except (RuntimeError, ValueError):
         return None
 
 

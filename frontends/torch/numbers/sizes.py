@@ -13,7 +13,9 @@ from typing import Any, Union
 
 import numpy as np
 import torch
-import torch.fx.experimental.sym_node  # installs the operators of SymInt
+
+# The import installs the operators of SymInt.
+import torch.fx.experimental.sym_node
 
 from ....errors import Signal
 from ....ir.node import Node, Value
@@ -23,9 +25,9 @@ from ....trees import iterate_structure, leaf, map_structure
 from ..compat import disabled_torch_function
 from ..trace import Trace
 
-Decide = Callable[
-    ..., Any
-]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
+# Called with a size whose number Python needs. It adds a guard and returns the number. Keywords say that the
+# number is a key or part of a text.
+Decide = Callable[..., Any]
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
@@ -233,7 +235,8 @@ class _Number(SymbolicNumber):
     """Symbolic number with the protocols of NumPy and torch."""
 
     __slots__ = ()
-    __torch_function__ = disabled_torch_function  # which torch asks of each argument, and takes for none
+    # torch reads this of each argument, and ignores the class with this value.
+    __torch_function__ = disabled_torch_function
     node: SizeNode
     made_of: type = float
 

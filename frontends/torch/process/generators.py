@@ -57,9 +57,8 @@ class HostDraws:
     def __init__(self, capture: Trace, bakes: bool) -> None:
         self.capture, self.bakes = capture, bakes
         self.draws: list[Draw] = []
-        self._log: list[
-            Callable[[], Any]
-        ] = []  # every draw that was seen, of other threads too, to be made again
+        # Every draw that was seen, including those of other threads, to be repeated.
+        self._log: list[Callable[[], Any]] = []
         self._lock = threading.RLock()
         self.trees: list[Any] = []
 
@@ -115,9 +114,8 @@ class HostDraws:
         """Run a draw of another thread, and log it because it moves the generators, too."""
         with self._lock:
             try:
-                again = functools.partial(
-                    function, *copy.deepcopy(args), **copy.deepcopy(kwargs)
-                )  # shuffle changes its argument
+                # ``shuffle`` changes its argument, so it is copied.
+                again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))
             # Arguments are objects of another thread, whose copying may raise anything.
             except Exception:
                 return forward(function, *args, **kwargs)
@@ -147,9 +145,8 @@ class HostDraws:
                 )
             ]
         space = random if whole.startswith("random.") else np.random
-        draw = Draw(
-            whole, lambda: _number(getattr(space, name)(*args, **kwargs))
-        )  # as it is then: another thread may be recording
+        # The function is looked up when it is called, since another thread may be recording.
+        draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))
         with self._lock:
             self._log.append(lambda: function(*args, **kwargs))
             held = _number(forward(function, *args, **kwargs))
@@ -218,9 +215,8 @@ def _drawn(
     draws: HostDraws = session.trace.host_draws
     if not session.hears():
         return draws.draw_apart(original, args, kwargs)
-    is_inner = (
-        behind(sys._getframe(1)).f_globals.get("__name__") == "random"
-    )  # a call that one of these functions makes of another
+    # One of these functions may call another one.
+    is_inner = behind(sys._getframe(1)).f_globals.get("__name__") == "random"
     return (
         original(*args, **kwargs)
         if draws.bakes or is_inner
@@ -315,17 +311,19 @@ def encoder_facts(session: Session) -> list[EnvironmentGuard]:
     return [guard] if enabled in session.noted(NESTED) else []
 
 
-_SEED_BYTES = 8  # the seed stands first in the state of a generator
-_DEVICES = ("cpu", "cuda")  # whose generators keep it there
-_LONGEST_SEED = 1 << 48  # ``seed()`` draws from the operating system, of 53 bits; nobody writes such a number
+# The seed comes first in the state of a generator.
+_SEED_BYTES = 8
+# Devices whose generators store the seed there.
+_DEVICES = ("cpu", "cuda")
+# ``seed()`` draws 53 bits from the operating system. Nobody writes such a large number as a seed.
+_LONGEST_SEED = 1 << 48
 _DEFAULT_SEED = torch.Generator().initial_seed()
 SPEC = ArraySpec((), "generator")
 
 
 def is_generator(item: Any) -> bool:
-    return (
-        torch.Generator in type(item).__mro__ and item.device.type in _DEVICES
-    )  # isinstance runs Python's code of torch
+    # ``isinstance`` would run Python code of torch.
+    return torch.Generator in type(item).__mro__ and item.device.type in _DEVICES
 
 
 class _Followed:
@@ -341,7 +339,8 @@ class _Followed:
         self.mark = secrets.randbits(52)
         if not is_new:
             self.put_mark()
-        self.points: list[tuple[bytes, int]] = []  # state, number of nodes that were recorded then
+        # Pairs of a state and the number of nodes recorded by then.
+        self.points: list[tuple[bytes, int]] = []
 
     def put_mark(self) -> None:
         marked = self.generator.get_state()
@@ -361,10 +360,12 @@ class Generators:
     def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
         self.capture = capture
         self._followed: dict[int, _Followed] = {}
-        self.state_before: Any = None  # of the default generator
+        # The state of the default generator.
+        self.state_before: Any = None
         self._defaults = default_generators()
         self._reachable = [*self._defaults, *filter(is_generator, reachable)]
-        self._lock = threading.RLock()  # another thread may seed the default generator
+        # Another thread may seed the default generator.
+        self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
         """Raise ``TracingError`` if code may read ``initial_seed()`` of a generator, which would return the
@@ -403,7 +404,8 @@ class Generators:
         with self._lock:
             generator = seed(number)
             followed = self._followed.get(id(torch.default_generator))
-            if followed is not None:  # the recording may have ended meanwhile
+            # The recording may have ended in the meantime.
+            if followed is not None:
                 followed.put_mark()
                 followed.points.append((followed.state(), self._count()))
         return generator
@@ -551,7 +553,9 @@ class Generators:
         """Record that an earlier state was restored: read it at that point, and set it here."""
         index = next((at for known, at in followed.points if known == state), -1)
         if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:
-            return  # the mark is there, so it was not seeded: it went on, and every draw of this thread is seen
+            # The mark is unchanged, so it was not seeded. Another thread drew, since every draw of this one
+            # is seen.
+            return
         if index < 0:
             self._refuse("was given a state that it never had in the recorded function")
         whole = followed.generator.get_state()

@@ -95,7 +95,8 @@ def _refill(stacks: list[list[Any]]) -> None:
             push(mode)
 
 
-_CAST = (torch.float32, torch.float16, torch.bfloat16)  # float64 is left alone
+# Autocast leaves float64 alone.
+_CAST = (torch.float32, torch.float16, torch.bfloat16)
 Cast = Callable[[Any], Any]
 
 
@@ -130,7 +131,8 @@ def record_cast(
             return capture.record_call(function, name, key, cast_args, cast_kwargs)
 
     if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
-        return recorded(_unchanged)  # autocast does not touch calls that write
+        # Autocast does not change calls that write.
+        return recorded(_unchanged)
     rewind = _rewinding()
     expected = capture.run(function, args, kwargs)
     go_on = _rewinding()
@@ -140,9 +142,8 @@ def record_cast(
             rewind()
             return recorded(cast)
     rewind()
-    result = forward(
-        function, *args, **kwargs
-    )  # its kernels, casts among them, come to the recording one by one
+    # Its kernels, including the casts, are recorded one by one.
+    result = forward(function, *args, **kwargs)
     go_on()
     return result
 
@@ -176,7 +177,8 @@ def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected:
     with torch.autocast(device, enabled=False):
         try:
             found = capture.run(function, args, kwargs)
-        except RuntimeError:  # operands of different dtypes
+        # The operands have different dtypes.
+        except RuntimeError:
             return False
     return _bits(found) == _bits(expected)
 
@@ -234,7 +236,8 @@ SETTING_READS: tuple[Probe, ...] = (
 
 
 def _set_device(before: Any) -> None:
-    default_device.device_context = before  # its mode goes with the others: see modes.py
+    # ``unwound`` pops the mode of the device.
+    default_device.device_context = before
 
 
 _KINDS = ("cpu", "cuda", "mps", "xpu")
@@ -251,9 +254,8 @@ def _set_autocast(before: Any) -> None:
         torch.set_autocast_enabled(kind, is_enabled)
         if dtype is not None:
             torch.set_autocast_dtype(kind, dtype)
-    if (
-        not before
-    ):  # what was entered and never left would keep the weights that were cast for the rest of the process
+    # A context that was entered and never left would keep the casted weights for the rest of the process.
+    if not before:
         torch.autocast_increment_nesting()
         while torch.autocast_decrement_nesting() > 0:
             pass

@@ -61,7 +61,8 @@ def environment_guards_of(
 
 def _of_tensors(weights: Weights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
-    touched = Aliases(graph).touched  # by the graph itself, which reads them at each call
+    # The graph itself uses these, and reads them at each call.
+    touched = Aliases(graph).touched
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
     facts = [_mode(module) for module in flags]
     facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
@@ -140,7 +141,8 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
         noted.append(EnvironmentGuard("{}._version == {}", (tensor, tensor._version), what, words=words))
     shared = is_shared(tensor)
     pieces = pieces_of(tensor, whole=shared)
-    if pieces is not None:  # read after the address was compared
+    # The contents are read after the address was compared.
+    if pieces is not None:
         return [*noted, EnvironmentGuard("{} == {}", (pieces.before, pieces.now), what)]
     is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
     snapshot = (
@@ -187,9 +189,8 @@ def _parts(weights: Weights, item: Any) -> list[Any]:
         return [type(item)]
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
         return []
-    tensors = (
-        [item._parameters, item._buffers] if weights.path_of(item) is None else []
-    )  # those of weights are read anew at each call
+    # Tensors of weights are read at each call.
+    tensors = [item._parameters, item._buffers] if weights.path_of(item) is None else []
     return [
         type(item).forward,
         *item._modules.values(),
@@ -213,9 +214,8 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
         yield EnvironmentGuard(
             "{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module
         )
-    if isinstance(
-        module, (torch.nn.ParameterDict, torch.nn.ParameterList)
-    ):  # which forward goes through by methods of torch
+    # ``forward`` iterates over these by methods of torch.
+    if isinstance(module, (torch.nn.ParameterDict, torch.nn.ParameterList)):
         for held in (own, own["_parameters"]):
             yield EnvironmentGuard("[*{}] == {}", (held, [*held]), f"an item of a {name}", held)
     if "forward" not in own:

@@ -57,7 +57,8 @@ class LiveTensors(contracts.Live):
     def __init__(self, holders: dict[str, tuple[dict[str, Any], str]]) -> None:
         self._holders = holders
         self.dicts = [held for held, _ in holders.values()]
-        self.is_counted = all(isinstance(held, dict) for held in self.dicts)  # not those of scripted modules
+        # Scripted modules hold their tensors in other objects than dicts.
+        self.is_counted = all(isinstance(held, dict) for held in self.dicts)
         self.current = {name: held[key] for name, (held, key) in holders.items()}
         self._specs = {name: spec_of(tensor) for name, tensor in self.current.items()}
 
@@ -107,18 +108,15 @@ class Weights(contracts.Weights):
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
         self._owners: dict[str, torch.nn.Module] = {}
         self._other_names: dict[str, str] = {}
-        self.ties: list[
-            tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]
-        ] = []  # weights in two places: name, both places
+        # Tied weights: the name and both positions.
+        self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
         self._inner: set[int] = set()
         self.function = function
         self._held: set[int] = set()
         self.given = [item for _, item in given]
         self._roots: list[tuple[str, Any]] = []
-        self.are_none = not self.given and is_self_contained(
-            function
-        )  # and no object of the user's is within reach
+        self.are_none = not self.given and is_self_contained(function)
         if not self.are_none:
             self._find(function, list(given))
 
@@ -177,9 +175,8 @@ class Weights(contracts.Weights):
     def _note_tie(self, name: str, held: Any, key: str) -> None:
         """Note that `held` also holds the weight `name`, unless it is the same dict under another path."""
         first = self._holders[name]
-        if isinstance(held, dict) and not (
-            held is first[0] and key == first[1]
-        ):  # a scripted module has another object each time
+        # A scripted module has another object each time.
+        if isinstance(held, dict) and not (held is first[0] and key == first[1]):
             self.ties.append((name, first, (held, key)))
 
     @property
@@ -368,7 +365,8 @@ def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Modul
     """Yield the originals of compiled modules that are attributes of a module, with their paths."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
-            if type(item) in PLAIN:  # as nearly all
+            # Nearly all attributes are plain.
+            if type(item) in PLAIN:
                 continue
             if isinstance(original := original_of(item), torch.nn.Module) and original is not item:
                 yield f"{path}.{name}".lstrip("."), original

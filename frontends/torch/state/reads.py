@@ -215,12 +215,10 @@ _WHOLE = (
     torch.optim.lr_scheduler.LRScheduler,
     torch.amp.GradScaler,
 )
-_CALLED = frozenset(
-    {"backward", "jvp", "setup_context", "vjp", "vmap"}
-)  # beside forward, by torch.autograd.Function
-_HIDDEN = frozenset(
-    vars(torch.nn.Module())
-)  # parameters, buffers and training flags are read where they matter
+# ``torch.autograd.Function`` calls these besides ``forward``.
+_CALLED = frozenset({"backward", "jvp", "setup_context", "vjp", "vmap"})
+# Parameters, buffers and training flags are guarded where they are read.
+_HIDDEN = frozenset(vars(torch.nn.Module()))
 
 
 def has_attributes(item: Any) -> bool:
@@ -316,7 +314,8 @@ def member_facts(session: Session) -> list[EnvironmentGuard]:
 
 def _names(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
     for kind, held in (("weights", module._parameters), ("buffers", module._buffers)):
-        if isinstance(held, dict):  # not those of scripted modules
+        # Scripted modules hold these in other objects than dicts.
+        if isinstance(held, dict):
             yield EnvironmentGuard(
                 "[*{}] == {}", (held, [*held]), f"which {kind} a {type(module).__name__} has", held
             )

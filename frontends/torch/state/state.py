@@ -65,7 +65,8 @@ class State:
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
         self.replaced: list[ReplacedPlace] = []
-        self.list_shims: ListShims | None = None  # where lists are taken to be appended to alone
+        # Set if lists are assumed to be appended to only.
+        self.list_shims: ListShims | None = None
 
     @functools.cached_property
     def _owners(self) -> set[int]:
@@ -183,7 +184,8 @@ class State:
             now = place.read()
             rewritten = arrays | _tuples_with(now, arrays)
             if place.whole and not isinstance(now, (frozenset, Fixed)):
-                continue  # its parts are looked after as those of an argument
+                # Its parts are handled like those of an argument.
+                continue
             if not _same(now, before) or id(now) in rewritten:
                 item = MISSING if now is MISSING else containers.place(now, rewritten)
                 self.replaced.append(ReplacedPlace(number, item))

@@ -71,11 +71,16 @@ class Trace(Protocol):
     Inside of its ``with`` block, torch calls are recorded.
     """
 
-    for_torch: bool  # whether the graph is for torch itself
-    call: str  # the name of the public call that runs
-    input_tensors: list[torch.Tensor | None]  # None for a number
-    count_call_inputs: int  # the inputs that are arguments; the others stand in places of state
-    arrays: dict[int, Any]  # identity of a given array -> its tensor
+    # True if the graph is for torch itself.
+    for_torch: bool
+    # The name of the public call that runs.
+    call: str
+    # The inputs, with None for a number.
+    input_tensors: list[torch.Tensor | None]
+    # The number of inputs that are arguments. The other inputs are read from state.
+    count_call_inputs: int
+    # Maps the id of a given array to its tensor.
+    arrays: dict[int, Any]
 
     @property
     def recorder(self) -> Recorder:

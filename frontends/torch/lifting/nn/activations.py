@@ -140,13 +140,13 @@ _native("log_softmax")
 def safe_softmax(b: TorchBuilder, input: Any, dim: int, dtype: Any = None) -> Any:
     """Lift ``aten::_safe_softmax``, which is 0 where all scores are -inf."""
     hidden = b.all(b.equal(input, float("-inf")), axis=axis(dim, input.ndim), keepdims=True)
-    weights = over_axis(
-        b, "softmax", b.where(hidden, 0.0, input), dim, dtype
-    )  # a NaN here would reach the gradient
+    # The scores are replaced before the softmax, because a NaN would reach the gradient.
+    weights = over_axis(b, "softmax", b.where(hidden, 0.0, input), dim, dtype)
     return b.where(hidden, 0.0, weights)
 
 
-_ALPHA = -1.7580993408473766  # what selu tends to
+# The limit of selu towards minus infinity.
+_ALPHA = -1.7580993408473766
 
 
 def drop(
@@ -166,9 +166,8 @@ def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: t
     scale = 1 / math.sqrt((1 - p) * (1 + p * _ALPHA**2))
     shape = tuple(1 if axis in shared_axes else size for axis, size in enumerate(x.shape))
     kept = b.astype(b.random_bernoulli(b.next_key(), 1.0 - p, shape=shape), dtype=x.dtype)
-    shift = b.add(
-        b.multiply(b.subtract(kept, 1.0), -_ALPHA * scale), -_ALPHA * p * scale
-    )  # in this order torch rounds
+    # torch rounds in this order.
+    shift = b.add(b.multiply(b.subtract(kept, 1.0), -_ALPHA * scale), -_ALPHA * p * scale)
     return b.add(b.multiply(x, b.multiply(kept, scale)), shift)
 
 

@@ -89,7 +89,8 @@ def embedding_renorm(
     )
     scaled = b.stop_gradient(renorm(b, weight, norm_type, 0, max_norm))
     is_named = b.reshape(is_named, shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
-    passing = b.subtract(weight, b.stop_gradient(weight))  # 0, whose gradient is that of the weight
+    # This is 0, with the gradient of the weight.
+    passing = b.subtract(weight, b.stop_gradient(weight))
     return b.where(is_named, b.add(scaled, passing), weight)
 
 
@@ -168,9 +169,8 @@ def scaled_dot_product_attention(
 ) -> Any:
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
     causal, scale = bool(is_causal), _scale(b, query.shape[-1], scale)
-    if enable_gqa and (
-        dropout_p or key.shape[-3] != value.shape[-3]
-    ):  # the canonical operation knows one number of groups
+    # The canonical operation has one number of groups for keys and values.
+    if enable_gqa and (dropout_p or key.shape[-3] != value.shape[-3]):
         key, value = (_head_for_each(b, x, query.shape[-3]) for x in (key, value))
         enable_gqa = False
     if not dropout_p:

@@ -292,6 +292,7 @@ def _of_weight(
         dilation=stride,
         groups=groups,
     )
-    for axis, kernel in zip(rest, weight.shape[2:]):  # rows that no window has reached
+    # Rows that no window reached are cut off.
+    for axis, kernel in zip(rest, weight.shape[2:]):
         made = cut(b, made, axis, 0, kernel)
     return b.permute_dims(made, axes=(1, 0, *rest))

@@ -131,9 +131,8 @@ def huber_loss(
     near = b.multiply(_square(b, input, target), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
     losses = b.where(b.less(distance, float(delta)), near, far)
-    losses = (
-        losses if weight is None else b.combined("multiply", losses, weight)
-    )  # unlike mse_loss, whose mean is over the weights
+    # Unlike that of ``mse_loss``, the mean is over the elements, not the weights.
+    losses = losses if weight is None else b.combined("multiply", losses, weight)
     return reduced(b, losses, reduction_of(None, None, reduction))
 
 
@@ -199,9 +198,8 @@ def gaussian_nll_loss(
         var = b.full(shape=input.shape, fill_value=float(var), dtype=input.dtype)
     if var.ndim == input.ndim - 1:
         var = b.reshape(var, shape=(*var.shape, 1))
-    limited = b.add(
-        var, b.stop_gradient(b.subtract(b.maximum(var, float(eps)), var))
-    )  # the limit has no part in the gradient
+    # The gradient ignores the lower limit.
+    limited = b.add(var, b.stop_gradient(b.subtract(b.maximum(var, float(eps)), var)))
     scaled = b.combined("divide", _squared(b, *b.promote(input, target)), limited)
     losses = b.multiply(b.combined("add", b.log(limited), scaled), 0.5)
     return reduced(b, b.add(losses, 0.5 * math.log(2 * math.pi)) if full else losses, reduction)
@@ -267,7 +265,8 @@ def cross_entropy(
     """Lift ``torch.nn.functional.cross_entropy`` against class indices, or probabilities of the input's
     shape.
     """
-    smoothing = max(float(label_smoothing), 0.0)  # torch smooths nothing below 0, and refuses what is above 1
+    # torch ignores negative smoothing, and raises above 1.
+    smoothing = max(float(label_smoothing), 0.0)
     if "float" in target.dtype and target.ndim == input.ndim:
         return _against_probabilities(b, input, target, weight, reduction, smoothing)
     inputs = optional(input, target, weight)

@@ -27,7 +27,8 @@ def _statistics(b: TorchBuilder, x: Any) -> tuple[Any, Any]:
 def _batch_norm(
     b: TorchBuilder, input: Any, mean: Any, variance: Any, weight: Any, bias: Any, training: bool, eps: float
 ) -> Any:
-    if input.ndim < 2:  # torch takes a vector of no elements, and gives it back
+    # torch accepts an empty vector, and returns it.
+    if input.ndim < 2:
         return input
     if training or mean is None:
         mean, variance = _statistics(b, input)
