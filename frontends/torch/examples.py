@@ -144,7 +144,6 @@ _SIGNALS: dict[str, tuple[Callable[[Any], Iterator[torch.Tensor]], ...]] = {
 
 
 def _found(config: Any, name: str) -> Any:
-    """Return the entry `name` of a configuration or of a configuration nested in it, or None."""
     if getattr(config, name, None) is not None:
         return getattr(config, name)
     inner = (

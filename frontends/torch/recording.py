@@ -174,7 +174,6 @@ class Reads:
             yield
 
     def _shims(self, symbols: Symbols) -> list[Replacement]:
-        """Return patches for names of Python's own functions in the modules of the user's code."""
         return [
             *loop_shims(self.functions, self._loops),
             *conversion_shims(self.capture, symbols, self.spaces),
@@ -279,7 +278,6 @@ def _state(
     functions: list[types.FunctionType],
     tree: Tree,
 ) -> State:
-    """Build the state that the function can reach, before the attempt, and register it with `capture`."""
     objects = () if has_arrays_alone(tree) else slotted(statics(tree))
     state = State(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
     if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
@@ -298,7 +296,6 @@ def _state(
 
 @contextmanager
 def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> Iterator[Compiling]:
-    """Record every torch call inside of the block, and note what the code reads besides."""
     with (
         refusing(request.name),
         active.looking_after(state.world),
@@ -429,9 +426,6 @@ def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[s
 
 
 def _entries(weights: Weights) -> list[Entry]:
-    """Return the code that a call runs: the function itself, unless it is a module, and ``forward`` of its
-    modules.
-    """
     own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
     return [
         *own,

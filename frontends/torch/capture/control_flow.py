@@ -188,10 +188,7 @@ def prefixes(
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """Return `leaf` with gradients only where `mask` is True.
-
-    Elsewhere unrelated elements are combined, and 0 times an infinite gradient would be NaN.
-    """
+    # Where `mask` is False unrelated elements are combined, and 0 times an infinite gradient would be NaN.
     return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 
 
@@ -259,7 +256,6 @@ def _while_loop(capture: Running, args: Any) -> Any:
 
 
 def _truth(answer: Any) -> Any:
-    """Convert an answer to a 0-d bool tensor."""
     if not isinstance(answer, torch.Tensor):
         return torch.tensor(answer)
     answer = answer.reshape(()) if answer.ndim else answer

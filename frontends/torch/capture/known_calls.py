@@ -155,7 +155,6 @@ class KnownCalls:
 
 @functools.lru_cache(maxsize=4096)
 def _is_public(function: Any, name: str) -> bool:
-    """Return True if `name` resolves to `function`: a function of torch, not a registered operator."""
     try:
         return not name.startswith("torch.ops.") and bool(resolve(name) == function)
     except AttributeError:

@@ -340,7 +340,6 @@ class Unseen(TorchDispatchMode):
         return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Return True if sizes that the recording does not know may have gone into the kernel."""
         if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
         return not any(known.explains(function, args, kwargs) for known in self._known())

@@ -331,7 +331,6 @@ class Rules:
 
     @contextmanager
     def _forward(self, enabled: bool) -> Iterator[None]:
-        """Mark the block as running inside of a forward, where torch disables gradients."""
         self.capture.history.forwards += enabled
         try:
             yield
@@ -474,7 +473,6 @@ class Rules:
             )
 
     def _detach(self, tensor: torch.Tensor) -> None:
-        """Record ``detach`` for a result that the function marked as non-differentiable."""
         value = self.capture.value(tensor)
         made = (value.name, tensor, value.spec)
         self.capture.recorder.add_value(
@@ -492,7 +490,6 @@ class Rules:
         self._noted(made, value, base)
 
     def _now(self, tensor: torch.Tensor, made: Value) -> None:
-        """Let `tensor` represent `made`, a value that a rule has made, from now on."""
         recorder = self.capture.recorder
         value = self.capture.value(tensor)
         self._noted(made, value, recorder.base_of(value))
@@ -520,7 +517,6 @@ class _Context:
 
 
 def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
-    """Return True if calls of the function's backward are nested deeper than derivatives are recorded."""
     code, count = getattr(cls.backward, "__code__", None), 0
     while frame is not None and count <= _DEEPEST:
         count += frame.f_code is code

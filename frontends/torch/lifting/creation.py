@@ -295,7 +295,6 @@ def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
 
 
 def _products(b: TorchBuilder, column: Any, count: Any, increasing: bool) -> Any:
-    """Return the powers 1, x, x * x, ... along the last axis of `column`, which has size 1."""
     lead, last = column.shape[:-1], column.ndim - 1
     higher = b.cumulative_prod(b.broadcast_to(column, shape=(*lead, count - 1)), axis=last)
     powers = b.concat(b.ones(shape=(*lead, 1), dtype=column.dtype), higher, axis=last)

@@ -290,7 +290,6 @@ def _of_attention(node: Node) -> Demands:
 
 
 def _of_samples(node: Node) -> Demands:
-    """Yield that there are as many positions as samples."""
     for place in node.inputs[1:]:
         yield (
             "eq",

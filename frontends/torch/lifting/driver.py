@@ -247,7 +247,6 @@ class _TorchLifter(Lifter):
         return result
 
     def _stream_of(self, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        """Return the stream of random numbers among the arguments, or None."""
         return next(
             (
                 item

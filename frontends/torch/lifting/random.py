@@ -73,7 +73,8 @@ def _put_state(b: TorchBuilder, generator: Any, state: Any) -> None:
         b.seed(generator, zlib.crc32(bytes(array.tolist())))
     elif isinstance(stream := b.states[state], tuple):
         b.streams[generator] = stream
-    else:  # it drew from the key of the graph, whose number this is
+    # Another generator drew from the key of the graph, so the state is that key.
+    else:
         b.streams.pop(generator, None)
         b.last_key = stream
 

@@ -322,7 +322,6 @@ def _difference(b: TorchBuilder, x: Value, place: int, distance: int) -> Value:
 
 
 def _edge(b: TorchBuilder, x: Value, place: int, side: int, further: int = 0) -> Value:
-    """Return the difference of two neighbours at an edge, or `further` elements inside."""
     pair = (
         cut(b, x, place, further, further + 2)
         if side == 0
@@ -395,7 +394,6 @@ def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
 
 
 def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tuple[Bounds, ...]) -> Value:
-    """Return the sum of three parts of `x`, each multiplied by its weights along one axis."""
     parts = [
         b.combined("multiply", _spread_differences(b, weight, x, place), cut(b, x, place, *part))
         for weight, part in zip(weights, cuts, strict=True)

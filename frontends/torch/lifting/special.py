@@ -268,7 +268,6 @@ def _computed_in(x: Any) -> str:
 
 
 def _steps(b: TorchBuilder, scale: Any, kind: str) -> tuple[Any, Any]:
-    """Return the factor from values to levels and the one back."""
     if isinstance(scale, (int, float)):
         single = torch.tensor(scale, dtype=torch.float32)
         return (1 / single).item(), single.item()

@@ -19,8 +19,6 @@ Statistics = Callable[[TorchBuilder, Any, Any, Any, Any], tuple[Any, Any]]
 
 
 def _running(key: str, compute: Statistics) -> Written:
-    """Return the row for the running statistics of a normalization layer in training."""
-
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         order = statistics_order(key, tuple(args), kwargs)
         given = {"momentum": 0.1, **dict(zip(order, args)), **kwargs}

@@ -109,7 +109,6 @@ class ExportedMemory:
                 _refuse_changed(name, one)
 
     def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_Shared]:
-        """Return the shared tensors whose memory may overlap with one of `tensors`."""
         if not self._shared:
             return ()
         # Comparing addresses is no read by the user's code.

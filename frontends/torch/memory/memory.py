@@ -182,7 +182,6 @@ class Written:
             self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
-        """Save the contents of a tensor from outside before it, or a view of it, is first written to."""
         recorder = self.capture.recorder
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is None and self.caches:

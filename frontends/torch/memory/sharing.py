@@ -219,7 +219,6 @@ def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _places(tensor: torch.Tensor) -> Any:
-    """Return the offsets of the elements in the storage."""
     places = np.array(tensor.storage_offset())
     for size, step in zip(tensor.shape, tensor.stride()):
         places = np.add.outer(places, np.arange(size) * step)

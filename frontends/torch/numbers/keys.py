@@ -115,7 +115,6 @@ class KeySizes:
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and those that it was raised from or after."""
     seen: set[int] = set()
     while problem is not None and id(problem) not in seen:
         seen.add(id(problem))

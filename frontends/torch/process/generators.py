@@ -100,7 +100,6 @@ class HostDraws:
         return not has_drawn
 
     def _reached(self, before: Any) -> Any:
-        """Return the state that the seen draws lead to from `before`."""
         restore_host_state(before)
         for draw in self._log:
             draw()

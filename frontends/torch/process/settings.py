@@ -172,7 +172,6 @@ def _to(dtype: torch.dtype) -> Cast:
 
 
 def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
-    """Return True if the call without autocast returns the bits in `expected`."""
     args, kwargs = arguments
     with torch.autocast(device, enabled=False):
         try:

@@ -241,7 +241,6 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> ObjectSnapshot:
 
 
 def _refuse_iterators(weights: Weights, world: ObjectSnapshot) -> None:
-    """Raise ``TracingError`` for iterators that the function could advance."""
     parts = {id(part): (held, key, part) for held, key, part in world.parts if not held.kind.dotted}.values()
     held = ((held.name_of(key), part) for held, key, part in parts if any(iterators_in((part,))))
     for name, part in (*weights.roots(), *held):

@@ -138,7 +138,6 @@ def embedding_bag(
 
 
 def _expect_bags(b: TorchBuilder, offsets: Any) -> None:
-    """Expect that the first bag begins at index 0, and that offsets never decrease."""
     first, starts, ends = (
         b.getitem(offsets, key=(part,)) for part in ((None, 1, 1), (None, -1, 1), (1, None, 1))
     )
@@ -146,7 +145,6 @@ def _expect_bags(b: TorchBuilder, offsets: Any) -> None:
 
 
 def _equal_bags(b: TorchBuilder, indices: Any, weight: Any, mode: str, per_sample_weights: Any) -> Any:
-    """Embed and reduce bags of one length, given as [bags, length] indices."""
     found = b.embedding(weight, indices)
     if per_sample_weights is not None:
         found = b.multiply(found, b.reshape(per_sample_weights, shape=(*indices.shape, 1)))
@@ -194,7 +192,6 @@ def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
 
 
 def _head_for_each(b: TorchBuilder, x: Any, heads: Any) -> Any:
-    """Repeat shared heads (axis -3) of keys or values for each query head of their group."""
     *batch, shared, tokens, width = x.shape
     one = b.reshape(x, shape=(*batch, shared, 1, tokens, width))
     return b.reshape(

@@ -34,7 +34,6 @@ def both_sides(padding: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) -> Any:
-    """Apply `compute` to `x`, with a temporary batch axis if `x` has none."""
     if x.ndim != rank:
         return compute(x)
     result = compute(b.reshape(x, shape=(1, *x.shape)))

@@ -203,7 +203,6 @@ def aten_max_unpool(
 
 
 def _gradient_of_max(b: TorchBuilder, gradient: Any, input: Any, indices: Any, rank: int) -> Any:
-    """Scatter each gradient to the element that its window selected."""
     lead = input.shape[:-rank]
     flat = b.zeros(shape=(*lead, product(input.shape[-rank:])), dtype=gradient.dtype)
     shape = (*lead, product(gradient.shape[-rank:]))

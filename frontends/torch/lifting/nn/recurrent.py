@@ -102,7 +102,6 @@ def _padded(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Any, ...]:
-    """Lift the overload for arrays [time, batch, features], or [batch, time, features] if `batch_first`."""
     x = b.permute_dims(input, axes=(1, 0, 2)) if batch_first else input
     x, states = _layers(
         b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, None
@@ -124,7 +123,6 @@ def _packed(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Any, ...]:
-    """Lift the overload for packed rows, which are unpacked and packed again."""
     batch = (hx[0] if isinstance(hx, (tuple, list)) else hx).shape[1]
     x, length = unpack(b, data, batch_sizes, batch)
     x, states = _layers(
