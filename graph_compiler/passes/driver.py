@@ -76,6 +76,8 @@ class _RegionPass:
         )
 
     def _region(self, region: Region) -> Region:
+        # Calls of one function share its region, which must stay shared: the writer emits one function for
+        # it.
         if id(region) not in self.done:
             made = self.of.alone(self.block(region.block))
             self.done[id(region)] = region if made is region.block else replace(region, block=made)
@@ -116,6 +118,7 @@ def passed(graph: Graph, *passes: GraphPass) -> Graph:
             or looks_for is not None
             and not any(map(looks_for.__contains__, ops))
         )
+        # A pass that ran since the last change would find the same graph again.
         if not is_idle and each not in settled:
             graph, changed = each(graph)
             settled = [] if changed else [*settled, each]

@@ -169,6 +169,7 @@ def _with_strong_regions(node: Node) -> Node:
 
     Regions of custom derivatives and of ``strong_zero`` calls stay as they are.
     """
+    # The user's rule is the derivative, so the code that it replaces need not be rewritten.
     is_strong = node.op == "custom_derivative" or node.params.get("strong_zero")
     regions = node.regions if is_strong else tuple(map(_region, node.regions))
     return node if regions == node.regions else replace(node, regions=regions)

@@ -48,6 +48,7 @@ def _contributes(block: Block, node: Node, needed: set[Value], aliases: Aliases)
     return bool(
         not needed.isdisjoint(node.outputs)
         or any(base in needed or block.maker(base) is None for base in written)
+        # A recorded draw advances the generator for later draws.
         or node.is_random
         or node.op == GUARD
     )

@@ -54,6 +54,7 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
     The generator starts each call from ``state`` and is restored afterwards. ``calls`` are the functions
     that read and set its state.
     """
+    # `bake_generators` has marked draws without array operands as deterministic.
     if not any(node.is_random for node in graph.nodes):
         return graph, False
     constant, kept = Value("random_state", state.spec), Value("random_state_before", state.spec)

@@ -46,6 +46,7 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     kept: list[Guard] = []
     for guard, compared in rows:
         group = groups[compared.size] if compared is not None else None
+        # All guards of a size move to the position of the first one.
         if group is None or guard is group[0][0]:
             kept += [guard] if group is None else _strongest(group)
     return (graph, False) if kept == graph.guards else (graph.derive(guards=kept), True)

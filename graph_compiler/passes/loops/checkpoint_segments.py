@@ -54,11 +54,13 @@ class _SegmentedLoop:
             node.inputs[carried:own],
             node.inputs[own:],
         )
+        # The segment length is a constant; only the number of segments depends on the trip count.
         self.steps = math.isqrt(hint_of(length))
         self.count = length // self.steps
         self.whole, self.left = self.count * self.steps, length - self.count * self.steps
 
     def outputs(self) -> tuple[Any, ...]:
+        # With a symbolic length the remainder may be empty, but its loop is always written.
         if isinstance(self.left, int) and self.left == 0:
             return self._in_segments(self.state)
         first, second = (

@@ -86,6 +86,7 @@ class _HoistingLoop(InlinedLoop):
     def _note(self, node: Node) -> None:
         (made,) = node.outputs
         read = [item for item in node.inputs if isinstance(item, Value) and item not in self.light]
+        # A result with more axes than its operands would take more memory outside of the loop than they do.
         if any(item.ndim >= made.ndim for item in read):
             self.once[made] = node
         else:
@@ -107,6 +108,8 @@ class _HoistingLoop(InlinedLoop):
             ):
                 found[node.outputs[0]] = node
         left = self._read_later(found)
+        # Each hoisted value that the loop still reads is one more sequence, and each row that it no longer
+        # reads is one less.
         made, gone = sum(value in left for value in found), sum(row not in left for row in rows)
         is_work = any(node.op not in _CHEAP for node in found.values())
         return found if 0 < made < gone or (0 < made == gone and is_work) else {}

@@ -53,6 +53,7 @@ class InlinedLoop:
             if not found.versions.isdisjoint(node.uses) and not found.takes(node):
                 return None
         given_on = [value for value in values_in(self.outputs) if value in found.versions]
+        # The last version may leave the iteration only as the carry of the same array.
         return found if found.writes and given_on == [self.outputs[place]] != [found.array] else None
 
 
@@ -78,6 +79,7 @@ class ArrayHistory:
             self.reads.append(node)
             return True
         value, made = node.inputs[1], node.outputs[0]
+        # A write that converts would have to be repeated for the part that is carried.
         if made.dtype != self.array.dtype or (isinstance(value, Value) and value.dtype != made.dtype):
             return False
         self.writes.append(node)

@@ -54,6 +54,7 @@ class _RangeProver:
         kept = []
         for node in nodes:
             guard = guard_of(node) if facts else None
+            # Without facts nothing can be proved.
             if guard is None or guard.expected is not True or not self._is_certain(guard.condition, facts):
                 kept.append(self._inside(node, facts) if node.op in _ENTERED else node)
             self._note(node)
@@ -80,6 +81,7 @@ class _RangeProver:
 
     def _compared(self, item: Any) -> Any:
         told = self._told(item)
+        # An unknown integer is an atom of its own. It may overflow, so no arithmetic is done with it.
         is_whole = told is None and isinstance(item, Value) and not item.shape and is_integer(item.dtype)
         return Size.of(Symbol(item, 0, 0, "item")) if is_whole else told
 

@@ -51,6 +51,7 @@ class _ScalarLoop(InlinedLoop):
 
     def _is_still(self, history: ArrayHistory) -> bool:
         keys = [node.params["key"] for node in (*history.writes, *history.reads)]
+        # A key of whole axes selects the array itself, so there is nothing to replace.
         is_part = any(item is not None and item != WHOLE for item in keys[0])
         return is_part and all(key == keys[0] for key in keys) and self.is_still(keys[0])
 

@@ -448,6 +448,7 @@ class _CellReader:
 
     def read(self, node: Node, place: LoopIndexKey) -> RowRead | None:
         ahead = (place.offset - self.target.offset) * (-1 if self.is_down else 1)
+        # These elements are not written before they are read, so they still are what the loop was given.
         if ahead > 0 or (ahead == 0 and node.inputs[0] is self.history.array) or self._is_beside(place):
             return row(self.given, place, self.is_still)
         if -ahead > DEEPEST:
@@ -545,6 +546,7 @@ def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
     steps = [each.params["step"] if each is not None and each.op == "arange" else None for each in made]
+    # A reversed loop visits all of its sequences backwards, and would stack outputs in the other order.
     is_down = -1 in steps and all(step == -1 for step in steps) and len(node.outputs) == carried
     wanted = -1 if is_down else 1
     if wanted not in steps:
@@ -718,6 +720,7 @@ class _RowLoop(InlinedLoop):
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps
+        # If the loop has an iteration, the row before the first one exists.
         if nonnegative(self.length - 1):
             found: Value = build.getitem(array, key=target.key(place))
             return found

@@ -92,6 +92,7 @@ class _Forwarding:
     def _is_covered(self, written: Node) -> bool:
         """Return True if the next write overwrites ``written`` and all reads in between can be forwarded."""
         array = written.outputs[0]
+        # A write that promotes the array also converts its other elements.
         if array.dtype != written.inputs[0].dtype:
             return False
         writes = [user for user in self.uses[array] if user.op != "getitem"]
@@ -122,6 +123,7 @@ def _is_told(read: Node, written: Node) -> bool:
     key, other = _selects(read), _selects(written)
     if key == other:
         return _is_taken(read, written)
+    # A read of other elements can use the array from before the write.
     are_apart = apart(read.params["key"], written.params["key"], written.outputs[0].shape)
     return are_apart or (_is_taken(read, written) and _is_alike(key, other))
 

@@ -172,10 +172,12 @@ class _CountedLoop:
             first, last = self.start[place][not rises], self.scope.interval(limit)[rises]
             if first is None or last is None:
                 continue
+            # The counter exceeds the limit by at most one step, which must not overflow.
             after = last + step + (0 if "=" in sign else -1 if rises else 1)
             if _holds(counter.dtype, after):
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
+                # A flag is computed by the previous iteration, so one more iteration runs.
                 return apply("max", count, 0) + 1 if late else not_cut_off(count)
         return None
 

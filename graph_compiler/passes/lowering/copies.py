@@ -26,6 +26,7 @@ def copy_aliased_outputs(
 
     def own(value: Value) -> Value:
         base, writable, is_made = _memory(graph.maker, value, views, read_only)
+        # The first result in memory that the graph allocated can be returned as it is.
         if is_made and base not in taken and writable and not (scalars and value.ndim == 0):
             taken.add(base)
             return value

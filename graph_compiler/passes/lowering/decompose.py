@@ -73,6 +73,7 @@ def _decomposed(block: Block, rows: LoweringTable, name: str) -> Block:
         scratch = Graph("scratch", "canonical")
         outputs = _written(Builder(scratch, node.origin, rewriter.maker), rule, node, rows)
         made = Block((), tuple(scratch.nodes), outputs)
+        # A decomposition may itself use operations that need decomposing.
         _require(made, rows, name)
         opened = _decomposition(rows, name).on(made)
         for part in opened.nodes:

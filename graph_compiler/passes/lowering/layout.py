@@ -141,6 +141,8 @@ class _LayoutRewriter(Rewriter):
             held = tuple(to_last(x.ndim).index(axis) for axis in axes)
             self.replace((made,), (self.build("permute_dims", (self.last[x],), {"axes": held}, made.name),))
             return True
+        # The array was channels-last already. Its permutation is made only if something needs the channels
+        # first.
         if x.ndim > 2 and axes == to_first(x.ndim):
             self.last[made] = self.value(x)
             self.moved.add(made)
@@ -209,6 +211,7 @@ class _LayoutRewriter(Rewriter):
                 value.name,
             )
         shape = _without_leading_ones(tuple(padded[axis] for axis in to_last(rank))) if plain.ndim else ()
+        # Two reshapes in a row are one.
         maker = self.maker(plain)
         source = maker.inputs[0] if maker is not None and maker.op == "reshape" else plain
         return self.build("reshape", (source,), {"shape": shape}, value.name)

@@ -31,6 +31,7 @@ def half_products(half: str) -> GraphPass:
 
     def run(graph: Graph) -> tuple[Graph, bool]:
         made, is_another = casting(graph)
+        # Weights that several products read are cast once.
         return cse(made)[0] if is_another else made, is_another
 
     return run

@@ -49,6 +49,7 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
         places.append(len(block.nodes))
     if not block.held:
         return graph
+    # Marks of recorded loops are positions among the nodes, which have moved.
     for loop in graph.loops:
         loop.marks[:] = (mark.moved(places) for mark in loop.marks)
     guards = [Guard(value, True, origin) for origin, value in block.held.items()]

@@ -498,6 +498,7 @@ class _SizeBounder(Rewriter):
         """Return the indices of the found elements, one array per axis, padded with the last of them."""
         if found not in self.places:
             mask = self.value(found.mask)
+            # At most all elements are found.
             places = build.argwhere(mask, size=product(mask.shape), fill_value=0)
             count = build.count_nonzero(mask)
             valid = build.less(build.arange(stop=places.shape[0], dtype="int64"), count)

@@ -63,6 +63,7 @@ class _BlockSizes:
 
         Nothing is known of the arguments of a function that may be called from several nodes.
         """
+        # Different calls may pass arrays of different sizes.
         if node.op == "call":
             return _BlockSizes(frozenset())
         found = _BlockSizes(self.sources, lambda size: self.outward(region.outward(size)))

@@ -95,6 +95,7 @@ class _SliceRewriter:
     def is_moving(self, item: Any) -> bool:
         if not isinstance(item, tuple) or item[1] is None or not self._reads_number(item[0]):
             return False
+        # The length of the slice must be the same in each iteration.
         return not self._reads_number(item[1] - item[0])
 
     def _reads_number(self, size: Any) -> bool:

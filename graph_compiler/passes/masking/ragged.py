@@ -384,6 +384,7 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
     The span is None if all of the axis is valid.
     """
     if not isinstance(item, tuple):
+        # A negative index counts from the last valid element, not from the end of the padding.
         is_behind = isinstance(item, int) and item < 0
         return (item if own is None else item + (own.high if is_behind else own.low)), None
     if item == WHOLE:
@@ -475,6 +476,7 @@ def _mean(rewrite: PaddedRewrite) -> Any:
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
     count = product(rewrite.node.inputs[0].shape[axis] for axis in axes)
+    # The padding must not count in the divisor.
     total = rewrite.build.sum(rewrite.padded.fill_padding(x, 0), dtype=x.full.dtype, **rewrite.params)
     spans = _left(rewrite, x, axes)
     return rewrite.padded.of(spans, rewrite.build.divide(total, count), None)

@@ -287,6 +287,7 @@ class Invariant(NamedTuple):
     value: Any
 
     def is_it(self, leaf: Any) -> bool:
+        # `repr` tells 0.0 from -0.0, and 1 from 1.0, and NaN equals itself.
         return leaf is self.value or (type(leaf) in (int, float) and repr(leaf) == repr(self.value))
 
 
@@ -392,6 +393,7 @@ def fit_steps(
     """
     low = 0
     while count - low >= fewest:
+        # Compare steps a little after the first one, whose leaves still come from before the run.
         about = low + min(_FARTHEST, count - low - 2)
         bare = RepeatedSteps(program, first, period, count, ())
         found = _PatternFit(bare, about).steps(low)
@@ -449,10 +451,12 @@ class _PatternFit:
             return same
         if type(one) is float:
             return VaryingFloat()
+        # Extrapolate the integer to step 0.
         if not isinstance(one, Value):
             return AffineInteger(one - (two - one) * self.about, two - one)
         (step, slot), (next_step, other) = self._made(one), self._made(two)
         distance = self.about - step
+        # Both steps must read the same result, of steps that are equally far back.
         if slot is None or slot != other or next_step != step + 1 or not 0 <= distance <= _FARTHEST:
             return None
         return EarlierResult(slot, distance)
@@ -554,6 +558,7 @@ class CounterSequences:
         made = replace(
             node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
         )
+        # Targets with Python loop indices can slice with them.
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:

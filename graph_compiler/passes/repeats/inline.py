@@ -23,6 +23,7 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
         return graph, False
+    # Several calls share a region, so each function is examined once.
     functions = {id(node.regions[0].block): node.regions[0].block for node in filter(_is_plain, block.nodes)}
     written_out = {
         key for key, function in functions.items() if prefers is None or changes_layout(function, prefers)

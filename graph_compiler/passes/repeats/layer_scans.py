@@ -67,6 +67,7 @@ class _LayerLoop:
         Return None if an operand fits none of the four kinds, or if nothing is carried or stacked.
         """
         weights = set(graph.parameters.values())
+        # One body cannot have two sizes for the same symbol.
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
             return None
         carried: list[tuple[int, int]] = []
@@ -102,6 +103,7 @@ class _LayerLoop:
         for node in graph.nodes[first:end]:
             if node in own:
                 continue
+            # A node that reads a layer, directly or not, must follow the loop.
             is_after = not made.isdisjoint(node.uses)
             made.update(node.outputs if is_after else ())
             (after if is_after else before).append(node)
@@ -222,6 +224,7 @@ def _turns(operands: Sequence[Any]) -> int:
         for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)
         if all(map(is_, operands, operands[turns:]))
     )
+    # Only arrays of one shape and dtype can be stacked.
     is_alike = all(isinstance(each, Value) and each.spec == operands[0].spec for each in operands)
     return next(fits, 0) if is_alike else 0
 

@@ -170,6 +170,7 @@ def layers_in(
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [
+        # The smallest tuple is the best division.
         ((cuts.numbers_from(first), cuts.strides(first, count), -count, *cuts.rank(first)), first, count)
         for first, count in counted
         if count >= fewest
@@ -322,6 +323,7 @@ class _CallBuilder:
         if len(slots) > 1:
             return ()
         slot = slots.pop()
+        # No layer computes the leaf itself, so it comes from outside.
         if slot is None:
             return leaves
         return (self.steps.value(0, slot),) * len(leaves) if slot.node in self.shared else slot
@@ -458,6 +460,7 @@ class _CallBuilder:
 def _in_all(node: Node, other: Node) -> Node:
     """Replace the parts in which the module paths of two layers differ by ``*``."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
+    # Paths of different lengths have no common pattern.
     if own == module or len(own) != len(module):
         return node
     path = ".".join("*" if one != two else one for one, two in zip(own, module))
@@ -488,6 +491,7 @@ def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[G
     outputs = _without(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
+    # A call that sets the seed changes what later layers draw, so then draws stay outside of functions.
     seeds = any(node.is_random and not node.outputs for node in every(nodes))
     rows = GraphSignatures(
         aliases,

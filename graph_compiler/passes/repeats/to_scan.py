@@ -176,6 +176,7 @@ def _gathered(steps: RepeatedSteps) -> Iterator[GatheredResult]:
             place = items.index(first) if items is not None and first in items else 0
             if items is None or len(items) < place + steps.count:
                 continue
+            # Arrays before and after the results of the steps are concatenated with the loop's output.
             others = (*items[:place], *items[place + steps.count :])
             is_apart = (
                 not any(map(steps.makes, others))
@@ -304,6 +305,7 @@ class _ScanBuilder:
             return False
         index = patterns[1]
         assert isinstance(index, AffineInteger)
+        # Indices that change their sign would wrap around the end of the axis.
         return bool(index.by > 0) and (index.at(0) < 0) == (index.at(self.last) < 0)
 
     def _add(self, place: int) -> None:
@@ -489,6 +491,7 @@ class _RollingRound:
 
     def block(self) -> Block:
         block, signatures = self.program.block, self.program.rows
+        # Runs that also agree in their numbers come first, because their loops need no sequences of numbers.
         for keys in ([row.exact for row in signatures], [row.key for row in signatures]):
             for run in find_repeated_runs(keys, self.fewest):
                 self._roll(run)
@@ -519,6 +522,7 @@ class _RollingRound:
                 if (loop := self._loop(longer, first)) is not None
             ]
             if found:
+                # A smaller carry is faster, and more replaced nodes make the source shorter.
                 self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
                 return
 
