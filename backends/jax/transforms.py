@@ -186,13 +186,13 @@ class JaxDerivatives(Derivatives):
     def owns(self, item: Any) -> bool:
         return isinstance(item, jax.Array)
 
-    def carries(self, item: Any) -> bool:
+    def keeps_derivative(self, item: Any) -> bool:
         return isinstance(item, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
 
-    def is_followed(self, array: Any) -> bool:
+    def is_traced(self, array: Any) -> bool:
         return isinstance(array, jax.core.Tracer)
 
-    def wide(self) -> AbstractContextManager[Any]:
+    def allow_64_bits(self) -> AbstractContextManager[Any]:
         return jax.enable_x64(True)
 
     def placed(self, array: Any, device: Any) -> Any:
@@ -233,7 +233,7 @@ class JaxDerivatives(Derivatives):
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         return jnp.moveaxis(array, source, destination)
 
-    def stop(self, array: Any) -> Any:
+    def stop_gradient(self, array: Any) -> Any:
         return jax.lax.stop_gradient(array)
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
@@ -242,7 +242,7 @@ class JaxDerivatives(Derivatives):
     def concatenate(self, arrays: Sequence[Any]) -> Any:
         return jnp.concatenate(arrays)
 
-    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """``lax.scan``; a step keeps the types of what it carries, as a number that is added to does not."""
 
         def body(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
@@ -254,7 +254,7 @@ class JaxDerivatives(Derivatives):
         )
         return last, outputs
 
-    def pulled(
+    def vjp(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.vjp``, which gives the transpose: conjugated before and after."""
@@ -265,7 +265,7 @@ class JaxDerivatives(Derivatives):
 
         return results, aux, conjugated
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """``jax.jvp``; where a function has a rule for reverse mode alone, by two reverse ones."""
         try:
             results, out, aux = jax.jvp(
@@ -276,12 +276,12 @@ class JaxDerivatives(Derivatives):
             return results, aux, push(tangents)
         return results, aux, out
 
-    def linearised(
+    def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.linearize``: the function is run once.
 
-        Without a forward mode, which shows when it is pushed, as :meth:`pushed`.
+        Without a forward mode, which shows when it is pushed, as :meth:`jvp`.
         """
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -302,18 +302,18 @@ class JaxDerivatives(Derivatives):
         """
         if not is_without_forward_mode(problem):
             raise problem
-        results, aux, pull = self.pulled(function, primals)
-        _, _, push = self.pulled(lambda cotangents: (pull(cotangents), []), list(map(jnp.ones_like, results)))
+        results, aux, pull = self.vjp(function, primals)
+        _, _, push = self.vjp(lambda cotangents: (pull(cotangents), []), list(map(jnp.ones_like, results)))
         return results, aux, push
 
-    def lacks(self, problem: Exception) -> bool:
+    def is_missing_derivative(self, problem: Exception) -> bool:
         """Of a primitive, or of a loop whose length is not known in reverse mode."""
         words = ("ifferentiation", "gradients are only implemented")
         return isinstance(problem, (NotImplementedError, ValueError)) and any(
             word in str(problem) for word in words
         )
 
-    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """Map by ``jax.vmap``; where keys are arguments, randomness is as they say.
 
         A graph that draws from the target's sequence of keys gets one key, drawn outside of ``jax.vmap``.
@@ -341,7 +341,7 @@ class JaxDerivatives(Derivatives):
     def named(self, array: Any, name: str) -> Any:
         return checkpoint_name(array, name)
 
-    def rematerialised(
+    def checkpoint(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
         """``jax.checkpoint``."""

@@ -33,13 +33,13 @@ class TensorFlowDerivatives(Derivatives):
     def owns(self, item: Any) -> bool:
         return bool(tf.is_tensor(item))
 
-    def carries(self, item: Any) -> bool:
+    def keeps_derivative(self, item: Any) -> bool:
         return bool(tf.is_tensor(item)) or isinstance(item, (bool, int, float, complex))
 
-    def is_followed(self, array: Any) -> bool:
+    def is_traced(self, array: Any) -> bool:
         return not hasattr(array, "numpy")
 
-    def wide(self) -> AbstractContextManager[Any]:
+    def allow_64_bits(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
@@ -89,7 +89,7 @@ class TensorFlowDerivatives(Derivatives):
         order.insert(destination % array.shape.rank, order.pop(source))
         return tf.transpose(array, order)
 
-    def stop(self, array: Any) -> Any:
+    def stop_gradient(self, array: Any) -> Any:
         return tf.stop_gradient(array)
 
     def size(self, array: Any, axis: int) -> Any:
@@ -102,7 +102,7 @@ class TensorFlowDerivatives(Derivatives):
     def concatenate(self, arrays: Sequence[Any]) -> Any:
         return tf.concat(arrays, 0)
 
-    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """Run a Python loop, or ``tf.while_loop`` while a graph is traced."""
         count = len(state)
 
@@ -120,7 +120,7 @@ class TensorFlowDerivatives(Derivatives):
             outputs.append(made[count:])
         return state, [tf.stack(each) for each in zip(*outputs)]
 
-    def pulled(
+    def vjp(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         # A tape knows arrays by identity, and the same array may be given twice.
@@ -140,17 +140,17 @@ class TensorFlowDerivatives(Derivatives):
 
         return results, aux, pull
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute a jvp by two reverse modes.
 
         ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes functions
         with a custom gradient that use a tape for constants, and has neither sparse gradients nor nested
         forward modes.
         """
-        results, aux, push = self.linearised(function, primals)
+        results, aux, push = self.linearize(function, primals)
         return results, aux, push(tangents)
 
-    def linearised(
+    def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Differentiate the vjp, which is linear in the cotangents, so that the function runs only once.
@@ -158,7 +158,7 @@ class TensorFlowDerivatives(Derivatives):
         The point at which the vjp is differentiated is arbitrary; it is 1, as in torch.
         """
         with tf.GradientTape(persistent=True) as tape:
-            results, aux, pull = self.pulled(function, primals)
+            results, aux, pull = self.vjp(function, primals)
             ones = [tf.ones_like(array) for array in results]
             tape.watch(ones)
             pulled = pull(ones)
@@ -171,10 +171,10 @@ class TensorFlowDerivatives(Derivatives):
 
         return results, aux, push
 
-    def lacks(self, problem: Exception) -> bool:
+    def is_missing_derivative(self, problem: Exception) -> bool:
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
-    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """Map ``function`` by ``tf.vectorized_map`` over first axes.
 
         Operations that it cannot convert, such as the second derivative of a branch, are run slice by
@@ -216,7 +216,7 @@ class TensorFlowDerivatives(Derivatives):
     def named(self, array: Any, name: str) -> Any:
         return array
 
-    def rematerialised(
+    def checkpoint(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
         return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)

@@ -49,13 +49,13 @@ class TorchDerivatives(Derivatives):
     def owns(self, item: Any) -> bool:
         return isinstance(item, torch.Tensor)
 
-    def carries(self, item: Any) -> bool:
+    def keeps_derivative(self, item: Any) -> bool:
         return isinstance(item, (torch.Tensor, bool, int, float, complex))
 
-    def is_followed(self, array: Any) -> bool:
+    def is_traced(self, array: Any) -> bool:
         return bool(torch._C._functorch.is_functorch_wrapped_tensor(array))
 
-    def wide(self) -> AbstractContextManager[Any]:
+    def allow_64_bits(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
@@ -92,7 +92,7 @@ class TorchDerivatives(Derivatives):
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         return array.movedim(source, destination)
 
-    def stop(self, array: Any) -> Any:
+    def stop_gradient(self, array: Any) -> Any:
         return array.detach()
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
@@ -101,7 +101,7 @@ class TorchDerivatives(Derivatives):
     def concatenate(self, arrays: Sequence[Any]) -> Any:
         return torch.cat(list(arrays))
 
-    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """Run a Python loop, or torch's own ``scan`` while a function is recorded.
 
         The iteration of the latter is recorded once.
@@ -114,7 +114,7 @@ class TorchDerivatives(Derivatives):
             outputs.append(made)
         return state, [torch.stack(each) for each in zip(*outputs)]
 
-    def pulled(
+    def vjp(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute a vjp by ``torch.func.vjp``, or by ``torch.autograd`` if hooks for saved tensors are used.
@@ -133,7 +133,7 @@ class TorchDerivatives(Derivatives):
             return _by_autograd(function, primals)
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute a jvp by ``torch.func.jvp``, or by two reverse modes without a forward mode."""
         try:
             with CorrectForwardMode():
@@ -143,11 +143,11 @@ class TorchDerivatives(Derivatives):
         except RuntimeError as problem:
             if not is_without_derivative(problem):
                 raise
-            results, aux, push = self.linearised(function, primals)
+            results, aux, push = self.linearize(function, primals)
             return results, aux, push(tangents)
         return list(results), list(aux), list(out)
 
-    def linearised(
+    def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Differentiate the vjp, which is linear in the cotangents, so that the function runs only once.
@@ -155,15 +155,15 @@ class TorchDerivatives(Derivatives):
         The point at which the vjp is differentiated is arbitrary. It is 1, because backward passes that
         compute logarithms have no derivative at 0.
         """
-        results, aux, pull = self.pulled(function, primals)
+        results, aux, pull = self.vjp(function, primals)
         ones = tuple(map(torch.ones_like, results))
         _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *ones)
         return results, aux, lambda tangents: list(push(tuple(tangents)))
 
-    def lacks(self, problem: Exception) -> bool:
+    def is_missing_derivative(self, problem: Exception) -> bool:
         return is_without_derivative(problem)
 
-    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         # Collectives find the map by the indices of the slices, over which it runs, too.
         size = how.size
         assert size is not None
@@ -191,7 +191,7 @@ class TorchDerivatives(Derivatives):
         finally:
             _checkpoint_name.reset(before)
 
-    def rematerialised(
+    def checkpoint(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
         """Wrap ``function`` in ``torch.utils.checkpoint``, or compile it by AOTAutograd for ``"min_cut"``."""

@@ -51,19 +51,19 @@ class Derivatives(Protocol):
     def owns(self, item: Any) -> bool:
         """Return True for an array of the framework, traced ones included."""
 
-    def carries(self, item: Any) -> bool:
+    def keeps_derivative(self, item: Any) -> bool:
         """Return True if a result is an array of the framework or certainly a constant.
 
         An array of another framework is neither and has lost the derivative.
         """
 
-    def is_followed(self, array: Any) -> bool:
+    def is_traced(self, array: Any) -> bool:
         """Return True if a transformation of the framework traces ``array``.
 
         Its elements cannot be read then.
         """
 
-    def wide(self) -> AbstractContextManager[Any]:
+    def allow_64_bits(self) -> AbstractContextManager[Any]:
         """Return a context inside which arrays may have 64-bit dtypes."""
 
     def placed(self, array: Any, device: Any) -> Any:
@@ -101,7 +101,7 @@ class Derivatives(Protocol):
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """Like ``numpy.moveaxis``."""
 
-    def stop(self, array: Any) -> Any:
+    def stop_gradient(self, array: Any) -> Any:
         """Return the array without its derivative (stop gradient)."""
 
     @default
@@ -115,14 +115,14 @@ class Derivatives(Protocol):
     def concatenate(self, arrays: Sequence[Any]) -> Any:
         """Like ``numpy.concatenate`` along the first axis."""
 
-    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """Compute ``state, outputs = step(state, row)`` for each row of arrays of equal length.
 
         Return the last state and the outputs stacked along a new first axis. With ``checkpoint``, reverse
         mode recomputes the steps.
         """
 
-    def pulled(
+    def vjp(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Apply reverse mode (vjp).
@@ -131,13 +131,13 @@ class Derivatives(Protocol):
         cotangents of the primals.
         """
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Apply forward mode (jvp).
 
         Return the results, the auxiliary arrays, and the tangents of the results.
         """
 
-    def linearised(
+    def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Linearise at ``primals``.
@@ -147,17 +147,17 @@ class Derivatives(Protocol):
         """
 
     @default
-    def lacks(self, problem: Exception) -> bool:
+    def is_missing_derivative(self, problem: Exception) -> bool:
         """Return True if the framework reports by this exception that an operation has no such derivative."""
         return False
 
-    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """Vectorise ``function`` over slices of its arguments (vmap). Results get a new first axis."""
 
     def named(self, array: Any, name: str) -> Any:
-        """Return the array, tagged with a name for the policies of :meth:`rematerialised`."""
+        """Return the array, tagged with a name for the policies of :meth:`checkpoint`."""
 
-    def rematerialised(
+    def checkpoint(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
         """Return the function with checkpointing: reverse mode stores only what ``policy`` selects.

@@ -59,7 +59,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
         flat = FlattenedFunction(found, "checkpoint", tree)
         kept: Any = policy if names is None else names
         return flat.result(
-            found.derivatives.rematerialised(flat, kept)(list(map(found.derivatives.array, leaves)))
+            found.derivatives.checkpoint(flat, kept)(list(map(found.derivatives.array, leaves)))
         )
 
     return Transformed(function, rule, "checkpoint")
@@ -335,7 +335,7 @@ class _ScanLoop:
         return state, [self.derivatives.concatenate([array, end[0]]) for array, end in zip(outputs, last)]
 
     def _scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        return self.derivatives.scanned(step, state, rows, checkpoint)
+        return self.derivatives.scan(step, state, rows, checkpoint)
 
 
 class NumpyLoops:

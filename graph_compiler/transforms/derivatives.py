@@ -561,5 +561,5 @@ def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: A
     """Vectorize ``function`` over the directions in ``basis``; a single direction needs no mapping."""
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]
-    found: Arrays = derivatives.mapped(function, Mapping((0,), basis.shape[0]))([basis])
+    found: Arrays = derivatives.vmap(function, Mapping((0,), basis.shape[0]))([basis])
     return found

@@ -356,7 +356,7 @@ def _is_traced(item: Any) -> bool:
     """Return True if ``item`` is a tracer of a transform or a compiler, without values to read."""
     owner = owner_of(item)
     return owner is not None and bool(
-        _derivatives_of(owner).is_followed(item) or backend_of(owner).target.is_traced(item)
+        _derivatives_of(owner).is_traced(item) or backend_of(owner).target.is_traced(item)
     )
 
 
@@ -448,7 +448,7 @@ def translating_refusals(words: str, function: Function) -> Iterator[None]:
             if isinstance(problem, CallMismatch):
                 _require_graphs_of(words, function, problem)
             raise
-        if not function.derivatives.lacks(problem):
+        if not function.derivatives.is_missing_derivative(problem):
             _require_graphs_of(words, function, problem)
             raise
         reason, _, _ = str(problem).partition("\n")
@@ -493,7 +493,7 @@ def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
     Raises ``CallMismatch`` for an array of another framework, because it carries no derivative.
     """
     for leaf in leaves:
-        if not function.derivatives.carries(leaf):
+        if not function.derivatives.keeps_derivative(leaf):
             found = f"{type(leaf).__module__.partition('.')[0]}.{type(leaf).__name__}"
             raise CallMismatch(
                 f"{words} of {function.name}: it gives {found}, which has no derivative in the framework "
@@ -665,25 +665,25 @@ class DifferentiatedCall:
 
     # ------------------------------------------------------------------------------ its derivatives
     def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the results and the pullback, as :meth:`Derivatives.pulled`."""
+        """Compute the results and the pullback, as :meth:`Derivatives.vjp`."""
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
         with self._translating_refusals():
-            results, extras, pull = self.function.derivatives.pulled(self, self.arrays)
+            results, extras, pull = self.function.derivatives.vjp(self, self.arrays)
         return results, extras, self._translating_refusals()(pull)
 
     def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute the results and their tangents, as :meth:`Derivatives.pushed`."""
+        """Compute the results and their tangents, as :meth:`Derivatives.jvp`."""
         if not self.arrays:
             results, extras = self(self.arrays)
             return results, list(map(self.function.derivatives.zeros_like, results)), extras
         with self._translating_refusals():
-            return self.function.derivatives.pushed(self, self.arrays, tangents)
+            return self.function.derivatives.jvp(self, self.arrays, tangents)
 
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Linearize the function, as :meth:`Derivatives.linearised`."""
+        """Linearize the function, as :meth:`Derivatives.linearize`."""
         with self._translating_refusals():
-            results, extras, push = self.function.derivatives.linearised(self, self.arrays)
+            results, extras, push = self.function.derivatives.linearize(self, self.arrays)
         return results, extras, self._translating_refusals()(push)
 
     def _translating_refusals(self) -> Any:

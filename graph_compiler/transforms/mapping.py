@@ -104,7 +104,7 @@ def _slice(array: Any, axis: int | None) -> Any:
 
 def _mapped_result(found: Function, how: How, flat: FlattenedFunction, arrays: Arrays, out_axes: Any) -> Any:
     with translating_refusals("vmap", found), running_over(how.axis_name, found.framework):
-        results = found.derivatives.mapped(flat, how)(arrays)
+        results = found.derivatives.vmap(flat, how)(arrays)
     axes = list(_axis_of_each(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(

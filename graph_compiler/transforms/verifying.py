@@ -58,7 +58,7 @@ def verify_derivative(
 ) -> DerivativeVerification:
     derivatives = resolve_function(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
     # Differences of float32 numbers have few correct digits, so float64 is tried first.
-    with derivatives.wide():
+    with derivatives.allow_64_bits():
         try:
             wide_args, wide_kwargs = map_structure(
                 lambda item: _to_64_bits(derivatives, item), (args, kwargs)
