@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import TracingError
-from graph_compiler.recording.search import Refuted, Undisturbed, gives_up, recorded
+from graph_compiler.recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 
 
 class Drawn(Exception):
@@ -34,7 +34,7 @@ def run(
         seen.append(hypotheses)
         return attempt(hypotheses)
 
-    return recorded(seeing, start, give_up, most, lambda: "too many"), seen
+    return search_recording(seeing, start, give_up, most, lambda: "too many"), seen
 
 
 def without(name: str) -> Any:
@@ -68,9 +68,12 @@ def test_what_cannot_be_given_up_is_raised() -> None:
 
 
 def test_refuted_hypotheses_are_replaced_until_there_are_too_many() -> None:
-    assert run(lambda number: "done" if number == 3 else Refuted(number + 1), start=1) == ("done", [1, 2, 3])
+    assert run(lambda number: "done" if number == 3 else Refutation(number + 1), start=1) == (
+        "done",
+        [1, 2, 3],
+    )
     with pytest.raises(TracingError, match="too many"):
-        run(lambda number: Refuted(number + 1), start=1)
+        run(lambda number: Refutation(number + 1), start=1)
 
 
 def test_other_threads_may_have_drawn() -> None:
@@ -78,7 +81,7 @@ def test_other_threads_may_have_drawn() -> None:
         raise Drawn("unseen")
 
     with pytest.raises(Drawn):
-        run(attempt, [Undisturbed(Drawn), without("a")])
+        run(attempt, [DisturbanceRetry(Drawn), without("a")])
     ended = threading.Event()
     other = threading.Thread(target=ended.wait)
     other.start()
@@ -90,7 +93,7 @@ def test_other_threads_may_have_drawn() -> None:
         return Made("done")
 
     try:
-        result, seen = run(disturbed, [Undisturbed(Drawn)])
+        result, seen = run(disturbed, [DisturbanceRetry(Drawn)])
     finally:
         ended.set()
         other.join()
@@ -98,4 +101,4 @@ def test_other_threads_may_have_drawn() -> None:
 
 
 def test_an_exception_of_another_kind_is_no_disturbance() -> None:
-    assert Undisturbed(Drawn)("same", ValueError()) is None
+    assert DisturbanceRetry(Drawn)("same", ValueError()) is None

@@ -19,12 +19,12 @@ from graph_compiler.recording import Reached  # noqa: E402
 from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, conjunction  # noqa: E402
 from graph_compiler.recording.environment_guards.versions import (  # noqa: E402
     VersionsOf,
-    counted,
-    gathered,
+    detects,
+    detects_every_change,
     is_readable,
-    tell,
-    tells,
-    told,
+    memory_versions,
+    versions_counted_by,
+    versions_read_by,
 )
 
 FOUND = [versions_of] if versions_of is not None else []
@@ -39,7 +39,8 @@ def test_entries_are_read_only_after_a_change() -> None:
         return entries["scale"] == 2
 
     holds = conjunction(
-        [EnvironmentGuard("{}({})", (is_two, held), of=held)], counted(lambda entries: version["number"])
+        [EnvironmentGuard("{}({})", (is_two, held), of=held)],
+        versions_counted_by(lambda entries: version["number"]),
     )
     assert holds() and holds() and len(looks) == 1
     version["number"], held["other"] = 2, 5
@@ -108,7 +109,7 @@ def test_a_forward_that_was_replaced_is_seen_where_it_is_inherited_too() -> None
 
 @pytest.mark.skipif(not is_readable, reason="this Python keeps no versions of dicts in their memory")
 def test_what_is_looked_at_stays_alive() -> None:
-    versions = gathered([{"a": 1}], [torch.nn.ReLU()])
+    versions = memory_versions([{"a": 1}], [torch.nn.ReLU()])
     before = versions.copy()
     garbage = [({number: number}, torch.nn.ReLU()) for number in range(1000)]
     assert versions.now == before and len(garbage) == 1000
@@ -116,9 +117,9 @@ def test_what_is_looked_at_stays_alive() -> None:
 
 def test_versions_that_tell_only_of_dicts_are_not_trusted() -> None:
     def of_dicts(dicts: Any, objects: Any, words: Any = ()) -> Any:
-        return told(lambda: [dict(one) for one in dicts])
+        return versions_read_by(lambda: [dict(one) for one in dicts])
 
-    assert not tell(of_dicts)
+    assert not detects_every_change(of_dicts)
 
 
 def _put(tensor: Any, data: Any) -> None:
@@ -222,7 +223,10 @@ def test_versions_that_miss_changes_or_change_by_themselves_are_not_trusted(
     version: Any, expected: bool
 ) -> None:
     held = {"n": 0}
-    assert tells(told(lambda: version(held)), (held.update(n=number) for number in range(1, 4))) is expected
+    assert (
+        detects(versions_read_by(lambda: version(held)), (held.update(n=number) for number in range(1, 4)))
+        is expected
+    )
 
 
 def test_the_same_number_again_is_no_change() -> None:
@@ -254,7 +258,9 @@ def test_followers_are_fresh_where_the_facts_hold(is_counted: bool) -> None:
 
     held, version = {"weight": 1}, {"number": 1}
     doubled = Doubled(held)
-    holds = conjunction([], counted(lambda entries: version["number"]) if is_counted else None, [doubled])
+    holds = conjunction(
+        [], versions_counted_by(lambda entries: version["number"]) if is_counted else None, [doubled]
+    )
     assert holds() and doubled.current == 2
     version["number"], held["weight"] = 2, 5
     assert holds() and doubled.current == 10

@@ -12,15 +12,15 @@ import pytest
 
 from graph_compiler.errors import TracingError
 from graph_compiler.recording.patches import (
-    ASSUME,
-    INPUT,
-    NOTE,
-    REFUSE,
-    STAND_IN,
-    Probe,
-    Probes,
+    Patch,
+    PatchSet,
     Session,
-    probing,
+    assume_result,
+    note_call,
+    patching,
+    refuse_call,
+    replace_call,
+    replace_call_anywhere,
     replaced,
 )
 
@@ -41,13 +41,18 @@ def _answer(name: str, item: Any = 0) -> Any:
     return name, item
 
 
-def _probes(library: ModuleType) -> Probes:
-    return Probes(
-        Probe(library, "ask", ASSUME, lambda original, *args: original(*args)),
-        Probe(library, "draw", REFUSE, lambda *args: bool(args)),
-        Probe(library, "start", NOTE, lambda session, *args: session.note("started", session)),
-        Probe(library, "count", STAND_IN, lambda session, original, *args: (session, original(*args))),
-        Probe(library, "give", INPUT, lambda session, original, *args: (session.hears(), *original(*args))),
+def _probes(library: ModuleType) -> PatchSet:
+    return PatchSet(
+        Patch(library, "ask", assume_result, lambda original, *args: original(*args)),
+        Patch(library, "draw", refuse_call, lambda *args: bool(args)),
+        Patch(library, "start", note_call, lambda session, *args: session.note("started", session)),
+        Patch(library, "count", replace_call, lambda session, original, *args: (session, original(*args))),
+        Patch(
+            library,
+            "give",
+            replace_call_anywhere,
+            lambda session, original, *args: (session.hears(), *original(*args)),
+        ),
     )
 
 
@@ -59,7 +64,7 @@ def _called(code: str, space: dict[str, Any], module: str = "users") -> Any:
 
 def test_each_kind_does_what_it_says(library: ModuleType) -> None:
     space = {"library": library}
-    with probing(_probes(library), Session()) as session:
+    with patching(_probes(library), Session()) as session:
         assert _called("library.ask(3)", space) == ("ask", 3)
         assert _called("library.draw(3)", space) == ("draw", 3)
         with pytest.raises(
@@ -77,7 +82,7 @@ def test_each_kind_does_what_it_says(library: ModuleType) -> None:
 
 @pytest.mark.parametrize("module", ["torch.nn", "logging", "graph_compiler.api"])
 def test_what_libraries_ask_for_their_own_ends_counts_not(library: ModuleType, module: str) -> None:
-    with probing(_probes(library), Session()) as session:
+    with patching(_probes(library), Session()) as session:
         _called("library.ask(3)", {"library": library}, module)
         _called("library.draw()", {"library": library}, module)
     assert session.facts() == []
@@ -86,7 +91,7 @@ def test_what_libraries_ask_for_their_own_ends_counts_not(library: ModuleType, m
 def test_names_that_a_module_has_imported_are_seen(library: ModuleType) -> None:
     space = {"asked_of": library.ask}
     before = dict(space)
-    with probing(_probes(library), Session(), [space, space]) as session:
+    with patching(_probes(library), Session(), [space, space]) as session:
         _called("asked_of(3)", space)
     assert len(session.facts()) == 1 and {name: space[name] for name in before} == before
 
@@ -95,7 +100,7 @@ def test_nothing_stays_behind_an_exception(library: ModuleType) -> None:
     space: dict[str, Any] = {}
     with (
         pytest.raises(KeyError),
-        probing(_probes(library), Session(), places=[(space, "len", max), (library, "other", 1)]),
+        patching(_probes(library), Session(), places=[(space, "len", max), (library, "other", 1)]),
     ):
         assert space == {"len": max} and library.other == 1
         raise KeyError
@@ -104,8 +109,8 @@ def test_nothing_stays_behind_an_exception(library: ModuleType) -> None:
 
 def test_of_nested_sessions_all_are_told_and_the_innermost_answers(library: ModuleType) -> None:
     probes, space = _probes(library), {"library": library}
-    with probing(probes, Session()) as outer:
-        with probing(probes, Session()) as inner:
+    with patching(probes, Session()) as outer:
+        with patching(probes, Session()) as inner:
             assert _called("library.count(1)", space)[0] is inner
             _called("library.ask(3)", space)
         assert _called("library.count(1)", space)[0] is outer
@@ -115,7 +120,7 @@ def test_of_nested_sessions_all_are_told_and_the_innermost_answers(library: Modu
 
 def test_tables_of_several_frameworks_nest(library: ModuleType) -> None:
     space = {"library": library}
-    with probing(_probes(library), Session()) as outer, probing(_probes(library), Session()) as inner:
+    with patching(_probes(library), Session()) as outer, patching(_probes(library), Session()) as inner:
         assert _called("library.count(1)", space) == (inner, (outer, ("count", 1)))
         _called("library.ask(3)", space)
     assert len(inner.facts()) == len(outer.facts()) == 1
@@ -131,7 +136,7 @@ def _in_another_thread(function: Callable[[], Any]) -> Any:
 
 def test_other_threads_are_left_alone(library: ModuleType) -> None:
     space = {"library": library}
-    with probing(_probes(library), Session()) as session:
+    with patching(_probes(library), Session()) as session:
         assert _in_another_thread(lambda: _called("library.ask(3)", space)) == ("ask", 3)
         assert _in_another_thread(lambda: _called("library.draw()", space)) == ("draw", 0)
         assert _in_another_thread(lambda: _called("library.count(1)", space)) == ("count", 1)
@@ -148,13 +153,13 @@ def test_sessions_of_threads_may_end_in_any_order(library: ModuleType) -> None:
     seen: list[Any] = []
 
     def other() -> None:
-        with probing(probes, Session()) as session:
+        with patching(probes, Session()) as session:
             begun.set()
             end.wait()
             seen.append(_called("library.count(1)", space)[0] is session)
 
     thread = threading.Thread(target=other)
-    with probing(probes, Session()):
+    with patching(probes, Session()):
         thread.start()
         begun.wait()
     assert _called("library.count(1)", space) == ("count", 1)
@@ -165,10 +170,10 @@ def test_sessions_of_threads_may_end_in_any_order(library: ModuleType) -> None:
 
 def test_what_somebody_else_has_put_there_is_watched_and_put_back(library: ModuleType) -> None:
     probes, space = _probes(library), {"library": library}
-    with probing(probes, Session()):
+    with patching(probes, Session()):
         pass
     with replaced([(library, "ask", lambda item: -item)]):
-        with probing(probes, Session()) as session:
+        with patching(probes, Session()) as session:
             assert _called("library.ask(3)", space) == -3
         assert library.ask(2) == -2 and [fact.items[1] for fact in session.facts()] == [-3]
 

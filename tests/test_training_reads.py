@@ -8,7 +8,7 @@ import torch
 import graph_compiler
 from graph_compiler.assumptions import InputAttribute
 from graph_compiler.frontends.torch.state.reads import MODULE_READS, TRAINING, reads_unseen
-from graph_compiler.recording.patches import Probes, Session, probing
+from graph_compiler.recording.patches import PatchSet, Session, patching
 
 
 class Quiet(torch.nn.Module):
@@ -63,8 +63,8 @@ def test_a_module_that_no_search_finds_is_watched_too() -> None:
 
 
 def test_setting_and_deleting_while_flags_are_watched() -> None:
-    module, probes = torch.nn.Linear(1, 1), Probes(*MODULE_READS)
-    with probing(probes, Session()) as outer, probing(probes, Session()) as inner:
+    module, probes = torch.nn.Linear(1, 1), PatchSet(*MODULE_READS)
+    with patching(probes, Session()) as outer, patching(probes, Session()) as inner:
         module.training = False
         assert module.training is False
         del module.training

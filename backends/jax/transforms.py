@@ -254,9 +254,7 @@ class JaxDerivatives(Derivatives):
         )
         return last, outputs
 
-    def vjp(
-        self, function: Function, primals: Arrays
-    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.vjp``, which gives the transpose: conjugated before and after."""
         results, pull, aux = jax.vjp(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -341,9 +339,7 @@ class JaxDerivatives(Derivatives):
     def named(self, array: Any, name: str) -> Any:
         return checkpoint_name(array, name)
 
-    def checkpoint(
-        self, function: Callable[[Arrays], Arrays], policy: Policy
-    ) -> Callable[[Arrays], Arrays]:
+    def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """``jax.checkpoint``."""
         given = lambda *arrays: function(list(arrays))  # noqa: E731
         if policy == "min_cut":

@@ -120,9 +120,7 @@ class TensorFlowDerivatives(Derivatives):
             outputs.append(made[count:])
         return state, [tf.stack(each) for each in zip(*outputs)]
 
-    def vjp(
-        self, function: Function, primals: Arrays
-    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         # A tape knows arrays by identity, and the same array may be given twice.
         primals = [tf.identity(array) for array in primals]
         with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
@@ -216,9 +214,7 @@ class TensorFlowDerivatives(Derivatives):
     def named(self, array: Any, name: str) -> Any:
         return array
 
-    def checkpoint(
-        self, function: Callable[[Arrays], Arrays], policy: Policy
-    ) -> Callable[[Arrays], Arrays]:
+    def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
 
 

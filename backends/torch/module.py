@@ -13,7 +13,7 @@ import torch
 from ...errors import NotCompilable
 from ...forwarding import passes_on
 from ...ir.call_signature import call_signature
-from ...recording.environment_guards.versions import gathered, is_readable, told
+from ...recording.environment_guards.versions import is_readable, memory_versions, versions_read_by
 from .native import TensorSlots
 
 
@@ -43,7 +43,7 @@ class FunctionalModule:
             ]
         self._modules = [inner for _, inner in modules]
         dicts = [held for inner in self._modules for held in (vars(inner), inner._parameters, inner._modules)]
-        self._versions = gathered(dicts, []) if is_readable else told(self._signature_now)
+        self._versions = memory_versions(dicts, []) if is_readable else versions_read_by(self._signature_now)
         self._versions_read = self._versions.copy()
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 

@@ -21,7 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selectiv
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...contracts.parallelism import running_over
 from ...errors import CallMismatch, GradientRefused, NotCompilable
-from ...recording.control_flow.loops import computing_again
+from ...recording.control_flow.loops import recomputing_iterations
 from ...recording.lock import active
 from ..common.keys import UNSAID
 from .axes import VmapAxis
@@ -114,9 +114,7 @@ class TorchDerivatives(Derivatives):
             outputs.append(made)
         return state, [torch.stack(each) for each in zip(*outputs)]
 
-    def vjp(
-        self, function: Function, primals: Arrays
-    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute a vjp by ``torch.func.vjp``, or by ``torch.autograd`` if hooks for saved tensors are used.
 
         ``checkpoint`` uses such hooks, which ``torch.func`` does not support.
@@ -191,9 +189,7 @@ class TorchDerivatives(Derivatives):
         finally:
             _checkpoint_name.reset(before)
 
-    def checkpoint(
-        self, function: Callable[[Arrays], Arrays], policy: Policy
-    ) -> Callable[[Arrays], Arrays]:
+    def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Wrap ``function`` in ``torch.utils.checkpoint``, or compile it by AOTAutograd for ``"min_cut"``."""
         if policy == "everything":
             return function
@@ -286,7 +282,7 @@ def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) ->
         # torch's scan does not support results that alias others.
         return [array.clone() for array in new], [array.clone() for array in made]
 
-    with computing_again(checkpoint):
+    with recomputing_iterations(checkpoint):
         last, outputs = scan(combine, state, rows)
     return last, outputs
 

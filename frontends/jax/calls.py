@@ -26,7 +26,7 @@ from ...forwarding import forward, forwards
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...recording.faults import is_fault
-from ...recording.patches import STAND_IN, Probe, Session, replaced, under_any_name
+from ...recording.patches import Patch, Session, replace_call, replaced, under_any_name
 from ...recording.patches.patch import Replacement
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
@@ -264,7 +264,7 @@ def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any
     return _bound(CUSTOM, lambda _, *given, **named: original(rule, *given, **named), (rule, *args), kwargs)
 
 
-CUSTOM_RULES = tuple(Probe(cls, "__call__", STAND_IN, _whole) for cls in (jax.custom_jvp, jax.custom_vjp))
+CUSTOM_RULES = tuple(Patch(cls, "__call__", replace_call, _whole) for cls in (jax.custom_jvp, jax.custom_vjp))
 
 
 def _found(name: str) -> Any:

@@ -10,7 +10,7 @@ import jax
 
 from ... import contracts
 from ...recording import Reached
-from ...recording.reachability.walk import places_of, replaced
+from ...recording.reachability.walk import replaceable_parts, replacing_parts
 from .array_access import own
 from .models import Model, model_of
 from .models.nnx import is_nnx_module, nodes_of
@@ -53,7 +53,7 @@ class JaxWeights(contracts.Weights):
     has_modes = True
 
     def __init__(self, function: Any, reach: Reached, named: Mapping[int, str]) -> None:
-        self.function, self._places = function, places_of(reach)
+        self.function, self._places = function, replaceable_parts(reach)
         names = {**{id(item): name for name, item, _ in self._places}, **named}
         self._models = dict(_named_models(_model_called(function), reach.found(), names))
         self._owners = {
@@ -85,7 +85,7 @@ class JaxWeights(contracts.Weights):
                 given = {name: arrays[prefix + name] for name in model.arrays()}
                 replacement, held[prefix] = stack.enter_context(model.traced(given))
                 replacements.update({id(model.item): replacement} if replacement is not model.item else {})
-            stack.enter_context(replaced(self._places, replacements))
+            stack.enter_context(replacing_parts(self._places, replacements))
             yield (
                 _called(self.function, replacements),
                 lambda: {

@@ -24,14 +24,14 @@ from ...ops.registry import ArraySpec
 from ...passes.lowering.region_checks import TRUTH, carry_out
 from ...recording import EnvironmentGuards, Locator, Reached, Recorder, Recording, Request, facts_outside
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finished
+from ...recording.control_flow.grown import finish_lists
 from ...recording.environment_guards.guards import EnvironmentGuard
 from ...recording.escapes import refuse_escapes
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
 from ...recording.loop_marks import counting_arguments
-from ...recording.patches import Probes, Session, probing
-from ...recording.patches.builtin_names import conversions, looked_up, types_asked
+from ...recording.patches import PatchSet, Session, patching
+from ...recording.patches.builtin_names import builtin_lookups, conversion_replacements, type_replacements
 from ...recording.patches.global_reads import GlobalReads, all_of
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS
@@ -39,7 +39,7 @@ from ...recording.patches.patch import Replacement
 from ...recording.patches.settings import SETTINGS, refused
 from ...recording.reachability.walk import WalkPolicy
 from ...recording.request import GivenArguments
-from ...recording.search import Refuted, recorded
+from ...recording.search import Refutation, search_recording
 from ...recording.state.contents import refuse_outside
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
@@ -190,7 +190,7 @@ def record(request: Request) -> Recording:
     The only state that a JAX function may change is in the variables of ``nnx`` modules.
     """
     with recording_lock, restored():
-        return recorded(
+        return search_recording(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),
             JaxHypotheses(loops=request.numbers),
             [],
@@ -202,9 +202,9 @@ def record(request: Request) -> Recording:
 
 # Besides changes of settings, random numbers of Python and NumPy are refused, because JAX would trace them as
 # constants.
-_PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS, ROWS)
-_WITH_ANSWERS = Probes(*ANSWERS)
-_WITH_RULES = Probes(*CUSTOM_RULES)
+_PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS, ROWS)
+_WITH_ANSWERS = PatchSet(*ANSWERS)
+_WITH_RULES = PatchSet(*CUSTOM_RULES)
 
 
 class _Attempt:
@@ -253,7 +253,7 @@ class _Attempt:
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
-    def run_or_refuted(self) -> Recording | Refuted[JaxHypotheses]:
+    def run_or_refuted(self) -> Recording | Refutation[JaxHypotheses]:
         """Return the recording, or further hypotheses if it failed and these may help."""
         try:
             return self.run()
@@ -264,7 +264,7 @@ class _Attempt:
             more = self.next_hypotheses(problem)
             if more == self.hypotheses:
                 raise
-            return Refuted(more, problem, more.given_up_of(self.hypotheses))
+            return Refutation(more, problem, more.given_up_of(self.hypotheses))
 
     def run(self) -> Recording:
         graph = self.recorder.graph
@@ -278,10 +278,10 @@ class _Attempt:
         with (
             deciding(self),
             seen(_names(), self._scopes()) as replaced,
-            probing(_PROBES, self.session, self.spaces, self._places()),
-            probing(updates(), self.session),
-            probing(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
-            probing(_WITH_ANSWERS, self.session) if self.hypotheses.reads else nullcontext(),
+            patching(_PATCHES, self.session, self.spaces, self._places()),
+            patching(updates(), self.session),
+            patching(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
+            patching(_WITH_ANSWERS, self.session) if self.hypotheses.reads else nullcontext(),
             told(graph.name),
             _own_caches(bool(self.weights.models)),
         ):
@@ -315,7 +315,7 @@ class _Attempt:
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
             with open_regions(regions := JaxRegions(self._expected, self.recorder.numbers)):
                 result = forward(self.replaced(called), *args, **kwargs)
-                result = finished(result, args, kwargs) if regions.lists else result
+                result = finish_lists(result, args, kwargs) if regions.lists else result
             leaves, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item), opens)
             after = held()
         self.result = leaves, tree
@@ -346,12 +346,12 @@ class _Attempt:
 
     def _places(self) -> list[Replacement]:
         """Return the names to replace while the function is traced."""
-        types = types_asked(
+        types = type_replacements(
             ((scope, name) for scope in self._scopes() for name in (*scope, "type")),
             self._stands,
             self.shown.class_of,
         )
-        numbers = conversions(looked_up(self.functions), SYMBOLS)
+        numbers = conversion_replacements(builtin_lookups(self.functions), SYMBOLS)
         own = (*self.shown.places(self._scopes()), *self.globals.places(), *self.loops.shims(self.functions))
         return [*types, *numbers, *own, *dimension_shims()]
 

@@ -17,8 +17,8 @@ from jax._src import core
 from jax.core import Tracer
 
 from ...errors import TracingError
-from ...recording.code.ownership import behind
-from ...recording.patches import STAND_IN, Probe, Session, under_any_name
+from ...recording.code.ownership import skip_patch_frames
+from ...recording.patches import Patch, Session, replace_call, under_any_name
 from ...recording.patches.patch import Replacement
 from .dtypes import is_key
 from .equations import is_users
@@ -85,7 +85,7 @@ class HiddenTracers:
         if not self.is_own(item):
             return item.__class__
         if is_key(item):
-            asker = behind(sys._getframe(1))
+            asker = skip_patch_frames(sys._getframe(1))
             place = f"{asker.f_code.co_filename}:{asker.f_lineno}"
             raise TracingError(
                 f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its "
@@ -125,4 +125,4 @@ def _noted(session: Session, original: Any, problem: Exception, tracer: Any, *ar
         session.trace.errors.append(problem)
 
 
-ERRORS = tuple(Probe(cls, "__init__", STAND_IN, _noted) for cls in _ERRORS)
+ERRORS = tuple(Patch(cls, "__init__", replace_call, _noted) for cls in _ERRORS)

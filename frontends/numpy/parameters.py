@@ -18,7 +18,7 @@ from ...recording.reachability.references import NamespacePart
 from ...recording.reachability.snapshot import ORDER, Change, ObjectSnapshot, TrackedContainer
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
-from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost, place_at
+from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost_places, place_at
 from ...sizes import is_symbolic
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..common import views as kept_views
@@ -38,7 +38,7 @@ class ChangedState:
     """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:
-        self.places = outermost(places, is_array)
+        self.places = outermost_places(places, is_array)
         self.values: tuple[Any, ...] = ()
         self._trees: tuple[Tree, ...] = ()
 
@@ -80,7 +80,7 @@ class ChangedState:
                 and not is_list
                 and not (isinstance(now, (frozenset, Fixed)) and now == before)
             ):
-                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.place(now)))
+                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.classify(now)))
         return ExternalState(self.places, tree, tuple(replaced))
 
     def parts(self) -> set[tuple[int, Any]]:

@@ -24,7 +24,7 @@ from ...forwarding import forward, forwards
 from ...recording import patches as probes
 from ...recording.code.names import names_read
 from ...recording.loop_marks import loop_shims
-from ...recording.patches.builtin_names import conversions, looked_up, types_asked
+from ...recording.patches.builtin_names import builtin_lookups, conversion_replacements, type_replacements
 from ...recording.patches.host_math import Symbols
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...trees import iterate_structure
@@ -388,8 +388,8 @@ def replaced(
     _here.capture = capture
     try:
         names = [
-            *types_asked(spaces, lambda item: is_traced(item) or is_symbolic(item)),
-            *conversions(looked_up(functions), SYMBOLS),
+            *type_replacements(spaces, lambda item: is_traced(item) or is_symbolic(item)),
+            *conversion_replacements(builtin_lookups(functions), SYMBOLS),
         ]
         imported = probes.under_any_name(others, replacements().values())
         with probes.replaced((*imported, *modules, *names, *loop_shims(functions, _loops))):

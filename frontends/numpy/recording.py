@@ -30,11 +30,11 @@ from ...recording import (
 )
 from ...recording.code.ownership import following_libraries
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finished
+from ...recording.control_flow.grown import finish_lists
 from ...recording.environment_guards.guards import EnvironmentGuard
 from ...recording.lock import recording_lock
 from ...recording.loop_marks import counting_arguments
-from ...recording.patches import Probes, Session, probing
+from ...recording.patches import PatchSet, Session, patching
 from ...recording.patches.global_reads import GlobalReads, all_of
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS, restore_host_state
@@ -43,7 +43,7 @@ from ...recording.reachability.containers import slotted
 from ...recording.reachability.free_parts import free_parts
 from ...recording.reachability.libraries import LibraryCode, library_code
 from ...recording.reachability.walk import WalkPolicy
-from ...recording.search import Refuted, Undisturbed, gives_up, recorded
+from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
@@ -84,24 +84,26 @@ def record(request: Request) -> Recording:
     )
     give_up = (
         _give_up_unrecorded,
-        Undisturbed[NumpyHypotheses](UnrecordedSampling),
+        DisturbanceRetry[NumpyHypotheses](UnrecordedSampling),
         partial(_give_up_lists, request),
         _give_up_views,
         _give_up_numbers,
     )
     found: list[StatePlace] = []
 
-    def attempt(hypotheses: NumpyHypotheses) -> Recording | Refuted[NumpyHypotheses]:
+    def attempt(hypotheses: NumpyHypotheses) -> Recording | Refutation[NumpyHypotheses]:
         recording, found[:] = _attempt(request, hypotheses)
         return (
-            Refuted(replace(hypotheses, known=merge_places(hypotheses.known, found))) if found else recording
+            Refutation(replace(hypotheses, known=merge_places(hypotheses.known, found)))
+            if found
+            else recording
         )
 
     def too_many() -> str:
         places = ", ".join(place.name for place in found[-5:])
         return f"{request.name} keeps its state in other places each time it is recorded: {places}"
 
-    return recorded(attempt, start, give_up, _MOST_ROUNDS, too_many, request.name)
+    return search_recording(attempt, start, give_up, _MOST_ROUNDS, too_many, request.name)
 
 
 _MOST_ROUNDS = 7
@@ -241,7 +243,7 @@ def _before(code: Reached) -> EnvironmentGuards:
 
 
 # Besides changes of settings, random numbers of Python are refused, because no key of a graph yields them.
-_PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
+_PATCHES = PatchSet(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 
 
 class _EnvironmentReads:
@@ -253,7 +255,7 @@ class _EnvironmentReads:
             Session(symbols=SYMBOLS, outside=capture.states.apart),
         )
         spaces = (*(function.__globals__ for function in code.functions), *library.spaces)
-        self.seen = probing(_PROBES, self.settings, spaces, self.globals.places())
+        self.seen = patching(_PATCHES, self.settings, spaces, self.globals.places())
 
 
 def _elements(item: Any) -> Any:
@@ -280,7 +282,7 @@ def _run(
         regions = NumpyRegions(capture)
         with np.errstate(), shims, capture.isolated(), open_regions(regions):
             result = forward(replacement_of(function) or function, *args, **kwargs)
-            result = finished(result, args, kwargs) if regions.lists else result
+            result = finish_lists(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)
     finally:
         restore_host_state(before)

@@ -19,7 +19,7 @@ from ...recording.reachability.containers import MISSING, is_whole
 from ...recording.reachability.free_parts import FreeParts, free_parts
 from ...recording.reachability.snapshot import Change, ObjectSnapshot
 from ...recording.state.container_updates import Containers
-from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost, place_at
+from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost_places, place_at
 from ...sizes import is_symbolic
 from ...trees import Branch, Fixed, Tree, flatten, leaves_at, register_container, unflatten
 from ..common.read_numbers import holds_numbers, with_numbers
@@ -67,7 +67,9 @@ class OutsideState:
         self.world.held = [held for held in self.world.held if id(held.item) not in of_variables]
         # Arguments of earlier calls, which may own some of the places, are not reachable now.
         owners = self.world.owners()
-        self.places = outermost([place for place in places if id(place.held.owner) in owners], is_array)
+        self.places = outermost_places(
+            [place for place in places if id(place.held.owner) in owners], is_array
+        )
         self._numbers = numbers
         self.values: tuple[Any, ...] = ()
         self._trees: tuple[Tree, ...] = ()
@@ -107,7 +109,7 @@ class OutsideState:
                 and not is_list
                 and not (isinstance(now, (frozenset, Fixed)) and now == before)
             ):
-                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.place(now)))
+                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.classify(now)))
         return ExternalState(self.places, tree, tuple(replaced))
 
     def found(self, containers: Containers) -> list[StatePlace]:

@@ -21,7 +21,7 @@ from ...ir import Guard, Value
 from ...ops.dtypes import is_floating
 from ...recording import Recorder
 from ...recording.code.names import names_read
-from ...recording.patches.builtin_names import conversions, looked_up, types_asked
+from ...recording.patches.builtin_names import builtin_lookups, conversion_replacements, type_replacements
 from ...recording.patches.host_math import Symbols
 from ...recording.patches.patch import Replacement
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic, negate
@@ -59,7 +59,10 @@ def symbols_of(trace: NumberTrace) -> Symbols:
 
 def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Replacement]:
     asked = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
-    return [*conversions(looked_up(functions), symbols), *types_asked(asked, is_symbolic)]
+    return [
+        *conversion_replacements(builtin_lookups(functions), symbols),
+        *type_replacements(asked, is_symbolic),
+    ]
 
 
 # Arrays with more elements are treated as data.

@@ -28,16 +28,16 @@ from ...recording import EnvironmentGuards, Locator, Recorder, Recording, Reques
 from ...recording.code.names import compares_identities
 from ...recording.code.ownership import owner_of
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finished
-from ...recording.environment_guards.versions import gathered, is_readable
+from ...recording.control_flow.grown import finish_lists
+from ...recording.environment_guards.versions import is_readable, memory_versions
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
-from ...recording.patches import Probes, Session, probing, replaced
+from ...recording.patches import PatchSet, Session, patching, replaced
 from ...recording.patches.global_reads import GlobalReads, all_of
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS
 from ...recording.patches.settings import SETTINGS, refused
-from ...recording.search import Refuted, gives_up, recorded
+from ...recording.search import Refutation, gives_up, search_recording
 from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
 from ...recording.state.locks import Reserved, reserved
@@ -136,7 +136,7 @@ _OF_OPEN_SIZES = (TypeError, ValueError, AttributeError, RuntimeError)
 Axes = frozenset[tuple[int, int]]
 
 # Random numbers of Python and NumPy would become constants, so the user's code must not ask for them.
-_PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH)
+_PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
@@ -158,7 +158,7 @@ def record(request: Request) -> Recording:
 
     with recording_lock:
         try:
-            return recorded(
+            return search_recording(
                 lambda hypotheses: _TracingAttempt(request, hypotheses).run(),
                 start,
                 give_up,
@@ -323,12 +323,12 @@ class _TracingAttempt:
     is_first: bool = True
     created: VariableCounter = field(default_factory=VariableCounter)
 
-    def run(self) -> Recording | Refuted[TracingHypotheses]:
-        """Return the recording, or ``Refuted`` with changed state that was not known before."""
+    def run(self) -> Recording | Refutation[TracingHypotheses]:
+        """Return the recording, or ``Refutation`` with changed state that was not known before."""
         with reserved() as locks:
             return self._run(locks)
 
-    def _run(self, locks: Reserved) -> Recording | Refuted[TracingHypotheses]:
+    def _run(self, locks: Reserved) -> Recording | Refutation[TracingHypotheses]:
         request, hypotheses = self.request, self.hypotheses
         leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree: Tree = plain_classes(tree)
@@ -362,7 +362,7 @@ class _TracingAttempt:
             with preserve_state():
                 try:
                     with (
-                        probing(_PROBES, self.session, spaces, shims),
+                        patching(_PATCHES, self.session, spaces, shims),
                         self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
                         restore_unbuilt(layers),
                     ):
@@ -377,7 +377,7 @@ class _TracingAttempt:
                     return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
                 if found and not makes_what_stays:
                     self._refuse_traced(found)
-                    return Refuted(replace(hypotheses, known=tuple(merge_places(hypotheses.known, found))))
+                    return Refutation(replace(hypotheses, known=tuple(merge_places(hypotheses.known, found))))
                 self._refuse_changed()
                 return self._finish(result, tree)
         # The user's code may raise anything. Variables that the first tracing created exist in the second.
@@ -402,7 +402,7 @@ class _TracingAttempt:
         regions = TensorFlowRegions(trace)
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(regions):
             result = forward(self.request.function, *args, **kwargs)
-            result = unwrap(finished(result, args, kwargs) if regions.lists else result)
+            result = unwrap(finish_lists(result, args, kwargs) if regions.lists else result)
             self._refuse_caught(trace)
             self.state = self._state_after(count)
             result = (result, tuple(self.containers.new)) if self.state.updates is not None else result
@@ -559,4 +559,4 @@ class _TracingAttempt:
             *outside,
             *self.weights.facts(self.reached.names),
         ]
-        return EnvironmentGuards(facts, gathered if is_readable else None)
+        return EnvironmentGuards(facts, memory_versions if is_readable else None)

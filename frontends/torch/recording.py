@@ -21,19 +21,19 @@ from ...passes.lowering.region_checks import TRUTH, canonical, carry_out
 from ...recording import EnvironmentGuards, Recorder, Recording, Request, active
 from ...recording.caches import Caches
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finished
+from ...recording.control_flow.grown import finish_lists
 from ...recording.environment_guards.guards import EnvironmentGuard
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
 from ...recording.loop_marks import Loops, counting_arguments, loop_shims
-from ...recording.patches import Probes, Session, probing
+from ...recording.patches import PatchSet, Session, patching
 from ...recording.patches.global_reads import GlobalReads
 from ...recording.patches.host_math import MATH, Symbols
 from ...recording.patches.patch import Replacement
 from ...recording.reachability.containers import slotted
 from ...recording.reachability.namespaces import Entry, ModuleNamespace, entry_of, spaces_of
 from ...recording.reachability.outside import refuse_attributed
-from ...recording.search import Refuted, Undisturbed, gives_up, recorded
+from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
 from ...recording.state.locks import reserved
@@ -143,9 +143,9 @@ def _arguments(
     return inputs, {}
 
 
-PROBES = Probes(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *SEEDS, *RULES)
+PROBES = PatchSet(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *SEEDS, *RULES)
 # Active while modes of the recording are, also while a run is repeated.
-OF_ENCODERS = Probes(*ENCODERS)
+OF_ENCODERS = PatchSet(*ENCODERS)
 
 
 class Reads:
@@ -170,7 +170,7 @@ class Reads:
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
         names = [*([] if self.capture.weights.are_none else self._shims(symbols)), *self.attributes.places()]
-        with self.attributes.kept(), probing(PROBES, session, held, names):
+        with self.attributes.kept(), patching(PROBES, session, held, names):
             yield
 
     def _shims(self, symbols: Symbols) -> list[Replacement]:
@@ -327,7 +327,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         hypotheses.without_numbers()
         return attempt(replace(request, numbers=False), hypotheses)
     session = Session()
-    with recording_lock, reserved() as locks, probing(OF_ENCODERS, session):
+    with recording_lock, reserved() as locks, patching(OF_ENCODERS, session):
         recorder = Recorder(request.name, "torch")
         views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
         capture = Capture(
@@ -356,7 +356,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
                 capture.first_run = FirstRun(lambda: claim.asked)
                 with open_regions(regions := TorchRegions(capture)):
                     result = forward(function, *call[0], **call[1])
-                    result = finished(result, *call) if regions.lists else result
+                    result = finish_lists(result, *call) if regions.lists else result
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
             refuse_attributed(result)
             if not weights.are_none:
@@ -489,13 +489,13 @@ def _recorded(request: Request, weights: Weights | None = None) -> Recording:
     search = _Search(replace(request, places=(*request.places, *converted(request))))
     search.hypotheses.weights = weights
     give_up = (
-        Undisturbed[_Search](UnseenDraw),
+        DisturbanceRetry[_Search](UnseenDraw),
         _Search.without_lists,
         _Search.without_guesses,
         _Search.without_numbers,
         _Search.without_often,
     )
-    return recorded(_Search.attempt, search, give_up, _MOST_ROUNDS, search.too_many, request.name)
+    return search_recording(_Search.attempt, search, give_up, _MOST_ROUNDS, search.too_many, request.name)
 
 
 class _Search:
@@ -513,9 +513,10 @@ class _Search:
         if request.auto_dynamic is not None:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
-    def attempt(self) -> Recording | Refuted[_Search]:
-        """Return the recording, or ``Refuted`` if the attempt found new state or code that ``is_compiling()``
-        changes.
+    def attempt(self) -> Recording | Refutation[_Search]:
+        """Return the recording, or ``Refutation`` if the attempt refutes its hypotheses.
+
+        It may find new state, or code that ``is_compiling()`` changes.
         """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
@@ -526,7 +527,7 @@ class _Search:
         hypotheses.keys.give_up()
         given = len(self.request.places)
         self.known = [*self.request.places, *merge_places(self.known[given:], list(made.left))]
-        return Refuted(self)
+        return Refutation(self)
 
     def _again(self) -> Attempt:
         return with_compiler_if_wanted(self._once)

@@ -122,9 +122,7 @@ class Derivatives(Protocol):
         mode recomputes the steps.
         """
 
-    def vjp(
-        self, function: Function, primals: Arrays
-    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Apply reverse mode (vjp).
 
         Return the results, the auxiliary arrays, and the function from cotangents of the results to
@@ -157,9 +155,7 @@ class Derivatives(Protocol):
     def named(self, array: Any, name: str) -> Any:
         """Return the array, tagged with a name for the policies of :meth:`checkpoint`."""
 
-    def checkpoint(
-        self, function: Callable[[Arrays], Arrays], policy: Policy
-    ) -> Callable[[Arrays], Arrays]:
+    def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Return the function with checkpointing: reverse mode stores only what ``policy`` selects.
 
         The rest is recomputed.

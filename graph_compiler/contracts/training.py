@@ -55,7 +55,7 @@ to the next state and a structure of arrays.
 class Training(Protocol):
     """A framework's own optimizers, gradients and compilation of steps.
 
-    A step is written once, in ``graph_compiler.training``, as a function of the state :class:`StepState`. Where
+    A step is written once, in ``graph_compiler.training``, as a function of a :class:`StepState`. Where
     the framework updates arrays in place, members return the arrays that they received.
     """
 

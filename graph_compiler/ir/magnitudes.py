@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..sizes import Size, Symbol
-from ..sizes.bounds import greatest
+from ..sizes.bounds import upper_bound
 from .graph import Graph
 from .node import Node, Region, Value
 
@@ -90,7 +90,7 @@ def _of(item: Any, known: _Ranges) -> Range:
 
 
 def _greatest(size: Any) -> float:
-    found = greatest(size, _ends)
+    found = upper_bound(size, _ends)
     return _GIVEN if found is None else max(-_GIVEN, min(_GIVEN, float(found)))
 
 

@@ -38,14 +38,14 @@ class Caches:
             cache.cache_clear()
 
 
-def results_in(cache: Any) -> Iterator[Any]:
+def cached_results(cache: Any) -> Iterator[Any]:
     """Yield the cached results of a function in ``functools.lru_cache``, with the objects inside them.
 
     Its other referents, such as the wrapped function, are yielded too.
 
     >>> import functools
     >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))
-    >>> cached(2) == ("row", 2000), 2000 in results_in(cached)
+    >>> cached(2) == ("row", 2000), 2000 in cached_results(cached)
     (True, True)
     """
     for item in gc.get_referents(cache):

@@ -22,7 +22,7 @@ _MOST_LETTERS = 300
 
 
 @dataclass(frozen=True)
-class GaveUp:
+class AbandonedWay:
     """A way of making a graph that was abandoned for another one.
 
     way: description of what was tried.
@@ -38,11 +38,11 @@ class GaveUp:
         return f"{self.way} ({self.problem}, at {self.place})"
 
 
-def gave_up(name: str, way: str, problem: BaseException) -> GaveUp:
+def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedWay:
     """Return the record of a ``way`` to make the graph ``name`` that ended with ``problem``, and log it."""
     # Exceptions of compilers have many lines; the first one says what happened.
     first = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")[:_MOST_LETTERS]
-    made = GaveUp(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
+    made = AbandonedWay(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
     log.info("%s: gave up: %s", name, made)
     return made
 
@@ -184,4 +184,4 @@ class Recording:
     environment: EnvironmentGuards
     places: tuple[StatePlace, ...] = ()
     opened: bool = False
-    gave_up: tuple[GaveUp, ...] = ()
+    gave_up: tuple[AbandonedWay, ...] = ()

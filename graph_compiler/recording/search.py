@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, Union
 from ..errors import TracingError
 from .control_flow.regions import lists
 from .faults import is_fault
-from .request import GaveUp, Recording, gave_up
+from .request import AbandonedWay, Recording, log_abandoned_way
 
 H = TypeVar("H")
 Way = TypeVar("Way", bound=Callable[..., Any])
@@ -24,7 +24,7 @@ _MOST_DISTURBED = 3
 
 
 @dataclass(frozen=True)
-class Refuted(Generic[H]):
+class Refutation(Generic[H]):
     """Result of an attempt that found one of its hypotheses to be wrong.
 
     hypotheses: those of the next attempt.
@@ -37,7 +37,7 @@ class Refuted(Generic[H]):
     way: str = ""
 
 
-Attempt = Callable[[H], Union[Recording, Refuted[H]]]
+Attempt = Callable[[H], Union[Recording, Refutation[H]]]
 GiveUp = Callable[[H, Exception], Union[H, None]]
 """Function that returns the hypotheses of the next attempt after one that raised an exception.
 
@@ -55,7 +55,7 @@ def gives_up(words: str) -> Callable[[Way], Way]:
     return mark
 
 
-def recorded(
+def search_recording(
     attempt: Attempt[H],
     hypotheses: H,
     give_up: Sequence[GiveUp[H]],
@@ -67,14 +67,14 @@ def recorded(
 
     After an exception, the first function in ``give_up`` that returns hypotheses decides how to go on. If
     all return None, or if the exception is a bug of this package, it is raised. Raise ``TracingError``
-    with the text of ``too_many`` after ``most`` attempts that returned ``Refuted``.
+    with the text of ``too_many`` after ``most`` attempts that returned ``Refutation``.
 
-    >>> attempt = lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}"
-    >>> recorded(attempt, 1, [], 5, str)
+    >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
+    >>> search_recording(attempt, 1, [], 5, str)
     'recorded with 3'
     """
     # A nested recording must not change whether the outer one uses growing lists.
-    refuted, before, left = 0, lists.may_grow, list[GaveUp]()
+    refuted, before, left = 0, lists.may_grow, list[AbandonedWay]()
     lists.may_grow, lists.did_grow = True, False
     try:
         while refuted < most:
@@ -89,13 +89,15 @@ def recorded(
                 if weaker is None:
                     raise
                 hypotheses, way = weaker
-                left.append(gave_up(name, way, problem))
+                left.append(log_abandoned_way(name, way, problem))
                 continue
-            if not isinstance(found, Refuted):
+            if not isinstance(found, Refutation):
                 return replace(found, gave_up=tuple(left)) if left else found
             hypotheses, refuted = found.hypotheses, refuted + 1
             left += (
-                [gave_up(name, found.way, found.problem)] if found.problem is not None and found.way else []
+                [log_abandoned_way(name, found.way, found.problem)]
+                if found.problem is not None and found.way
+                else []
             )
         raise TracingError(too_many())
     finally:
@@ -111,7 +113,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
     return (hypotheses, "recording lists that traced loops append to as arrays") if lists.give_up() else None
 
 
-class Undisturbed(Generic[H]):
+class DisturbanceRetry(Generic[H]):
     """``GiveUp`` function that keeps all hypotheses and retries.
 
     It does so after an exception of class ``kind`` (an unseen draw of random numbers) that another thread

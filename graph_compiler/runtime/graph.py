@@ -17,7 +17,7 @@ from ..ir.call_signature import call_signature
 from ..ir.node import every
 from ..recording import active
 from ..recording.lock import recording_lock
-from ..recording.request import GaveUp
+from ..recording.request import AbandonedWay
 from .boundary import leave, public
 from .calling.binding import AlternativeCalls, unpack_container
 from .calling.following import run_any_traced, tracer_of
@@ -52,7 +52,7 @@ class InspectionMethods:
     name: str
     _variants: list[Variant]
     _refused: deque[str]
-    _gave_up: deque[GaveUp]
+    _gave_up: deque[AbandonedWay]
     _limit: VariantLimit
 
     @property
@@ -145,7 +145,7 @@ class InspectionMethods:
         return tuple(str(guard) for guard in self._variants[0].graph.guards)
 
     @property
-    def gave_up(self) -> Sequence[GaveUp]:
+    def gave_up(self) -> Sequence[AbandonedWay]:
         """More general or faster ways to record that were tried and abandoned, each with the reason.
 
         Results are not affected.
@@ -227,7 +227,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         self._variants: list[Variant] = []
         # The reasons of the latest refused calls, and the latest failed ways to record that belong to no
         # variant.
-        self._refused, self._gave_up = deque[str](maxlen=16), deque[GaveUp](maxlen=16)
+        self._refused, self._gave_up = deque[str](maxlen=16), deque[AbandonedWay](maxlen=16)
         # Held by the thread that records and runs for the first time. Calls that fit a variant need no lock.
         self._lock = threading.RLock()
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)

@@ -41,7 +41,7 @@ from ..recording import EnvironmentGuards, Recording, Request, active
 from ..recording import recording as open_recording
 from ..recording.code.names import name_by_variables
 from ..recording.code.ownership import following_libraries
-from ..recording.code.syntax import telling_place
+from ..recording.code.syntax import adding_location
 from ..recording.reachability.framework import telling_framework
 from ..recording.reachability.outside import refuse_attributed
 from ..recording.reachability.snapshot import ObjectSnapshot
@@ -155,7 +155,7 @@ class Pipeline:
         return self
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        with telling_place(self.function), telling_framework(self.function, self.frontend.name):
+        with adding_location(self.function), telling_framework(self.function, self.frontend.name):
             refuse_attributed((args, kwargs))
             refuse_iterators((args, kwargs))
             self._refuse_traced(args, kwargs, why)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..errors import GraphCompilerError, Signal
 from ..passes import CannotPad, SizesUnknown, StepsMissing
 from ..recording.faults import is_fault
-from ..recording.request import GaveUp, gave_up
+from ..recording.request import AbandonedWay, log_abandoned_way
 from ..recording.stage import stage
 from .variant import Variant
 
@@ -52,12 +52,12 @@ class PlanRun:
     is_recorded: bool = False
     is_open: bool = False
     has_loops: bool = False
-    gave_up: tuple[GaveUp, ...] = ()
+    gave_up: tuple[AbandonedWay, ...] = ()
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Return the variant of the first plan that succeeds. Its ``gave_up`` lists what failed plans tried."""
-    left: list[GaveUp] = []
+    """Return the variant of the first plan that succeeds. Its ``log_abandoned_way`` lists what failed plans tried."""
+    left: list[AbandonedWay] = []
     while True:
         run = PlanRun(plan)
         try:
@@ -69,7 +69,7 @@ def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRu
             if other is None:
                 stage.note(problem)
                 raise
-            left.append(gave_up(name, plan.given_up_for(other), problem))
+            left.append(log_abandoned_way(name, plan.given_up_for(other), problem))
             plan = other
             continue
         made.gave_up = (*left, *run.gave_up)

@@ -18,7 +18,7 @@ from ..ir.node import count_all, every
 from ..recording import EnvironmentGuards
 from ..recording.faults import is_fault
 from ..recording.patches.host_random import host_state, restore_host_state
-from ..recording.request import GaveUp
+from ..recording.request import AbandonedWay
 from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.locks import StateLock
 from ..recording.state.places import ExternalState, planned_places
@@ -114,7 +114,7 @@ class Variant:
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
     proxies: ProxyClasses | None = None
     folds_loops: bool = False
-    gave_up: tuple[GaveUp, ...] = ()
+    gave_up: tuple[AbandonedWay, ...] = ()
     compiler_state: CompilerState | None = None
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from ..errors import CallMismatch, GraphCompilerError, GuardFailed, TargetRefuse
 from ..recording.faults import is_fault
 from ..recording.lock import is_mine, recording_lock
 from ..recording.patches.host_random import host_state_kept
-from ..recording.request import GaveUp, gave_up
+from ..recording.request import AbandonedWay, log_abandoned_way
 from ..trees import iterate_structure
 from .boundary import public
 from .calling.binding import calls_in_recorded_order
@@ -48,7 +48,7 @@ class RecordingMethods:
     pipeline: Pipeline
     _variants: list[Variant]
     _refused: deque[str]
-    _gave_up: deque[GaveUp]
+    _gave_up: deque[AbandonedWay]
     _limit: VariantLimit
     _on_miss: str
     _statements_traced: TracedStatementVariants | None
@@ -293,7 +293,7 @@ class RecordingMethods:
         return self._statements_traced.variant(args, kwargs, why)
 
     def _note_given_up(self, way: str, problem: Exception) -> None:
-        self._gave_up.append(gave_up(self.name, way, problem))
+        self._gave_up.append(log_abandoned_way(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:
         """Add a variant to the graph, dropping variants that it covers."""

@@ -14,33 +14,33 @@ Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 """The least and the greatest number that a symbol stands for; None for one that is known."""
 
 
-def greatest(size: Scalar, ends: Ends) -> Any:
+def upper_bound(size: Scalar, ends: Ends) -> Any:
     """Return an upper bound of `size`, or None if none is known.
 
     The bounds of a symbol may depend on other bounded symbols.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
-    >>> greatest(n - i - 1, lambda symbol: (0, n - 1) if symbol.source == "i" else None)
+    >>> upper_bound(n - i - 1, lambda symbol: (0, n - 1) if symbol.source == "i" else None)
     x.shape[0] - 1
     """
     return _extreme(size, ends, True)
 
 
-def widest(size: Scalar, at: Callable[[Symbol], int]) -> float:
+def largest_magnitude(size: Scalar, at: Callable[[Symbol], int]) -> float:
     """Return the greatest absolute value of an integer computed while evaluating `size`.
 
     Symbols have the values that `at` returns.
 
     >>> from graph_compiler.sizes import Symbol
     >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
-    >>> widest(i * 1000 // 64 % 3, lambda symbol: 5)
+    >>> largest_magnitude(i * 1000 // 64 % 3, lambda symbol: 5)
     5000
     """
     if not isinstance(size, Size):
         return abs(size) if type(size) is int else 0
     parts = [
-        widest(argument, at)
+        largest_magnitude(argument, at)
         for atom in size.atoms()
         if isinstance(atom, Apply)
         for argument in atom.arguments

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..recording.reachability.namespaces import entry_of, spaces_of
-from ..recording.reachability.references import layers, named
+from ..recording.reachability.references import function_layers, named_objects
 from ..runtime import Graph
 
 
@@ -21,7 +21,9 @@ def called_graphs(function: Any) -> Iterator[Graph]:
     [True]
     """
     called = (one for space in spaces_of([entry_of(function)]) for one in space.functions)
-    for item in (item for one in dict.fromkeys((*layers(function), *called)) for item in named(one)):
+    for item in (
+        item for one in dict.fromkeys((*function_layers(function), *called)) for item in named_objects(one)
+    ):
         # A bound method such as ``graph.functional`` belongs to its graph.
         item = getattr(item, "__self__", item)
         if isinstance(item, Graph):

@@ -109,7 +109,7 @@ def stop_gradient(value: T) -> T:
 def _stop(item: Any) -> Any:
     owner = owner_of(item)
     if owner is not None:
-        return backend_of(owner).derivatives().stop(item)  # type: ignore[union-attr]
+        return backend_of(owner).derivatives().stop_gradient(item)  # type: ignore[union-attr]
     if active.anywhere and active.recording and hasattr(item, "dtype") and hasattr(item, "shape"):
         raise UnsupportedOperation(
             "stop_gradient of an array of a framework without derivatives cannot be recorded: a derivative "

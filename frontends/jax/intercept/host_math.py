@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ....recording.code.ownership import behind
+from ....recording.code.ownership import skip_patch_frames
 from ....recording.patches.host_math import Symbols
 from ....recording.patches.patch import Replacement
 from ....sizes import Size, computed, expression_of, is_symbolic
@@ -47,7 +47,7 @@ def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
     is_open = all(isinstance(item, (Size, int, float)) for item in operands)
     # JAX's own code gets numbers.
-    return operands if is_open and not is_jax(behind(sys._getframe(1))) else None
+    return operands if is_open and not is_jax(skip_patch_frames(sys._getframe(1))) else None
 
 
 SYMBOLS = Symbols(

@@ -23,9 +23,9 @@ from ....ir.node import Origin, Value
 from ....ir.recorded_loop import Mark, VariableState
 from ....ops.registry import ArraySpec
 from ....recording import Recorder
-from ....recording.code.ownership import behind
+from ....recording.code.ownership import skip_patch_frames
 from ....recording.loop_marks import LoopCallbacks, Loops, loop_shims
-from ....recording.patches import STAND_IN, Probe, Session
+from ....recording.patches import Patch, Session, replace_call
 from ....recording.patches.patch import Replacement
 from ....sizes import Size, expression_of
 from ..dtypes import dtype_name, is_key
@@ -120,8 +120,8 @@ def marked(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 def _rows(session: Session, original: Callable[..., Any], array: Any) -> Any:
     loops: TracedLoops = current().loops
     steps = loops.steps_of(array)
-    found = None if steps is None else loops.run(behind(sys._getframe(1)), steps)
+    found = None if steps is None else loops.run(skip_patch_frames(sys._getframe(1)), steps)
     return forward(original, array) if found is None else found
 
 
-ROWS = Probe(core.Tracer, "__iter__", STAND_IN, _rows)
+ROWS = Patch(core.Tracer, "__iter__", replace_call, _rows)

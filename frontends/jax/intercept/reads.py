@@ -27,8 +27,8 @@ from ....errors import TracingError
 from ....forwarding import forward
 from ....ir.node import Value
 from ....ops.registry import ArraySpec
-from ....recording.code.ownership import behind
-from ....recording.patches import NOTE, STAND_IN, Probe, Probes, Session, probing
+from ....recording.code.ownership import skip_patch_frames
+from ....recording.patches import Patch, PatchSet, Session, note_call, patching, replace_call
 from ....sizes import Size, Symbol
 from ...common.read_numbers import DTYPES, Reading
 from ..equations import is_users
@@ -65,13 +65,13 @@ class Answers:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        with probing(_of_arrays(), Session(self)):
+        with patching(_of_arrays(), Session(self)):
             yield
 
 
 def _place(depth: int) -> Place | None:
     """Return the current instruction of the user's code that called the frame, or None in other code."""
-    frame = behind(sys._getframe(depth + 1))
+    frame = skip_patch_frames(sys._getframe(depth + 1))
     code = frame.f_code
     return (
         (code.co_filename, code.co_name, code.co_firstlineno, _position(code, frame.f_lasti))
@@ -86,9 +86,9 @@ def _position(code: CodeType, instruction: int) -> Any:
 
 
 @functools.cache
-def _of_arrays() -> Probes:
+def _of_arrays() -> PatchSet:
     concrete = type(jax.numpy.zeros(()))
-    return Probes(*(Probe(concrete, name, NOTE, _note) for name in _READS))
+    return PatchSet(*(Patch(concrete, name, note_call, _note) for name in _READS))
 
 
 def _note(session: Session, array: Any, *args: Any, **kwargs: Any) -> None:
@@ -178,7 +178,7 @@ def _answer(name: str) -> Callable[..., Any]:
             return forward(original, tracer, *args, **kwargs)
         if name == "item" and (number := shown.reads.number(own, 2)) is not None:
             return number
-        frame = behind(sys._getframe(1))
+        frame = skip_patch_frames(sys._getframe(1))
         found = shown.reads.elements(
             own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array))
         )
@@ -187,4 +187,4 @@ def _answer(name: str) -> Callable[..., Any]:
     return answered
 
 
-ANSWERS = tuple(Probe(jax.core.Tracer, name, STAND_IN, _answer(name)) for name in _READS)
+ANSWERS = tuple(Patch(jax.core.Tracer, name, replace_call, _answer(name)) for name in _READS)

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from ....forwarding import forward
-from ....recording.patches import STAND_IN, Probe, Probes, Session
+from ....recording.patches import Patch, PatchSet, Session, replace_call
 from ....sizes import expression_of, hint_of, is_symbolic
 from ..calls import recorded_as
 from ..names import SETITEM
@@ -28,13 +28,13 @@ _OTHERS = ("get", "apply", "divide", "power")
 
 
 @functools.cache
-def updates() -> Probes:
+def updates() -> PatchSet:
     """Return probes for the methods of ``x.at[index]``. The first call initializes JAX's backend."""
     reference = type(jax.numpy.zeros(1).at[0])
     probes = [
-        Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)
+        Patch(reference, name, replace_call, _answer(name)) for name in _COMBINED if hasattr(reference, name)
     ]
-    return Probes(*probes, *(Probe(reference, name, STAND_IN, _left_to_jax) for name in _OTHERS))
+    return PatchSet(*probes, *(Patch(reference, name, replace_call, _left_to_jax) for name in _OTHERS))
 
 
 def _left_to_jax(

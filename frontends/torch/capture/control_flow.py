@@ -20,7 +20,7 @@ from ....errors import TracingError
 from ....ir.pairs import pairs_of
 from ....ops.registry import ArraySpec
 from ....recording.code.ownership import package_of
-from ....recording.control_flow.loops import computing_again, is_computed_again
+from ....recording.control_flow.loops import is_recomputed, recomputing_iterations
 from ....recording.patches.patch import Replacement, replaced
 from ....recording.recorder import LengthAsked
 from ....sizes import Size, apply, hint_of
@@ -283,7 +283,7 @@ def _rows(
     run: Callable[[Any], Any],
     additional: Any = (),
 ) -> Any:
-    blocks, checkpoint = Blocks(capture, call, (_users(function),)), is_computed_again()
+    blocks, checkpoint = Blocks(capture, call, (_users(function),)), is_recomputed()
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
     has_rows = apply("gt", length, 0)
@@ -291,7 +291,7 @@ def _rows(
         # torch raises for arrays without rows.
         capture.decide(has_rows)
     given = [item for _, item in (*state, *sequences)]
-    with computing_again(False):
+    with recomputing_iterations(False):
         step = blocks.block("body", lambda *items: function(*items, *additional), given)
     count = len(state)
     blocks.same("a step", step.specs[:count], [(value.dtype, value.spec.hints) for value, _ in state])

@@ -24,7 +24,7 @@ from ....errors import GradientRefused, TracingError
 from ....ir.builder import Body, close
 from ....ir.node import CallRecord, Node, Origin, Value, values_in
 from ....recording.faults import is_fault
-from ....recording.patches import STAND_IN, Probe, Probes, Session
+from ....recording.patches import Patch, PatchSet, Session, replace_call
 from ....recording.reachability.snapshot import ObjectSnapshot
 from ....sizes import Size
 from ....trees import iterate_structure
@@ -600,7 +600,7 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
     return made
 
 
-def _class_reads(probe: Probe, probes: Probes, original: Any) -> Any:
+def _class_reads(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Return a shim that notices ``Function.apply`` by an attribute that only it reads, before ``forward``.
 
     ``apply`` itself may be stored under any name.
@@ -615,13 +615,13 @@ def _class_reads(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 RULES = (
-    Probe(functions, "_is_setup_context_defined", STAND_IN, _applied)
+    Patch(functions, "_is_setup_context_defined", replace_call, _applied)
     if _APPLY is not None
-    else Probe(
+    else Patch(
         functions.FunctionMeta,
         "__getattribute__",
         _class_reads,
         lambda session, cls: session.trace.rules.applied(cls),
     ),
-    *(Probe(BackwardHook, name, STAND_IN, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
+    *(Patch(BackwardHook, name, replace_call, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
 )

@@ -13,7 +13,7 @@ from ....assumptions.disjoint_memory import lie_together
 from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import Value
-from ....recording.caches import results_in
+from ....recording.caches import cached_results
 from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage, version
@@ -190,7 +190,7 @@ class Written:
             self._saved[id(owner)] = self.capture.run(lambda: SavedContents(owner), (), {})
 
     def _refuse_cached(self, tensor: torch.Tensor) -> None:
-        for item in (item for cache in self.caches for item in results_in(cache)):
+        for item in (item for cache in self.caches for item in cached_results(cache)):
             if isinstance(item, torch.Tensor) and storage(item) == storage(tensor):
                 raise TracingError(
                     f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps "

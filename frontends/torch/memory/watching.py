@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ....recording.environment_guards.versions import gathered
+from ....recording.environment_guards.versions import memory_versions
 from ....recording.state.contents import Pieces
 from ..basics.tensors import version
 from ..compat import no_torch_function
@@ -51,7 +51,7 @@ class Watch:
         found = [(tensor, words_of(tensor)) for tensor in tensors]
         self._others = [tensor for tensor, words in found if words is None]
         self._layouts = self._layouts_now()
-        self._words = gathered([], [], [words for _, words in found if words is not None])
+        self._words = memory_versions([], [], [words for _, words in found if words is not None])
         self._noted = self._words.copy()
         pieces = [one for tensor, _ in found if (one := pieces_of(tensor)) is not None]
         self._before, self._now = (

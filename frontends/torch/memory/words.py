@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ....recording.environment_guards.versions import WORD, Words, gathered
+from ....recording.environment_guards.versions import WORD, Words, memory_versions
 from ..compat import negative_view, no_torch_function
 from .memory import has_memory
 
@@ -42,7 +42,7 @@ def words_of(tensor: torch.Tensor) -> Words | None:
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
-    >>> versions = words and gathered([], [], [words])
+    >>> versions = words and memory_versions([], [], [words])
     >>> before = versions and versions.copy()
     >>> _ = weight.add_(1)
     >>> versions is None or versions.now != before
@@ -114,7 +114,7 @@ _CHANGES: tuple[Callable[[torch.Tensor], Any], ...] = (
 
 def _told(tensor: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> bool:
     words = _words(tensor)
-    versions, seen = gathered([], [], [words]), words.stand()
+    versions, seen = memory_versions([], [], [words]), words.stand()
     before = versions.copy()
     held = versions.now == before
     change(tensor)

@@ -16,11 +16,11 @@ from ....recording.code.names import globals_read, names_read
 from ....recording.patches.builtin_names import (
     CONVERTED,
     COUNTED,
-    conversions,
-    looked_up,
+    builtin_lookups,
+    conversion_replacements,
     only_called,
     passed_as_value,
-    types_asked,
+    type_replacements,
 )
 from ....recording.patches.host_math import Symbols
 from ....recording.patches.patch import Replacement
@@ -53,7 +53,7 @@ def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
 
     Only modules whose code does nothing with the name ``type`` but call it get one.
     """
-    return types_asked(
+    return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
     )
 
@@ -229,7 +229,9 @@ def conversion_shims(
         if space.looks_up(name)
         for file in space.files_with(name)
     )
-    return conversions([*places, *(place for place in looked_up(_OF_TORCH) if place[1] in names)], symbols)
+    return conversion_replacements(
+        [*places, *(place for place in builtin_lookups(_OF_TORCH) if place[1] in names)], symbols
+    )
 
 
 def _element(item: Any) -> Any:

@@ -32,9 +32,9 @@ from ....ir.node import CallRecord, Node
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
 from ....recording.code.names import names_read
-from ....recording.code.ownership import behind
+from ....recording.code.ownership import skip_patch_frames
 from ....recording.environment_guards.guards import EnvironmentGuard
-from ....recording.patches import INPUT, STAND_IN, Probe, Session
+from ....recording.patches import Patch, Session, replace_call, replace_call_anywhere
 from ....recording.patches.host_random import DRAWS, host_state, restore_host_state, same_host_state
 from ....recording.reachability.snapshot import ObjectSnapshot
 from ....recording.state.places import Draw
@@ -215,7 +215,7 @@ def _drawn(
     if not session.hears():
         return draws.draw_apart(original, args, kwargs)
     # One of these functions may call another one.
-    is_inner = behind(sys._getframe(1)).f_globals.get("__name__") == "random"
+    is_inner = skip_patch_frames(sys._getframe(1)).f_globals.get("__name__") == "random"
     return (
         original(*args, **kwargs)
         if draws.bakes or is_inner
@@ -224,7 +224,7 @@ def _drawn(
 
 
 HOST_DRAWS = tuple(
-    Probe(module, name, INPUT, functools.partial(_drawn, f"{module.__name__}.{name}", name))
+    Patch(module, name, replace_call_anywhere, functools.partial(_drawn, f"{module.__name__}.{name}", name))
     for module, names in DRAWS.items()
     for name in (*names, "seed")
 )
@@ -299,7 +299,7 @@ def _weights(layer: Any) -> tuple[Tensor, ...]:
     return tuple(item for item in given if item is not None)
 
 
-ENCODERS = (Probe(nn.TransformerEncoder, "forward", STAND_IN, _forward),)
+ENCODERS = (Patch(nn.TransformerEncoder, "forward", replace_call, _forward),)
 
 
 def encoder_facts(session: Session) -> list[EnvironmentGuard]:
@@ -604,4 +604,6 @@ def _seeded(session: Session, seed: Callable[[Any], Any], number: Any) -> Any:
     return seed(number) if session.hears() else session.trace.generators.seed_apart(seed, number)
 
 
-SEEDS = tuple(Probe(module, "manual_seed", INPUT, _seeded) for module in (torch, torch.random))
+SEEDS = tuple(
+    Patch(module, "manual_seed", replace_call_anywhere, _seeded) for module in (torch, torch.random)
+)

@@ -20,8 +20,8 @@ from torch.backends import ContextProp
 
 from ....errors import TracingError
 from ....forwarding import forward
-from ....recording.code.ownership import behind, user_of
-from ....recording.patches import INPUT, NOTE, Probe, Probes, Session
+from ....recording.code.ownership import skip_patch_frames, user_of
+from ....recording.patches import Patch, PatchSet, Session, note_call, replace_call_anywhere
 from ....recording.patches.settings import SETTINGS, assumed, refused
 from ....recording.state.places import Draw
 from ....trees import iterate_structure, map_structure
@@ -189,7 +189,7 @@ def _bits(result: Any) -> list[Any]:
     ]
 
 
-def _context_property(probe: Probe, probes: Probes, original: Any) -> Any:
+def _context_property(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``."""
 
     def read(prop: Any, module: Any, owner: Any) -> Any:
@@ -206,7 +206,7 @@ def _started(session: Session, *args: Any, **kwargs: Any) -> None:
     session.trace.has_started_threads = True
 
 
-SETTING_READS: tuple[Probe, ...] = (
+SETTING_READS: tuple[Patch, ...] = (
     *SETTINGS,
     *assumed({
         torch: (
@@ -227,10 +227,10 @@ SETTING_READS: tuple[Probe, ...] = (
         torch.backends.mha: ("get_fastpath_enabled",),
     }),
     *refused({torch: ("initial_seed",), torch.random: ("initial_seed",)}),
-    Probe(ContextProp, "__get__", _context_property, _started),
+    Patch(ContextProp, "__get__", _context_property, _started),
     # a recording sees its own thread only
-    Probe(threading.Thread, "start", NOTE, _started),
-    Probe(ThreadPoolExecutor, "submit", NOTE, _started),
+    Patch(threading.Thread, "start", note_call, _started),
+    Patch(ThreadPoolExecutor, "submit", note_call, _started),
 )  # fmt: skip
 
 
@@ -315,11 +315,11 @@ _CLOCKS = tuple(
 
 
 def _read(name: str, session: Session, clock: Callable[[], Any]) -> Any:
-    is_users = session.hears() and id(behind(sys._getframe(1)).f_globals) in session.trace.spaces
+    is_users = session.hears() and id(skip_patch_frames(sys._getframe(1)).f_globals) in session.trace.spaces
     return session.trace.host_draws.number(Draw(f"time.{name}", clock), name) if is_users else clock()
 
 
-CLOCKS = tuple(Probe(time, name, INPUT, functools.partial(_read, name)) for name in _CLOCKS)
+CLOCKS = tuple(Patch(time, name, replace_call_anywhere, functools.partial(_read, name)) for name in _CLOCKS)
 
 
 _COMPILER = "torch._dynamo"

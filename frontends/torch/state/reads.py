@@ -17,11 +17,11 @@ from ....forwarding import forwards
 from ....recording import Reached
 from ....recording.code.ownership import owner_of
 from ....recording.environment_guards.guards import EnvironmentGuard
-from ....recording.patches import NOTE, Probe, Probes, Session
+from ....recording.patches import Patch, PatchSet, Session, note_call
 from ....recording.patches.patch import Replacement
 from ....recording.reachability.outside import is_plain
 from ....recording.reachability.references import original_of
-from ....recording.reachability.walk import WalkPolicy, places_of
+from ....recording.reachability.walk import WalkPolicy, replaceable_parts
 from ..basics.arguments import is_array
 from ..basics.tensors import is_captured
 from ..trace import Trace
@@ -251,7 +251,7 @@ def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Modu
             found.setdefault(id(item), item)
         return id(item) in found or _is_leaf(item)
 
-    places = places_of(Reached(objects, replace(POLICY, is_leaf=is_leaf)))
+    places = replaceable_parts(Reached(objects, replace(POLICY, is_leaf=is_leaf)))
     names = {id(original_of(item)): name for name, item, _ in reversed(places)}
     yield from ((names.get(key) or type(module).__name__.lower(), module) for key, module in found.items())
 
@@ -262,7 +262,7 @@ TRAINING, MEMBERS = "training flags", "members"
 class _Flag:
     """A data descriptor, which takes precedence over the module's ``__dict__``, where the flag is stored."""
 
-    def __init__(self, probe: Probe, probes: Probes, original: Any) -> None:
+    def __init__(self, probe: Patch, probes: PatchSet, original: Any) -> None:
         self._probe, self._probes = probe, probes
 
     @forwards
@@ -292,8 +292,8 @@ def _members_asked(session: Session, module: torch.nn.Module, *args: Any, **kwar
 # a call of a small graph. A weight that is added later, and that no layer computes with, is seen by nothing
 # but the second row.
 MODULE_READS = (
-    Probe(torch.nn.Module, "training", _Flag, _flag_read),
-    Probe(torch.nn.Module, "_named_members", NOTE, _members_asked),
+    Patch(torch.nn.Module, "training", _Flag, _flag_read),
+    Patch(torch.nn.Module, "_named_members", note_call, _members_asked),
 )
 
 
@@ -301,9 +301,9 @@ def member_facts(session: Session) -> list[EnvironmentGuard]:
     """Return guards that modules whose ``parameters()``, ``named_buffers()`` etc. were called have the same
     names.
 
-    >>> from ....recording.patches import probing
+    >>> from ....recording.patches import patching
     >>> model = torch.nn.Linear(2, 2)
-    >>> with probing(Probes(*MODULE_READS), Session()) as session:
+    >>> with patching(PatchSet(*MODULE_READS), Session()) as session:
     ...     total = sum(weight.numel() for weight in model.parameters())
     >>> [fact.what for fact in member_facts(session)]
     ['which weights a Linear has', 'which buffers a Linear has']

@@ -187,7 +187,7 @@ class State:
                 # Its parts are handled like those of an argument.
                 continue
             if not _same(now, before) or id(now) in rewritten:
-                item = MISSING if now is MISSING else containers.place(now, rewritten)
+                item = MISSING if now is MISSING else containers.classify(now, rewritten)
                 self.replaced.append(ReplacedPlace(number, item))
 
     def _is_buffer(self, capture: Trace, change: Change) -> bool:

@@ -8,7 +8,13 @@ from typing import Any
 
 import torch
 
-from ....recording.environment_guards.versions import VersionsOf, counted, gathered, is_readable, tell
+from ....recording.environment_guards.versions import (
+    VersionsOf,
+    detects_every_change,
+    is_readable,
+    memory_versions,
+    versions_counted_by,
+)
 from ..compat import dict_version, versions_preserved
 
 
@@ -18,12 +24,12 @@ def _versions_of() -> VersionsOf | None:
     From Python 3.12 on dicts have no readable version, and torch watches them instead.
     """
     if is_readable:
-        return gathered
+        return memory_versions
     try:
         version = dict_version()
     except ImportError:
         return None
-    return found if tell(found := counted(version)) else None
+    return found if detects_every_change(found := versions_counted_by(version)) else None
 
 
 versions_of: VersionsOf | None = _versions_of()

@@ -17,7 +17,7 @@ from ...ir.recorded_loop import ASKED, Mark, Path, RecordedLoop, VariableState
 from ...ops.bounds import nonnegative
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, hint_of
-from ...sizes.bounds import greatest, widest
+from ...sizes.bounds import largest_magnitude, upper_bound
 from ...trees import iterate_structure
 from ..repeats.find import GraphSignatures, NodeSignature
 
@@ -119,7 +119,7 @@ class ValueIndex:
     def is_counted(self, node: Node) -> bool:
         if node.op == "scan":
             return (
-                greatest(
+                upper_bound(
                     node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None
                 )
                 is None
@@ -190,7 +190,7 @@ class ValueIndex:
     def _is_wide(self, item: Any) -> bool:
         return (
             self._is_of_step(item)
-            and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
+            and largest_magnitude(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
         )
 
     def _is_of_step(self, item: Any) -> bool:

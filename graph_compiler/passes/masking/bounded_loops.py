@@ -17,7 +17,7 @@ from ...ir.node import Block, Node, Region, Value, every
 from ...ops.control import RUN_BLOCKS, own_operands
 from ...ops.registry import ArraySpec
 from ...sizes import Apply, Size, Symbol, apply, hint_of, substitute
-from ...sizes.bounds import greatest
+from ...sizes.bounds import upper_bound
 from ...trees import iterate_structure, map_structure
 from ..driver import only_with
 from .ragged import ROWS, CannotPad, EqualSizesBuilder, PaddedArray, PaddedBuilder, PaddedRewrite
@@ -120,7 +120,9 @@ class _BoundingScope:
             return None
         length = node.params["length"]
         return (
-            greatest(length, self._ends) if any(self._ends(symbol) for symbol in length.symbols()) else None
+            upper_bound(length, self._ends)
+            if any(self._ends(symbol) for symbol in length.symbols())
+            else None
         )
 
     def _ends(self, symbol: Symbol) -> tuple[Any, Any] | None:
@@ -356,7 +358,7 @@ class _PaddingRewriter:
         return True
 
     def upper_bound(self, size: Any) -> Any:
-        found = greatest(size, lambda symbol: self.ends.get(symbol.source))
+        found = upper_bound(size, lambda symbol: self.ends.get(symbol.source))
         return None if self.reads_step(found) else found
 
     def is_nonempty(self, width: Any) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ...registration import trait
 from .ownership import OWN, owner_of
-from .syntax import definition_of, nodes_around, resolved
+from .syntax import definition_of, nodes_around, resolve_name
 
 _WAYS_OUT = (ast.Return, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue)
 _HANDLES = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -123,7 +123,7 @@ def is_message(frame: FrameType | None) -> bool:
     given = _receiver(frame.f_code, frame.f_lasti)
     if given is None:
         return False
-    function = resolved(given[0].func, frame)
+    function = resolve_name(given[0].func, frame)
     if _reports(function):
         # Text printed to a file or a buffer can be read back by the program.
         return not (function is print and _is_kept(given[0]))

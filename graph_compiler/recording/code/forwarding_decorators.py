@@ -19,7 +19,7 @@ from .syntax import definition_of
 _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 
 
-def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
+def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
     The strings are those in the decorators' code.
@@ -32,7 +32,7 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
     ...     def counted(*args, **kwargs):
     ...         return function(*args) if kwargs else function(*args, **kwargs)
     ...     return counted
-    >>> unwrapped(len) == (len, frozenset()), unwrapped(counting(len))
+    >>> unwrap_forwarding(len) == (len, frozenset()), unwrap_forwarding(counting(len))
     (True, None)
     """
     texts: set[str] = set()

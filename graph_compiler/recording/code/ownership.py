@@ -182,7 +182,7 @@ _ASKING = frozenset({"logging", "warnings", "linecache", "inspect", "importlib",
 _MECHANISM = f"{OWN}.recording.patches"
 
 
-def behind(frame: FrameType) -> FrameType:
+def skip_patch_frames(frame: FrameType) -> FrameType:
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_MECHANISM):
         frame = frame.f_back
     return frame
@@ -195,7 +195,7 @@ def user_of(frame: FrameType | None) -> FrameType | None:
 
     Return None if a framework, this package, or a module such as ``logging`` reads it for its own use.
     """
-    frame = None if frame is None else behind(frame)
+    frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:
         owner = owner_of(frame)
         if owner in ("framework", "own") or package_of(frame.f_globals.get("__name__")) in _ASKING:

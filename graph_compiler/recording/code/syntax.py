@@ -40,19 +40,19 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
     return () if tree is None else tuple(_around(tree, position))
 
 
-def resolved(expression: ast.expr, frame: FrameType) -> Any:
+def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
     """Return the object that a name or dotted name refers to in ``frame``, or None."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
     if isinstance(expression, ast.Attribute):
-        return getattr(resolved(expression.value, frame), expression.attr, None)
+        return getattr(resolve_name(expression.value, frame), expression.attr, None)
     return None
 
 
 def callee_of(frame: FrameType) -> Any:
     around = nodes_around(frame.f_code, frame.f_lasti)
-    return resolved(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
+    return resolve_name(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
@@ -117,13 +117,13 @@ _PLACE = re.compile(r":\d+")
 
 
 @contextmanager
-def telling_place(function: Any) -> Iterator[None]:
+def adding_location(function: Any) -> Iterator[None]:
     """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised inside.
 
     A message that has a line already stays.
 
     >>> try:
-    ...     with telling_place(telling_place):
+    ...     with adding_location(adding_location):
     ...         raise TracingError("f starts a thread")
     ... except TracingError as problem:
     ...     print(str(problem).split(" (")[0], "syntax.py:" in str(problem))

@@ -20,7 +20,7 @@ from ..reachability.snapshot import ObjectSnapshot
 from ..state.contents import iterators_in
 from .jumps import PREFIX, RESULT
 from .regions import ArrayKind, Regions
-from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, common, noted
+from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, common_kind, describe_contents
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class BranchRecorder:
         found: dict[str, VariableContents] = {}
 
         def run() -> tuple[()]:
-            found.update({name: noted(self.regions, value) for name, value in side().items()})
+            found.update({name: describe_contents(self.regions, value) for name, value in side().items()})
             return ()
 
         self.trials.run(run)
@@ -288,7 +288,7 @@ class BranchRecorder:
         # The other side of a variable that nothing reads.
         if value is UNDEFINED:
             return [self._blank(kind) for kind in variable.kinds if kind is not None]
-        leaves = noted(self.regions, value).leaves
+        leaves = describe_contents(self.regions, value).leaves
         made = [
             self.regions.made(leaf.item, kind)
             for leaf, kind in zip(leaves, variable.kinds)
@@ -342,7 +342,7 @@ class BranchRecorder:
     ) -> ArrayKind | None:
         if one.is_same(other):
             return None
-        found = None if one.kind is None or other.kind is None else common(one.kind, other.kind)
+        found = None if one.kind is None or other.kind is None else common_kind(one.kind, other.kind)
         if found is None:
             raise self._differs(name, then, otherwise)
         return found

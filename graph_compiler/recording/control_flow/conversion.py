@@ -31,7 +31,7 @@ from .jumps import (
     at,
     exits_of,
     guarded_by_else,
-    lowered,
+    lower_jumps,
     name,
     walk,
     writes,
@@ -47,7 +47,7 @@ _KEEPING = (ast.Lambda, ast.GeneratorExp, ast.NamedExpr)
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
-def converted(function: types.FunctionType, statements: Any) -> types.FunctionType:
+def convert_function(function: types.FunctionType, statements: Any) -> types.FunctionType:
     """Return the function with its statements rewritten to call ``statements``.
 
     It has the globals, closure and defaults of the function itself.
@@ -184,7 +184,7 @@ class _Conversion(ast.NodeTransformer):
 
     def function(self) -> ast.FunctionDef:
         function = self.own
-        function.body = lowered(function.body)
+        function.body = lower_jumps(function.body)
         self.always = Liveness(function.body).always
         self.changed = frozenset().union(*(assigned_outside(node) for node in function.body)) - self.outer
         arguments = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import InvalidOption, NotCompilable
-from .conversion import converted
+from .conversion import convert_function
 from .statements import Statements
 
 
@@ -60,4 +60,4 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
             f"{function!r:.80} is no function of Python: trace takes functions and methods. Of a module, "
             "decorate the method that computes with @graph_compiler.trace"
         )
-    return converted(function, Statements(checkpointing))
+    return convert_function(function, Statements(checkpointing))

@@ -8,21 +8,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...forwarding import forwards
-from .regions import ArrayKind, Regions, opened_by
+from .regions import ArrayKind, Regions, regions_of
 
 
 def _extreme(symbol: str) -> Callable[..., Any]:
     @forwards
     def extreme(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         items = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
-        if kwargs or len(items) < 2 or not any(opened_by(item) is not None for item in items):
+        if kwargs or len(items) < 2 or not any(regions_of(item) is not None for item in items):
             return function(*args, **kwargs)
         best = items[0]
         for item in items[1:]:
             is_better = getattr(operator, symbol)(item, best)
             best = (
                 found.where(is_better, item, best)
-                if opened_by(is_better) is not None
+                if regions_of(is_better) is not None
                 else (item if is_better else best)
             )
         return best
@@ -39,7 +39,7 @@ def _number(dtype: str) -> Callable[..., Any]:
             kwargs
             or len(args) != 1
             or not found.is_inside
-            or opened_by(args[0]) is None
+            or regions_of(args[0]) is None
             or not found.may_expect
         ):
             return function(*args, **kwargs)

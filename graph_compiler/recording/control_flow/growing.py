@@ -15,7 +15,14 @@ from ...sizes import hint_of
 from .grown import GrownList, StackedItems, length_of, stacked_item
 from .jumps import PREFIX
 from .regions import ArrayKind, Regions
-from .variables import AppendableList, ContainerForm, ContentsDiffer, GrowingView, is_shared, noted
+from .variables import (
+    AppendableList,
+    ContainerForm,
+    ContentsDiffer,
+    GrowingView,
+    describe_contents,
+    is_shared,
+)
 
 
 class IterationState(Protocol):
@@ -140,7 +147,9 @@ class GrowingList:
 
     def _part(self, item: Any) -> _AppendedPart:
         found = (
-            item if isinstance(item, StackedItems) else stacked_item(self.regions, noted(self.regions, item))
+            item
+            if isinstance(item, StackedItems)
+            else stacked_item(self.regions, describe_contents(self.regions, item))
         )
         if found is None:
             raise self._differs()
@@ -173,14 +182,14 @@ class GrowingList:
     def _arrays(self, part: _AppendedPart, left: deque[Any]) -> Sequence[Any]:
         regions = self.regions
         if part.is_item:
-            leaves = noted(regions, left.popleft()).leaves
+            leaves = describe_contents(regions, left.popleft()).leaves
             return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
         # An inner loop that was recorded has appended a stretch.
         if left and isinstance(left[0], StackedItems):
             found: StackedItems = left.popleft()
             return found.arrays
         # Python runs inner loops iteration by iteration, which leaves single items.
-        items = [noted(regions, left.popleft()) for _ in range(hint_of(part.length))]
+        items = [describe_contents(regions, left.popleft()) for _ in range(hint_of(part.length))]
         rows = [
             each.arrays for item in items if (each := stacked_item(regions, item, part.kinds)) is not None
         ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...sizes import apply, expression_of, hint_of, is_symbolic
 from .regions import ArrayKind, Regions
-from .variables import AppendableList, ContainerForm, VariableContents, noted, plain
+from .variables import AppendableList, ContainerForm, VariableContents, describe_contents, plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class StackedItems:
         return (self.form, types) == (other.form, others)
 
 
-def joined(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
+def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
     """Return all items of these parts as one stretch.
 
     Return None if their forms, shapes or dtypes differ, or if there is a leaf that is neither an array nor
@@ -55,7 +55,7 @@ def joined(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
         return parts[0]
     found = [
-        part if isinstance(part, StackedItems) else stacked_item(regions, noted(regions, part))
+        part if isinstance(part, StackedItems) else stacked_item(regions, describe_contents(regions, part))
         for part in parts
         if _is_there(regions, part)
     ]
@@ -136,13 +136,13 @@ class GrownList(AppendableList):
         return self.parts
 
     def whole(self, is_kept: bool = False) -> StackedItems | None:
-        """Return all items as one stretch, or None if :func:`joined` does.
+        """Return all items as one stretch, or None if :func:`join_items` does.
 
         With ``is_kept``, also return None if a write to an item of the result would not be seen in this
         list.
         """
         is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], StackedItems))
-        found = joined(self.regions, self.parts)
+        found = join_items(self.regions, self.parts)
         if (
             found is None
             or is_kept
@@ -212,5 +212,5 @@ class GrownList(AppendableList):
         )
 
 
-def finished(result: Any, *given: Any) -> Any:
+def finish_lists(result: Any, *given: Any) -> Any:
     return plain((result, given))[0]

@@ -43,7 +43,7 @@ class LoopFlags:
         return f"{PREFIX}skipped_{self.number}"
 
 
-def lowered(body: Statements) -> Statements:
+def lower_jumps(body: Statements) -> Statements:
     """Return the body of a function without jumps inside its statements. A ``return`` at its end stays.
 
     >>> program = ast.parse('''
@@ -52,7 +52,7 @@ def lowered(body: Statements) -> Statements:
     ...         if x > 0:
     ...             return x
     ...     return None''')
-    >>> print(ast.unparse(ast.Module(lowered(program.body[0].body), [])))
+    >>> print(ast.unparse(ast.Module(lower_jumps(program.body[0].body), [])))
     _trace_returned = False
     for x in xs:
         if x > 0:
@@ -312,7 +312,7 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
     return frozenset(found)
 
 
-def captured(body: Sequence[ast.AST]) -> Names:
+def captured_variables(body: Sequence[ast.AST]) -> Names:
     inner = [node for node in walk(body) if isinstance(node, (*_SCOPES, ast.ClassDef))]
     return frozenset().union(*map(reads, inner), *(assigned_outside(node) for node in inner))
 
@@ -340,7 +340,7 @@ class Liveness:
     """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
-        self.always = captured(body)
+        self.always = captured_variables(body)
         self.block(body, self.always)
 
     def block(self, body: Sequence[ast.stmt], behind: Names, besides: Names = frozenset()) -> Names:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .statements import Statements
 
 
-def of_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
+def with_grown_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
     """Return a function to call for ``called`` that handles lists which a loop has appended to.
 
     ``called`` is the traced form of ``function``.
@@ -52,7 +52,7 @@ def of_lists(statements: Statements, found: Regions, function: Any, called: Any)
     return run
 
 
-def of_items(function: Any) -> Any:
+def with_plain_lists(function: Any) -> Any:
     """Return a function to call for ``function`` that receives plain lists.
 
     It is used while Python runs unrecorded.

@@ -29,16 +29,16 @@ from .variables import (
     ContentsDiffer,
     VariableContents,
     VariableLeaf,
-    common,
-    noted,
-    opened,
+    common_kind,
+    describe_contents,
+    flatten_containers,
 )
 
 _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 
 @contextmanager
-def computing_again(checkpoint: bool) -> Iterator[None]:
+def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
     """Set whether loops recorded inside the block recompute their iterations in the backward pass."""
     before = _again.set(checkpoint)
     try:
@@ -47,7 +47,7 @@ def computing_again(checkpoint: bool) -> Iterator[None]:
         _again.reset(before)
 
 
-def is_computed_again() -> bool:
+def is_recomputed() -> bool:
     return _again.get()
 
 
@@ -261,7 +261,7 @@ _MADE: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def making(regions: Regions, function: Any) -> Any:
+def source_maker(regions: Regions, function: Any) -> Any:
     """Return a function to call instead of ``range`` and the like, which returns a ``Source`` if it can.
 
     Any other function is returned unchanged.
@@ -344,7 +344,7 @@ class LoopRecorder:
         self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
         self.values: dict[str, tuple[ContainerForm, list[Any]]] = {
-            name: opened(value) for name, value in self.before.items()
+            name: flatten_containers(value) for name, value in self.before.items()
         }
         self.carried: dict[CarryKey, _Carried] = {}
         self.growing: dict[str, GrowingList] = {}
@@ -464,7 +464,7 @@ class LoopRecorder:
         return found
 
     def _left(self, carried: Sequence[_Carried]) -> list[Any]:
-        after = {name: opened(value)[1] for name, value in self._after().items()}
+        after = {name: flatten_containers(value)[1] for name, value in self._after().items()}
         return [self.regions.made(after[one.place[0]][one.place[1]], one.kind) for one in carried]
 
     def _first(self, carried: Sequence[_Carried]) -> list[Any]:
@@ -508,7 +508,7 @@ class LoopRecorder:
             step(*arrays[len(carried) :])
             found.update(
                 {
-                    name: (noted(self.regions, value), given.get(name, ()))
+                    name: (describe_contents(self.regions, value), given.get(name, ()))
                     for name, value in self._after().items()
                 }
             )
@@ -533,7 +533,7 @@ class LoopRecorder:
                 continue
             form, _ = self.values[name]
             if form != after.form:
-                raise self._changes(name, noted(self.regions, self.before[name]), after)
+                raise self._changes(name, describe_contents(self.regions, self.before[name]), after)
             for index, (leaf, item) in enumerate(zip(after.leaves, given)):
                 more |= self._learn_leaf((name, index), leaf, item, after)
         return more
@@ -565,16 +565,22 @@ class LoopRecorder:
 
     def _learn_leaf(self, place: CarryKey, leaf: VariableLeaf, given: Any, after: VariableContents) -> bool:
         known = self.carried.get(place)
-        if leaf.item is given or known is None and leaf.is_same(noted(self.regions, given).leaves[0]):
+        if (
+            leaf.item is given
+            or known is None
+            and leaf.is_same(describe_contents(self.regions, given).leaves[0])
+        ):
             return False
         first = self.values[place[0]][1][place[1]]
-        before = noted(self.regions, first).leaves[0]
+        before = describe_contents(self.regions, first).leaves[0]
         start = before.kind if known is None else known.kind
-        kind = None if start is None or leaf.kind is None else common(start, leaf.kind)
+        kind = None if start is None or leaf.kind is None else common_kind(start, leaf.kind)
         is_number = before.kind is not None and before.kind.number
         # An array keeps its dtype; only a number takes that of the iteration.
         if kind is None or kind != start and not is_number:
-            raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
+            raise self._changes(
+                place[0], describe_contents(self.regions, self.before.get(place[0], first)), after
+            )
         self.carried[place] = _Carried(
             place,
             first,

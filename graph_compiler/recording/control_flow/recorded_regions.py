@@ -19,7 +19,7 @@ from ...ir.node import Origin, Value
 from ...sizes import hint_of
 from ..recorder import Recorder
 from .regions import ArrayKind, Arrays, Block, Inputs, Regions, RowsWritten, regions, unrecorded_in
-from .variables import opened
+from .variables import flatten_containers
 
 
 class TiedArrays:
@@ -185,7 +185,7 @@ class RecordedRegions(Regions, Generic[B]):
     def given_back(self, result: Any) -> Any:
         arrays = [
             item
-            for item in opened(result)[1]
+            for item in flatten_containers(result)[1]
             if self.is_open(item) and self.is_array(item) and self.kind(item).shape
         ]
         if arrays and self._returned:

@@ -279,12 +279,12 @@ def regions() -> Regions | None:
     return _open.regions
 
 
-def opened_by(item: Any) -> Regions | None:
+def regions_of(item: Any) -> Regions | None:
     found = regions()
     return found if found is not None and found.is_open(item) else None
 
 
-def behind() -> Regions | None:
+def suspended_regions() -> Regions | None:
     return _open.behind
 
 

@@ -20,11 +20,11 @@ from ...sizes import apply, hint_of, is_symbolic
 from ..code.ownership import is_users
 from ..code.syntax import Position
 from .branches import VALUE, BranchRecorder, Raised
-from .conversion import converted
+from .conversion import convert_function
 from .element_uses import OF_ELEMENTS
-from .lists import NOWHERE, function_of, of_items, of_lists
-from .loops import LoopRecorder, Source, in_python, making, source_of
-from .regions import Regions, RowsWritten, behind, opened_by, regions
+from .lists import NOWHERE, function_of, with_grown_lists, with_plain_lists
+from .loops import LoopRecorder, Source, in_python, source_maker, source_of
+from .regions import Regions, RowsWritten, regions, regions_of, suspended_regions
 from .variables import ClosureCells, ContentsDiffer, plain
 
 _Block = Callable[..., Any]
@@ -65,7 +65,7 @@ class Statements:
         ``given`` are the variables that are read after it; those in ``guarded`` only if the enclosing loop
         was left.
         """
-        found = opened_by(test)
+        found = regions_of(test)
         if found is None:
             (then if test else otherwise)()
             return
@@ -96,25 +96,25 @@ class Statements:
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
         """``then() if test else otherwise()``."""
-        found = opened_by(test)
+        found = regions_of(test)
         if found is None:
             return then() if test else otherwise()
         branch = BranchRecorder(found, _place(), "a side of this condition", (then, otherwise))
         return branch.run(found.truth(test), lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
 
     def and_(self, left: Any, right: Any) -> Any:
-        if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
+        if self._is_probing and (type(left) is SizeCondition or regions_of(left) is not None):
             return left
         return self.choice(left, right, lambda: left)
 
     def or_(self, left: Any, right: Any) -> Any:
-        if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
+        if self._is_probing and (type(left) is SizeCondition or regions_of(left) is not None):
             return left
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
         """Return what a condition needs of one of its parts: a symbolic truth value or a bool."""
-        found = opened_by(item)
+        found = regions_of(item)
         if found is not None:
             return found.truth(item)
         return item if type(item) is SizeCondition or is_symbolic(item) else bool(item)
@@ -123,7 +123,7 @@ class Statements:
         """``not item``."""
         if self._is_probing and type(item) is SizeCondition:
             return item
-        found = opened_by(item)
+        found = regions_of(item)
         return not item if found is None else found.negated(found.truth(item))
 
     def chain(self, first: Any, *others: Any) -> Any:
@@ -142,15 +142,15 @@ class Statements:
         if (
             self._is_probing
             and (is_symbolic(left) or is_symbolic(right))
-            and opened_by(left) is None
-            and opened_by(right) is None
+            and regions_of(left) is None
+            and regions_of(right) is None
         ):
             return SizeCondition(lambda: compare(left, right))
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
         """``assert test, message()``."""
-        found = opened_by(test)
+        found = regions_of(test)
         if found is not None:
             found.expect(found.truth(test))
         elif not test:
@@ -186,7 +186,7 @@ class Statements:
         if _flags(exits)[0]:
             return True
         answer = self._probed(test)
-        return type(answer) is SizeCondition or opened_by(answer) is not None
+        return type(answer) is SizeCondition or regions_of(answer) is not None
 
     def _probed(self, test: Any) -> Any:
         """Return the value of a ``while`` condition without deciding comparisons of sizes."""
@@ -342,7 +342,7 @@ class Statements:
 
     def source(self, function: Any) -> Any:
         found = regions()
-        return function if found is None else making(found, function)
+        return function if found is None else source_maker(found, function)
 
     # ------------------------------------------------------------------------------ calls
     def returned(self, result: Any) -> Any:
@@ -356,14 +356,18 @@ class Statements:
         """
         found = regions()
         if found is None:
-            return of_items(function) if (hidden := behind()) is not None and hidden.lists else function
+            return (
+                with_plain_lists(function)
+                if (hidden := suspended_regions()) is not None and hidden.lists
+                else function
+            )
         if function is builtins.print and found.is_inside:
             raise TracingError(
                 f"{_place()}: print inside of a branch or loop on values would print once for all of them. "
                 "Print the results"
             )
         called = self._called(found, function)
-        return of_lists(self, found, function, called) if found.lists or is_nested else called
+        return with_grown_lists(self, found, function, called) if found.lists or is_nested else called
 
     def _called(self, found: Regions, function: Any) -> Any:
         plain = getattr(function, "__wrapped__", function)
@@ -386,7 +390,7 @@ class Statements:
         key = function.__code__, id(function)
         if key not in self._functions:
             try:
-                self._functions[key] = (function, converted(function, self))
+                self._functions[key] = (function, convert_function(function, self))
             except NotCompilable:
                 # A function without source runs as it is.
                 self._functions[key] = (function, function)
@@ -414,8 +418,8 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 def _flags(exits: Any) -> tuple[list[Any], bool]:
     """Return the flags of a loop that Python does not know, and whether any other flag is True."""
     flags = () if exits is None else exits()
-    return [flag for flag in flags if opened_by(flag) is not None], any(
-        flag for flag in flags if opened_by(flag) is None
+    return [flag for flag in flags if regions_of(flag) is not None], any(
+        flag for flag in flags if regions_of(flag) is None
     )
 
 

@@ -167,7 +167,7 @@ class ClosureCells:
         return [
             leaf
             for cell in self._around.values()
-            for leaf in opened(_contents(cell))[1]
+            for leaf in flatten_containers(_contents(cell))[1]
             if regions.is_array(leaf)
         ]
 
@@ -200,7 +200,7 @@ class ClosureCells:
 
 def _shared(cell: types.CellType) -> list[int]:
     item = _contents(cell)
-    form, leaves = opened(item)
+    form, leaves = flatten_containers(item)
     # The three references are the cell, the variable here, and the argument.
     if form.cls is not None and sys.getrefcount(item) > _HOLDERS:
         return list(range(len(leaves)))
@@ -284,13 +284,13 @@ class ContainerForm:
         return self.cls(*items) if hasattr(self.cls, "_fields") else self.cls(items)
 
 
-def opened(item: Any) -> tuple[ContainerForm, list[Any]]:
+def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
     """Return the form of ``item`` and its leaves."""
     is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
     if type(item) not in (tuple, list, dict) and not is_named:
         return ContainerForm(), [item]
     keys, items = (tuple(item), list(item.values())) if type(item) is dict else ((), list(item))
-    parts = [opened(one) for one in items]
+    parts = [flatten_containers(one) for one in items]
     return ContainerForm(type(item), keys, tuple(form for form, _ in parts)), [
         leaf for _, leaves in parts for leaf in leaves
     ]
@@ -345,8 +345,8 @@ class VariableContents:
         return f"a {self.form.cls.__name__} of {', '.join(map(str, self.leaves)) or 'nothing'}"
 
 
-def noted(regions: Regions, value: Any) -> VariableContents:
-    form, leaves = opened(value)
+def describe_contents(regions: Regions, value: Any) -> VariableContents:
+    form, leaves = flatten_containers(value)
     return VariableContents(form, tuple(VariableLeaf(item, _kind(regions, item)) for item in leaves))
 
 
@@ -356,7 +356,7 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
     )
 
 
-def common(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
+def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
     """Return the common kind of two leaves: a number takes the kind of an array of rank 0 that can hold it.
     Return None if there is none.
     """

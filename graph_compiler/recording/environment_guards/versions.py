@@ -108,11 +108,12 @@ _CLASS, _VERSION = (
 )
 
 
-def gathered(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
+def memory_versions(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
     """Return versions that are words of memory. Works only if ``is_readable``.
 
     >>> held = {"step": 1}
-    >>> versions = gathered([held], []) if is_readable else told(lambda: list(held.items()))
+    >>> read = versions_read_by(lambda: list(held.items()))
+    >>> versions = memory_versions([held], []) if is_readable else read
     >>> before = versions.copy()
     >>> versions.now == before, held.update(step=2), versions.now == before
     (True, None, False)
@@ -147,16 +148,18 @@ class _Told:
         return bool(self.read() == other)
 
 
-def told(read: Callable[[], Any]) -> Versions:
+def versions_read_by(read: Callable[[], Any]) -> Versions:
     return Versions(_Told(read), read)
 
 
-def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
+def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
     """Return a ``VersionsOf`` that calls ``version`` for each dict."""
 
     def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
         other = _scattered(_addresses(words), words).copy if words else tuple
-        return told(lambda: ([version(one) for one in dicts], [type(one) for one in objects], other()))
+        return versions_read_by(
+            lambda: ([version(one) for one in dicts], [type(one) for one in objects], other())
+        )
 
     return versions_of
 
@@ -236,21 +239,21 @@ def _classes(item: Any) -> Iterator[None]:
         yield
 
 
-def tell(versions_of: VersionsOf) -> bool:
+def detects_every_change(versions_of: VersionsOf) -> bool:
     """Return True if ``versions_of`` detects every kind of change, and nothing else.
 
     For example, watchers of a dict in Python 3.13 are not told of attributes that are stored in an object.
     """
     item, held = _Object(), dict[str, Any]()
     return (
-        tells(versions_of([vars(item)], []), _stores(item))
-        and tells(versions_of([held], []), _items(held))
-        and tells(versions_of(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
-        and tells(versions_of([], [item]), _classes(item), repeats=True)
+        detects(versions_of([vars(item)], []), _stores(item))
+        and detects(versions_of([held], []), _items(held))
+        and detects(versions_of(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
+        and detects(versions_of([], [item]), _classes(item), repeats=True)
     )
 
 
-def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
+def detects(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
     """Return True if the versions after each change differ from all earlier ones.
 
     They must be stable in between.
@@ -258,7 +261,7 @@ def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) ->
     If ``repeats``, they need to differ from the last ones only.
 
     >>> held = {}
-    >>> tells(told(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
+    >>> detects(versions_read_by(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
     True
     """
     seen = [versions.copy()]
@@ -276,5 +279,5 @@ is_readable = (
     sys.implementation.name == "cpython"
     and (3, 10) <= sys.version_info[:2] <= (3, 11)
     and sys.maxsize > 2**32
-    and tell(gathered)
+    and detects_every_change(memory_versions)
 )

@@ -1,19 +1,19 @@
 """Patches of functions and attributes while a function is recorded: to observe calls or to answer them.
 
-A feature is a table of :class:`Probe` rows: the function or attribute, the kind of patch, and what to do
-when it is called. :class:`Probes` joins tables, and :func:`probing` installs their shims for one
+A feature is a table of :class:`Patch` rows: the function or attribute, the kind of patch, and what to do
+when it is called. :class:`PatchSet` joins tables, and :func:`patching` installs their shims for one
 recording. Shims are made once per process; when called, they look up the recordings that are open in their
 thread.
 """
 
-from .patch import ASSUME as ASSUME
-from .patch import INPUT as INPUT
-from .patch import NOTE as NOTE
-from .patch import REFUSE as REFUSE
-from .patch import STAND_IN as STAND_IN
-from .patch import Probe as Probe
-from .patch import Probes as Probes
+from .patch import Patch as Patch
+from .patch import PatchSet as PatchSet
 from .patch import Session as Session
-from .patch import probing as probing
+from .patch import assume_result as assume_result
+from .patch import note_call as note_call
+from .patch import patching as patching
+from .patch import refuse_call as refuse_call
+from .patch import replace_call as replace_call
+from .patch import replace_call_anywhere as replace_call_anywhere
 from .patch import replaced as replaced
 from .patch import under_any_name as under_any_name

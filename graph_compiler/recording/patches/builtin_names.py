@@ -307,11 +307,11 @@ def _counting(symbols: Symbols) -> ClassShim:
     return ClassShim(len, count)
 
 
-def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
+def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
     """Yield the uses of ``int``, ``float``, ``complex`` and ``len`` in the code of functions.
 
     >>> def length(x): return len(x)
-    >>> [name for _, name, *_ in looked_up([length])]
+    >>> [name for _, name, *_ in builtin_lookups([length])]
     ['len']
     """
     for function in functions:
@@ -321,7 +321,7 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
         )
 
 
-def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
+def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
     """Return the patches for ``int``, ``float``, ``complex`` and ``len``.
 
     Modules that only call a name, or use it in ``isinstance``, hold its shim. Other modules hold the shim
@@ -369,7 +369,7 @@ def _is_only_called(name: str, files: Iterable[str]) -> bool:
     return all(name in only_called(file, tuple(_ORIGINALS)) for file in files)
 
 
-def types_asked(
+def type_replacements(
     places: Iterable[tuple[dict[str, Any], str]],
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...forwarding import forwards
 from ...sizes import FUNCTIONS_OF_MATH, apply
-from .patch import STAND_IN, Probe, Session
+from .patch import Patch, Session, replace_call
 
 
 def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -156,16 +156,16 @@ def _functions(module: Any) -> Iterator[str]:
 _BY_OPERATORS = frozenset({"prod", "sumprod"})
 _OF_SEQUENCES = frozenset({"dist", "fsum"})
 # The functions of both modules: those that can stay symbolic, or be recorded.
-MATH: tuple[Probe, ...] = (
+MATH: tuple[Patch, ...] = (
     *(
-        Probe(
+        Patch(
             math,
             name,
-            STAND_IN,
+            replace_call,
             functools.partial(_called, FUNCTIONS_OF_MATH.get(name, {}), _COMPOSED.get(name)),
         )
         for name in _functions(math)
         if name not in _BY_OPERATORS
     ),
-    *(Probe(cmath, name, STAND_IN, functools.partial(_called, {}, None)) for name in _functions(cmath)),
+    *(Patch(cmath, name, replace_call, functools.partial(_called, {}, None)) for name in _functions(cmath)),
 )

@@ -11,10 +11,10 @@ from importlib.util import resolve_name
 from typing import Any
 
 from ...forwarding import forwards
-from .patch import Probe, Probes, paused
+from .patch import Patch, PatchSet, paused
 
 
-def OUTSIDE(probe: Probe, probes: Probes, original: Any) -> Any:
+def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that runs the original outside the recordings of this thread.
 
     If ``on_read(*args)`` is True, it calls the original as usual.
@@ -52,7 +52,7 @@ def _is_loaded(name: str, package: str | None = None) -> bool:
     return (resolve_name(name, package) if name.startswith(".") and package else name) in sys.modules
 
 
-IMPORTS: tuple[Probe, ...] = (
-    Probe(builtins, "__import__", OUTSIDE, _is_statement_loaded),
-    Probe(importlib, "import_module", OUTSIDE, _is_loaded),
+IMPORTS: tuple[Patch, ...] = (
+    Patch(builtins, "__import__", run_outside, _is_statement_loaded),
+    Patch(importlib, "import_module", run_outside, _is_loaded),
 )

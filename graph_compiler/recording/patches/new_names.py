@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import TracingError
 from ...forwarding import forwards
 from ..code.ownership import user_of
-from .patch import Probe, Probes
+from .patch import Patch, PatchSet
 
 _here = threading.local()
 _numbers = itertools.count(1)
@@ -92,7 +92,7 @@ def _name(number: Any) -> NewUUID:
     return made
 
 
-def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
+def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that returns a new identifier for user code, and notes it.
 
     For other code it calls the original.
@@ -119,4 +119,7 @@ def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
     return named
 
 
-NAMES: tuple[Probe, ...] = (Probe(uuid, "uuid1", NAME, None), Probe(uuid, "uuid4", NAME, None))  # type: ignore[arg-type]
+NAMES: tuple[Patch, ...] = (
+    Patch(uuid, "uuid1", new_identifier, None),  # type: ignore[arg-type]
+    Patch(uuid, "uuid4", new_identifier, None),  # type: ignore[arg-type]
+)

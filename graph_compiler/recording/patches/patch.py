@@ -35,13 +35,13 @@ def replaced(places: Iterable[Replacement]) -> Iterator[None]:
     >>> space
     {'len': <built-in function len>}
     """
-    held = by_owner(places)
+    held = group_by_owner(places)
     before = [(owner, {name: _held_by(owner, name) for name in items}) for owner, items in held]
     try:
-        put_all(held)
+        set_all(held)
         yield
     finally:
-        put_all(before)
+        set_all(before)
 
 
 def space_of(owner: Any) -> Any:
@@ -57,7 +57,7 @@ def _held_by(owner: Any, name: str) -> Any:
     )
 
 
-def by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
+def group_by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
     """Group places by owner."""
     found: dict[int, tuple[Any, dict[str, Any]]] = {}
     for owner, name, item in places:
@@ -65,7 +65,7 @@ def by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
     return list(found.values())
 
 
-def put_all(held: ItemsByOwner) -> None:
+def set_all(held: ItemsByOwner) -> None:
     """Set the names of each owner to these items; delete a name whose item is :data:`NOTHING`."""
     for owner, items in held:
         if isinstance(owner, (dict, ModuleType)) and id(NOTHING) not in map(id, items.values()):
@@ -100,15 +100,15 @@ def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, 
     ]
 
 
-Kind = Callable[["Probe", "Probes", Any], Any]
+Kind = Callable[["Patch", "PatchSet", Any], Any]
 
 
-class Probe(NamedTuple):
+class Patch(NamedTuple):
     """A function or attribute that is patched during a recording.
 
     owner: the module, class or object that has it.
     name: its name there.
-    kind: makes the shim, such as :data:`ASSUME`.
+    kind: makes the shim, such as :data:`assume_result`.
     on_read: callback of the shim; ``kind`` determines its arguments.
     """
 
@@ -204,14 +204,14 @@ def sessions_here() -> tuple[Session, ...]:
     return _NO_SESSIONS if getattr(_paused, "is_so", False) else tuple(dict.fromkeys(sessions))
 
 
-class Probes:
+class PatchSet:
     """Tables of patches.
 
     Their shims are installed while a session is open in any thread, and report to sessions of the calling
     thread.
     """
 
-    def __init__(self, *rows: Probe) -> None:
+    def __init__(self, *rows: Patch) -> None:
         self._rows, self._spaces = rows, [space_of(row.owner) for row in rows]
         self._originals: list[Any] = []
         self._shims: ItemsByOwner = []
@@ -234,7 +234,7 @@ class Probes:
         with self._lock:
             if not self._open:
                 self._make_shims()
-                put_all(self._shims)
+                set_all(self._shims)
             self._open = (*self._open, session)
         before = getattr(self._here, "sessions", _NO_SESSIONS)
         self._here.sessions = (*self.here(), session)
@@ -246,7 +246,7 @@ class Probes:
             with self._lock:
                 self._open = tuple(one for one in self._open if one is not session)
                 if not self._open:
-                    put_all(self._before)
+                    set_all(self._before)
 
     def _make_shims(self) -> None:
         """Make the shims, once per process, and again if another original has been set since."""
@@ -266,7 +266,7 @@ class Probes:
         self._shims, self._before = self._held(shims), self._held(found)
 
     def _held(self, items: Iterable[Any]) -> ItemsByOwner:
-        return by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
+        return group_by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
     def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Replacement]:
         """Yield patches for names in ``spaces`` that hold an original. Call it while a session is open."""
@@ -279,8 +279,8 @@ class Probes:
 
 
 @contextmanager
-def probing(
-    probes: Probes,
+def patching(
+    probes: PatchSet,
     session: Session,
     spaces: Iterable[dict[str, Any]] = (),
     places: Iterable[Replacement] = (),
@@ -292,9 +292,9 @@ def probing(
     ``places`` are replaced too.
 
     >>> import os
-    >>> from .patch import ASSUME
-    >>> probes = Probes(Probe(os, "getcwd", ASSUME, lambda original: original()))
-    >>> with probing(probes, Session()) as session:
+    >>> from .patch import assume_result
+    >>> probes = PatchSet(Patch(os, "getcwd", assume_result, lambda original: original()))
+    >>> with patching(probes, Session()) as session:
     ...     _ = eval("os.getcwd()", {"os": os, "__name__": "users"})
     >>> [fact.what for fact in session.facts()]
     ['what getcwd gives']
@@ -306,7 +306,7 @@ def probing(
         yield session
 
 
-def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
+def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim whose result is guarded to stay the same.
 
     ``on_read(original, *args)`` returns what is compared before each call.
@@ -331,10 +331,10 @@ def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
                 session.assume(probe.name, key, functools.partial(again, *args, **kwargs))
         return original(*args, **kwargs)
 
-    return named_as(original, asked)
+    return copy_name(original, asked)
 
 
-def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
+def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that raises ``TracingError`` with the line of the user's call.
 
     If ``on_read(*args)`` is True, it calls the original.
@@ -352,10 +352,10 @@ def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
             "something else at each call, and would become a constant. Pass what it gives as an argument"
         )
 
-    return named_as(original, refused)
+    return copy_name(original, refused)
 
 
-def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
+def note_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that calls ``on_read(session, *args)`` for each session before the original.
 
     The sessions are those of the calling thread.
@@ -367,10 +367,10 @@ def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
             probe.on_read(session, *args, **kwargs)
         return original(*args, **kwargs)
 
-    return named_as(original, noted)
+    return copy_name(original, noted)
 
 
-def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
+def replace_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that calls ``on_read(session, original, *args)`` in place of ``original``.
 
     The session is the innermost open one of the calling thread. If none is open, the shim calls
@@ -384,11 +384,12 @@ def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
             probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
         )
 
-    return named_as(original, answered)
+    return copy_name(original, answered)
 
 
-def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Make a shim like :data:`STAND_IN` for random numbers and the like that come from outside a function.
+def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
+    """Make a shim like :data:`replace_call` for values that come from outside a function, such as random
+    numbers.
 
     Other threads draw from the same source, so in a thread without a session it uses one of another
     thread.
@@ -402,10 +403,10 @@ def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
             probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
         )
 
-    return named_as(original, drawn)
+    return copy_name(original, drawn)
 
 
-def named_as(original: Any, shim: Any) -> Any:
+def copy_name(original: Any, shim: Any) -> Any:
     """Give ``shim`` the name of ``original`` and return it."""
     shim.__wrapped__, shim.__doc__ = original, getattr(original, "__doc__", None)
     shim.__name__ = getattr(original, "__name__", shim.__name__)

@@ -22,7 +22,7 @@ import numpy as np
 from ...forwarding import forwards
 from .imports import IMPORTS
 from .new_names import NAMES
-from .patch import ASSUME, REFUSE, Probe
+from .patch import Patch, assume_result, refuse_call
 
 # Two writes may have the same time and size, so that short files are compared by content.
 _SHORT = 1 << 16
@@ -52,17 +52,17 @@ def _of_opened(_: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 # Of functions that read a file, or look for one, what is compared is the file.
-FILES: tuple[Probe, ...] = (
-    Probe(os, "stat", ASSUME, _of_file),
-    Probe(builtins, "open", ASSUME, _of_opened),
-    Probe(io, "open", ASSUME, _of_opened),
-    *(Probe(np, name, ASSUME, _of_file) for name in ("load", "loadtxt", "genfromtxt", "fromfile")),
+FILES: tuple[Patch, ...] = (
+    Patch(os, "stat", assume_result, _of_file),
+    Patch(builtins, "open", assume_result, _of_opened),
+    Patch(io, "open", assume_result, _of_opened),
+    *(Patch(np, name, assume_result, _of_file) for name in ("load", "loadtxt", "genfromtxt", "fromfile")),
 )
 # In Python 3.10 pathlib calls these through an object of its own.
 if hasattr(pathlib, "_normal_accessor"):
     FILES += (
-        Probe(pathlib._normal_accessor, "stat", ASSUME, _of_file),
-        Probe(pathlib._normal_accessor, "open", ASSUME, _of_opened),
+        Patch(pathlib._normal_accessor, "stat", assume_result, _of_file),
+        Patch(pathlib._normal_accessor, "open", assume_result, _of_opened),
     )
 
 
@@ -71,14 +71,16 @@ def as_told(original: Any, *args: Any, **kwargs: Any) -> Any:
     return original(*args, **kwargs)
 
 
-def assumed(rows: dict[Any, tuple[str, ...]], compared: Callable[..., Any] = as_told) -> tuple[Probe, ...]:
-    return tuple(Probe(owner, name, ASSUME, compared) for owner, names in rows.items() for name in names)
+def assumed(rows: dict[Any, tuple[str, ...]], compared: Callable[..., Any] = as_told) -> tuple[Patch, ...]:
+    return tuple(
+        Patch(owner, name, assume_result, compared) for owner, names in rows.items() for name in names
+    )
 
 
 def refused(
     rows: dict[Any, tuple[str, ...]], unless: Callable[..., bool] = lambda *args, **kwargs: False
-) -> tuple[Probe, ...]:
-    return tuple(Probe(owner, name, REFUSE, unless) for owner, names in rows.items() for name in names)
+) -> tuple[Patch, ...]:
+    return tuple(Patch(owner, name, refuse_call, unless) for owner, names in rows.items() for name in names)
 
 
 def _of_logger(ask: Any, *args: Any, **kwargs: Any) -> Any:
@@ -94,7 +96,7 @@ def _is_seeded(*args: Any, **kwargs: Any) -> bool:
     return any(item is not None for item in (*args, *kwargs.values()))
 
 
-SETTINGS: tuple[Probe, ...] = (
+SETTINGS: tuple[Patch, ...] = (
     *assumed({
         np: ("geterr", "get_printoptions"),
         random: ("getstate",),

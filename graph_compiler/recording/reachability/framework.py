@@ -21,7 +21,7 @@ from ..code.names import HANDLERS
 from ..code.ownership import OWN, owner_of, package_of
 from ..code.syntax import place_of
 from .namespaces import entry_of, spaces_of
-from .references import layers, named, wrapped_by
+from .references import function_layers, named_objects, wrapped_by
 
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
@@ -211,7 +211,7 @@ def _is_tracking(item: Any) -> bool:
 
 def _called(obj: Any) -> Iterable[types.FunctionType]:
     # The function may be a framework's own.
-    of_obj = [*layers(obj)]
+    of_obj = [*function_layers(obj)]
     return dict.fromkeys(
         (*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions))
     )
@@ -223,7 +223,7 @@ def _packages_referenced(obj: Any, arrays: bool) -> Iterator[str]:
     Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``, skip
     objects that have a ``shape`` and a ``dtype``.
     """
-    for item in (item for function in _called(obj) for item in named(function)):
+    for item in (item for function in _called(obj) for item in named_objects(function)):
         item = item.func if isinstance(item, functools.partial) else item
         if not arrays and responds_to(item, "shape", "dtype"):
             continue

@@ -16,7 +16,14 @@ from ..code.names import names_read, texts_of
 from ..code.ownership import is_users, owner_of, package_of
 from ..environment_guards.guards import ATOMS, EnvironmentGuard, same_fact, same_items
 from .containers import answers_of, is_asked
-from .references import enclosed, layers, named, original_of, taken_by_name, wrapped_by
+from .references import (
+    closure_values,
+    function_layers,
+    imported_modules,
+    named_objects,
+    original_of,
+    wrapped_by,
+)
 from .walk import MOST_ITEMS
 
 _CONTAINERS = (list, tuple, set, frozenset, Mapping)
@@ -72,7 +79,9 @@ class _Walk:
             yield from self._of_function(item)
         elif isinstance(item, type):
             yield from (
-                part for part in list(vars(item).values()) if self._is_open(item) and any(layers(part))
+                part
+                for part in list(vars(item).values())
+                if self._is_open(item) and any(function_layers(part))
             )
             yield from item.__bases__
         elif isinstance(item, types.ModuleType):
@@ -82,19 +91,19 @@ class _Walk:
         elif isinstance(item, _CONTAINERS):
             yield from islice(list(item.values() if isinstance(item, Mapping) else item), MOST_ITEMS)
         else:
-            yield from (*layers(item), *wrapped_by(item), type(item))
+            yield from (*function_layers(item), *wrapped_by(item), type(item))
 
     def _of_function(self, function: types.FunctionType) -> Iterator[Any]:
-        yield from islice(layers(function), 1, None)
+        yield from islice(function_layers(function), 1, None)
         if not (self._is_open(function) or owner_of(function) == "user"):
             return
         if self._is_open(function):
             self._functions.append(function)
             self._spaces[id(function.__globals__)] = function.__globals__
-        yield from named(function)
+        yield from named_objects(function)
         names = names_read(function.__code__)
         self._names |= names
-        for module in taken_by_name(function):
+        for module in imported_modules(function):
             yield module
             yield from (vars(module)[name] for name in names & vars(module).keys())
         yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
@@ -162,7 +171,7 @@ def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[Environm
 
 def _held(function: types.FunctionType, names: frozenset[str]) -> Iterator[Any]:
     yield from (function.__globals__[name] for name in names if name in function.__globals__)
-    yield from enclosed(function)
+    yield from closure_values(function)
 
 
 def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[EnvironmentGuard]:

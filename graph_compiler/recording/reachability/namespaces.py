@@ -14,7 +14,7 @@ from typing import Any
 
 from ..code.names import globals_read, names_read
 from ..code.ownership import is_internal
-from .references import layers, named
+from .references import function_layers, named_objects
 
 # A callable, and the class whose attributes its code names.
 Entry = tuple[Any, type]
@@ -78,12 +78,12 @@ def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
     [['scaled']]
     """
     pending = list(entries)
-    own = {id(inner[-1].__globals__) for item, _ in pending if (inner := [*layers(item)])}
+    own = {id(inner[-1].__globals__) for item, _ in pending if (inner := [*function_layers(item)])}
     found: dict[int, ModuleNamespace] = {}
     seen: set[tuple[Any, type]] = set()
     while pending:
         item, owner = pending.pop()
-        for function in layers(item):
+        for function in function_layers(item):
             if (function, owner) not in seen and not _is_closed(function):
                 seen.add((function, owner))
                 key = id(function.__globals__)
@@ -94,7 +94,9 @@ def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
 
 def entry_of(function: Any) -> Entry:
     owner = type(getattr(function, "__self__", function))
-    return (function if any(layers(function)) else inspect.getattr_static(owner, "__call__", None)), owner
+    return (
+        function if any(function_layers(function)) else inspect.getattr_static(owner, "__call__", None)
+    ), owner
 
 
 def _is_closed(function: types.FunctionType) -> bool:
@@ -103,7 +105,7 @@ def _is_closed(function: types.FunctionType) -> bool:
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
     """Yield what code may call: functions it names, and attributes of its class that it reads."""
-    yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
+    yield from ((item, type(item)) for item in named_objects(function) if isinstance(item, _CODE))
     # A class has few of the names that code reads, so only those are looked up.
     held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}
     members = (inspect.getattr_static(owner, name, None) for name in names_read(function.__code__) & held)

@@ -123,7 +123,7 @@ _BUILT_IN = (type, types.BuiltinFunctionType)
 OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
-def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
+def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """Yield the loaded modules that code imports when it runs.
 
     If it uses ``sys.modules`` or imports by string, also those that its string constants name, and its
@@ -131,7 +131,7 @@ def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
-    >>> [module.__name__ for module in taken_by_name(scaled) if module.__name__ != __name__]
+    >>> [module.__name__ for module in imported_modules(scaled) if module.__name__ != __name__]
     ['graph_compiler.errors']
     """
     names, own = sorted(imports_of(function.__code__)), function.__globals__
@@ -240,8 +240,8 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
     names = _names(function.__code__)
     modules = [item for name in names if isinstance(item := function.__globals__.get(name), types.ModuleType)]
     modules += [
-        *(item for item in enclosed(function) if isinstance(item, types.ModuleType)),
-        *taken_by_name(function),
+        *(item for item in closure_values(function) if isinstance(item, types.ModuleType)),
+        *imported_modules(function),
     ]
     if not _ENVIRONMENT.isdisjoint(names):
         yield "os.environ", os.environ
@@ -269,16 +269,16 @@ def defaults_of(function: types.FunctionType) -> Iterator[Root]:
         yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)
 
 
-def enclosed(function: types.FunctionType) -> list[Any]:
+def closure_values(function: types.FunctionType) -> list[Any]:
     return [cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell)]
 
 
-def named(function: types.FunctionType) -> list[Any]:
+def named_objects(function: types.FunctionType) -> list[Any]:
     """Return what code names: globals, members of modules among them, and variables of enclosing functions.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
-    >>> [item.__name__ for item in named(function)]
+    >>> [item.__name__ for item in named_objects(function)]
     ['helpers', 'abs']
     """
     # An attribute such as ``T`` in ``x.T`` names no global.
@@ -290,7 +290,7 @@ def named(function: types.FunctionType) -> list[Any]:
         if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
             entered.add(id(module))
             held += [vars(module)[name] for name in names if name in vars(module)]
-    return [*held, *enclosed(function)]
+    return [*held, *closure_values(function)]
 
 
 def cell_is_filled(cell: types.CellType) -> bool:
@@ -318,11 +318,11 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
             yield from (
                 function
                 for part in _members(base)
-                for function in layers(part)
+                for function in function_layers(part)
                 if is_whole or is_users(function)
             )
         return
-    yield from layers(item)
+    yield from function_layers(item)
     if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
         yield from functions_of(type(item))
     elif isinstance(item, types.MethodType) and not isinstance(item.__self__, (type, types.ModuleType)):
@@ -344,18 +344,18 @@ def _members(cls: type) -> list[Any]:
     ]
 
 
-def layers(item: Any) -> Iterator[types.FunctionType]:
+def function_layers(item: Any) -> Iterator[types.FunctionType]:
     """Yield the function of a callable or class member, and the functions it wraps, outermost first.
 
     A class member is a property or a static method, for example.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
-    >>> [function is wrapper for function in layers(property(wrapper))], [*layers(len)]
+    >>> [function is wrapper for function in function_layers(property(wrapper))], [*function_layers(len)]
     ([True, False], [])
     """
     while item is not None:
         if isinstance(item, property):
-            yield from itertools.chain.from_iterable(map(layers, (item.fget, item.fset, item.fdel)))
+            yield from itertools.chain.from_iterable(map(function_layers, (item.fget, item.fset, item.fdel)))
             return
         if isinstance(item, types.FunctionType):
             yield item

@@ -18,8 +18,8 @@ from .references import (
     OF_IMPORTS,
     WRAPPERS,
     NamespacePart,
+    function_layers,
     functions_of,
-    layers,
     original_of,
     roots_of,
     wrapped_by,
@@ -237,7 +237,7 @@ class ObjectSnapshot:
 
     def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
         """Yield what the user's functions in ``item`` refer to."""
-        for function in layers(item):
+        for function in function_layers(item):
             if id(function) not in self._known and is_users(function):
                 self._known.add(id(function))
                 for name, root in roots_of(function):

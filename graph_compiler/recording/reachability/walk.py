@@ -27,14 +27,14 @@ from .name_index import NameIndex
 from .references import (
     OF_IMPORTS,
     WRAPPERS,
-    enclosed,
-    layers,
+    closure_values,
+    function_layers,
+    imported_modules,
     module_of,
     names_in,
     names_of_builtins,
     original_of,
     reads_modules_whole,
-    taken_by_name,
     wrapped_by,
 )
 
@@ -204,7 +204,7 @@ class Reached:
         if owner in INTERNAL:
             return None
         if owner == "library":
-            for inner in layers(vars(function).get("__wrapped__")):
+            for inner in function_layers(vars(function).get("__wrapped__")):
                 if is_users(inner):
                     self._wait([inner])
                 # Fragments are left out, because a library's decorators read attributes by any string.
@@ -226,7 +226,7 @@ class Reached:
             self._read_whole_modules(item for item in globals_used if isinstance(item, types.ModuleType))
         self._wait(
             (
-                *enclosed(function),
+                *closure_values(function),
                 *globals_used,
                 *(function.__defaults__ or ()),
                 function.__kwdefaults__,
@@ -237,7 +237,7 @@ class Reached:
 
     def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
         """Return the loaded modules that code takes by name."""
-        modules = list(taken_by_name(function))
+        modules = list(imported_modules(function))
         if reads_modules_whole(function):
             self._read_whole_modules(modules)
         return modules
@@ -352,7 +352,7 @@ def _is_operator(owner: Any, item: Any) -> bool:
 ReplaceablePart = tuple[str, Any, Callable[[Any], None]]
 
 
-def places_of(reach: Reached) -> list[ReplaceablePart]:
+def replaceable_parts(reach: Reached) -> list[ReplaceablePart]:
     return list(_places(reach))
 
 
@@ -399,7 +399,7 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 
 @contextmanager
-def replaced(places: Iterable[ReplaceablePart], replacements: Mapping[int, Any]) -> Iterator[None]:
+def replacing_parts(places: Iterable[ReplaceablePart], replacements: Mapping[int, Any]) -> Iterator[None]:
     """Replace objects at ``places`` inside the block; ``replacements`` maps ids to new objects."""
     with ExitStack() as undo:
         for _, item, put in places:

@@ -20,7 +20,7 @@ from .places import StatePlace
 _ENOUGH = 2
 
 
-class Lengths:
+class ListLengths:
     """Lists at known places that had several lengths when a function was recorded.
 
     Recordings then try whether the function only appends to them.

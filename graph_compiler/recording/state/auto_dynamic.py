@@ -13,7 +13,7 @@ from ...trees import Path, Tree, has_arrays_alone, static_paths
 from ..reachability.containers import is_whole
 from ..reachability.references import NamespacePart
 from ..reachability.snapshot import ObjectSnapshot, TrackedContainer
-from .append_only import Lengths
+from .append_only import ListLengths
 from .places import StatePlace
 
 # Number of changes after which an input is made.
@@ -43,7 +43,7 @@ class AutoDynamic:
         self._changes: Counter[tuple[int, Any]] = Counter()
         self._given: defaultdict[Path, set[Any]] = defaultdict(set)
         self.is_new = True
-        self.lengths = Lengths()
+        self.lengths = ListLengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Note the numbers in the arguments, and return the paths of those with more than two values.

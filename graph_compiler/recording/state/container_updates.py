@@ -111,18 +111,18 @@ class Containers:
             if not (before or now):
                 continue
             if not _same(before, now) or not rewritten.isdisjoint(map(id, now.values())):
-                items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
+                items = tuple((key, self.classify(child, rewritten)) for key, child in now.items())
                 found.append(ContainerUpdate(path, items, type(item) is AppendOnlyList))
         return found
 
-    def place(
+    def classify(
         self, child: Any, rewritten: frozenset[int] = frozenset()
     ) -> FromArguments | NewObject | OutsideObject:
         """Classify an object that a container holds after the call.
 
-        It is ``FromArguments`` if it was in the arguments before, ``OutsideObject`` if it is a known outside object, and
-        otherwise ``NewObject``: then it is appended to ``self.new``, unless it is there already. Objects whose
-        id is in ``rewritten`` are never ``FromArguments``.
+        It is ``FromArguments`` if it was in the arguments before, ``OutsideObject`` if it is a known
+        outside object, and otherwise ``NewObject``: then it is appended to ``self.new``, unless it is
+        there already. Objects whose id is in ``rewritten`` are never ``FromArguments``.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return FromArguments(self._paths[id(child)])

@@ -168,7 +168,7 @@ def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> li
     return [*(place for place in (*known, *found) if id(place.held.item) not in whole), *whole.values()]
 
 
-def outermost(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
+def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
     """Return the distinct places, without those inside an object that another place holds."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ...errors import GuardFailed
-from ...recording.code.forwarding_decorators import is_of_library, unwrapped
+from ...recording.code.forwarding_decorators import is_of_library, unwrap_forwarding
 from ...registration import entry_method, trait
 from ...trees import (
     Branch,
@@ -228,7 +228,7 @@ def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[
         return _of_partial(function)
     called = _call_target(function)
     is_method = inspect.ismethod(called)
-    found = None if called is None else unwrapped(called.__func__ if is_method else called)
+    found = None if called is None else unwrap_forwarding(called.__func__ if is_method else called)
     if found is None:
         return None
     parameters = _parameters(found[0])
@@ -238,7 +238,7 @@ def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[
 def _of_partial(
     function: functools.partial[Any],
 ) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    found = unwrapped(function.func)
+    found = unwrap_forwarding(function.func)
     parameters = (
         None
         if found is None
