@@ -69,10 +69,10 @@ class IndexedWeights:
         return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
 
 
-NOTHING = IndexedWeights({}, {})
+NO_WEIGHTS = IndexedWeights({}, {})
 
 
-def numbered_calls(graph: Graph) -> dict[int, IndexedWeights]:
+def indexed_weights_by_block(graph: Graph) -> dict[int, IndexedWeights]:
     """Return, by the `id` of a block that several calls run, the weights that it reads by layer index."""
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
@@ -82,10 +82,10 @@ def numbered_calls(graph: Graph) -> dict[int, IndexedWeights]:
         return {}
     held = {value: HolderEntry("parameters", name) for name, value in graph.parameters.items()}
     held.update((value, HolderEntry("constants", name)) for name, (value, _) in graph.constants.items())
-    return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
+    return {block: _indexed_weights(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
 
 
-def _numbered(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> IndexedWeights:
+def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> IndexedWeights:
     numbers: list[int] = []
     weights: dict[int, IndexedWeight] = {}
     for place, operands in enumerate(zip(*(node.inputs for node in nodes))):
@@ -99,7 +99,7 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> Index
         (holder,) = holders
         if len(set(names)) == 1:
             weights[place] = IndexedWeight(holder, names[0])
-        elif (found := common(names)) is not None:
+        elif (found := common_number(names)) is not None:
             before, after, own = found
             numbers = numbers or own
             if len({one - other for one, other in zip(own, numbers)}) == 1:
@@ -107,7 +107,7 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> Index
     return IndexedWeights(weights, dict(zip(nodes, numbers)))
 
 
-def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
+def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
     """Return the text before and after the only number that differs between names, and the numbers.
 
     Return None if more differs.
@@ -172,7 +172,7 @@ def stacks_of(graph: Graph) -> dict[Node, Stack]:
     for node in graph.nodes:
         if node.op == "stack" and node.params["axis"] == 0 and all(item in names for item in node.inputs):
             told = (
-                common([names[item] for item in node.inputs])
+                common_number([names[item] for item in node.inputs])
                 if len(node.uses) == len(node.inputs) > 1
                 else None
             )

@@ -15,20 +15,28 @@ _WORD = re.compile(r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))")
 _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])")
 
 
-def folded(expression: str, name: str, inner: str) -> str | None:
+def inline_expression(expression: str, name: str, inner: str) -> str | None:
     """Return `expression` with `inner` substituted for `name`, or None.
 
     None means that `name` does not occur exactly once, or that the result is too long.
 
-    >>> folded("jnp.sum(mul, axis=1)", "mul", "x * 2.0"), folded("mul + 1.0", "mul", "x * 2.0")
-    ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0')
-    >>> folded("mul * mul", "mul", "x + y")
-    >>> folded("1.0 / add", "add", "1.0 + lax.exp(x - y)"), folded("x - add", "add", "y + z")
-    ('1.0 / (1.0 + lax.exp(x - y))', 'x - (y + z)')
-    >>> folded("mul < 2", "mul", "x * y"), folded("inverse.astype(int)", "inverse", "~mask")
-    ('x * y < 2', '(~mask).astype(int)')
-    >>> folded("f(x, -mul)", "mul", "y * z"), folded("x[0] = add", "add", "y + z")
-    ('f(x, -(y * z))', 'x[0] = y + z')
+    >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
+    'jnp.sum(x * 2.0, axis=1)'
+    >>> inline_expression("mul + 1.0", "mul", "x * 2.0")
+    'x * 2.0 + 1.0'
+    >>> inline_expression("mul * mul", "mul", "x + y")
+    >>> inline_expression("1.0 / add", "add", "1.0 + lax.exp(x - y)")
+    '1.0 / (1.0 + lax.exp(x - y))'
+    >>> inline_expression("x - add", "add", "y + z")
+    'x - (y + z)'
+    >>> inline_expression("mul < 2", "mul", "x * y")
+    'x * y < 2'
+    >>> inline_expression("inverse.astype(int)", "inverse", "~mask")
+    '(~mask).astype(int)'
+    >>> inline_expression("f(x, -mul)", "mul", "y * z")
+    'f(x, -(y * z))'
+    >>> inline_expression("x[0] = add", "add", "y + z")
+    'x[0] = y + z'
     """
     if len(inner) > LONGEST_INNER or len(expression) + len(inner) - len(name) > LONGEST:
         return None
@@ -87,10 +95,10 @@ _WORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda"})
 _BINDS = {**dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1), "+": 5, "-": 5, "*": 6, "/": 6, "@": 6}
 
 
-def tidied(expression: str) -> str:
+def remove_parentheses(expression: str) -> str:
     """Return the expression without parentheses around negative numbers that are whole arguments.
 
-    >>> tidied("jnp.where(mask, (-1e9), x)")
+    >>> remove_parentheses("jnp.where(mask, (-1e9), x)")
     'jnp.where(mask, -1e9, x)'
     """
     return _NEGATIVE.sub(lambda match: match[1] or match[2], expression) if "(-" in expression else expression

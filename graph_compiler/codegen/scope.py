@@ -24,8 +24,8 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
-from .layers import NOTHING, IndexedWeights, Stack
-from .lines import LONGEST, broken, folded, tidied
+from .layers import NO_WEIGHTS, IndexedWeights, Stack
+from .lines import LONGEST, broken, inline_expression, remove_parentheses
 from .standing_alone import portable
 
 # Placeholder for the name of a definition in its text, until the name is chosen.
@@ -259,18 +259,18 @@ class Scope:
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
         gone = self._release_after(node)
         targets = self._targets(node, self.name(node))
-        expression = tidied(self._with_folded(node, expression))
+        expression = remove_parentheses(self._inline_preceding(node, expression))
         self.origins.append((len(self.lines), node.origin))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
         # The result is an array and no sequence of one array.
         gives_array = len(node.outputs) == 1 and targets == self.text[node.outputs[0]]
-        if gives_array and self._may_be_folded(node):
+        if gives_array and self._is_inlinable(node):
             self.foldable.append((len(self.lines), node, expression))
         elif gives_array and not self.context and not self.uses[node.outputs[0]]:
             self.ends.append((len(self.lines), node, expression))
         self._delete(node, gone)
 
-    def _may_be_folded(self, node: Node) -> bool:
+    def _is_inlinable(self, node: Node) -> bool:
         """Return True if the expression may be inlined: it is used once and the user stores it in no
         variable.
         """
@@ -279,7 +279,7 @@ class Scope:
         (value,) = node.outputs
         return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
 
-    def _with_folded(self, node: Node, expression: str) -> str:
+    def _inline_preceding(self, node: Node, expression: str) -> str:
         """Return the expression with preceding expressions inlined that only it uses.
 
         They come from the same line of the user's code.
@@ -288,7 +288,11 @@ class Scope:
             _, before, inner = self.foldable[-1]
             (value,) = before.outputs
             same_line = (before.origin.file, before.origin.line) == (node.origin.file, node.origin.line)
-            found = folded(expression, self.text[value], inner) if same_line and value in node.uses else None
+            found = (
+                inline_expression(expression, self.text[value], inner)
+                if same_line and value in node.uses
+                else None
+            )
             if found is None:
                 break
             expression = found
@@ -494,7 +498,7 @@ class Scope:
         return known[block]
 
     def numbered(self, region: Region) -> IndexedWeights:
-        return self.shared.numbered.get(id(region.block), NOTHING)
+        return self.shared.numbered.get(id(region.block), NO_WEIGHTS)
 
     def take(self, inside: WrittenRegion) -> None:
         """Append the lines of an inner scope at the current indentation."""

@@ -21,7 +21,7 @@ from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
 from ..trees import Leaf, iterate_structure, making
-from .layers import HELPER, Stack, numbered_calls, quoted, stacks_of
+from .layers import HELPER, Stack, indexed_weights_by_block, quoted, stacks_of
 from .lines import broken
 from .results import MAKERS, ResultText, result_text
 from .scope import Scope, SharedState
@@ -86,7 +86,7 @@ class _Writer:
         self.shared = SharedState(
             dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own)
         )
-        self.shared.numbered = numbered_calls(graph) if graph.parameters or graph.constants else {}
+        self.shared.numbered = indexed_weights_by_block(graph) if graph.parameters or graph.constants else {}
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         for effect in graph.effects:

@@ -12,7 +12,7 @@ from ..ops.identities import identity_of
 from ..ops.registry import ArraySpec, Op, Unknown, check_params, get
 from ..sizes import Size, Symbol, substitute
 from ..trees import iterate_structure
-from .copying import copied
+from .copying import copy_node
 from .graph import Graph
 from .node import Block, Node, Origin, Region, Value
 from .rewrite import Rewriter
@@ -88,7 +88,7 @@ class _Closing:
 
     def region(self) -> Region:
         inputs = tuple(map(self._input, (*self.body.inputs, *self.captured)))
-        nodes = tuple(copied(node, self.own, self._mapped) for node in self.body.nodes)
+        nodes = tuple(copy_node(node, self.own, self._mapped) for node in self.body.nodes)
         return Region(
             self.body.name, Block(inputs, nodes, tuple(map(self._mapped, self.body.outputs))), self.sizes
         )

@@ -12,7 +12,7 @@ from ..trees import map_structure
 from .node import Node, Region, Value
 
 
-def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
+def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
     """Return a copy of `node` with new outputs and with `mapped` applied to every value and size.
 
     The new outputs are entered in `own`.
@@ -35,7 +35,7 @@ def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> N
     )
 
 
-def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
+def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
     """Return a copy of `node` with the first value of each pair, and its sizes, replaced by the second.
 
     Return None if two pairs give different replacements for one value.
@@ -52,7 +52,7 @@ def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | Non
     def moved(symbol: Symbol) -> Size:
         return Size.of(symbol.of(own.get(symbol.source, symbol.source)))
 
-    return copied(node, own, mapped)
+    return copy_node(node, own, mapped)
 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ class _Inlined:
 
     def outputs(self) -> tuple[Any, ...]:
         for node in self.region.block.nodes:
-            self.append(copied(node, self.own, self._mapped))
+            self.append(copy_node(node, self.own, self._mapped))
         return tuple(map(self._mapped, self.region.block.outputs))
 
     def _mapped(self, item: Any) -> Any:

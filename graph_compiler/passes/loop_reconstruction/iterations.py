@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import Signal
 from ...ir.builder import Body, close
-from ...ir.copying import copied_among
+from ...ir.copying import copy_with_replacements
 from ...ir.graph import Graph, Guard
 from ...ir.node import CallRecord, Node, Region, Value, values_in
 from ...ir.recorded_loop import ASKED, Mark, Path, RecordedLoop, VariableState
@@ -529,7 +529,7 @@ class _LoopBuilder:
     ) -> Iterator[Node]:
         for place, (node, row) in enumerate(nodes):
             leaves = zip(self.rows[-1][place].leaves, row)
-            new_node = copied_among(
+            new_node = copy_with_replacements(
                 node,
                 [
                     (leaf, self._read(pattern, leaf, made))

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Union
 
 from ...ir.aliases import Aliases
 from ...ir.builder import Body, close
-from ...ir.copying import copied_among
+from ...ir.copying import copy_with_replacements
 from ...ir.graph import GUARD, Graph, Guard, check
 from ...ir.node import Block, CallRecord, Node, Region, Value, draws, every, values_in
 from ...ops.registry import get
@@ -389,7 +389,7 @@ class _CallBuilder:
         last = self.steps.count - 1
         read = zip(self.steps.leaves(last, place), self.sources[place])
         pairs = ((leaf, self._inside(source)) for leaf, source in read if source is not None)
-        inside = copied_among(self.steps.node(last, place), pairs)
+        inside = copy_with_replacements(self.steps.node(last, place), pairs)
         if inside is None:
             return False
         self.inside.append(inside)

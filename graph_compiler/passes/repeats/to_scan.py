@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import Signal
 from ...ir.aliases import Aliases
 from ...ir.builder import Body, Builder, close
-from ...ir.copying import copied_among
+from ...ir.copying import copy_with_replacements
 from ...ir.graph import GUARD, Graph, Guard, check, guard_of
 from ...ir.node import Block, CallRecord, Node, Value, count_all
 from ...ops.registry import ArraySpec
@@ -334,7 +334,7 @@ class _ScanBuilder:
 
     def _append(self, place: int, node: Node, pairs: Sequence[tuple[Value, Value]]) -> tuple[Value, ...]:
         """Copy a node into the body and return its new outputs."""
-        new = copied_among(node, pairs)
+        new = copy_with_replacements(node, pairs)
         if new is None:
             raise _CannotRoll
         self.nodes.append(new)
