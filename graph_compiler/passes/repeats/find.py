@@ -35,7 +35,7 @@ def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
     ``w`` keys. Equal windows of ``w`` keys at two positions that are ``w / 2 < p <= w`` apart repeat with
     period ``p``, so each doubling takes linear time.
 
-    >>> [*periodic(["a", *["b", "c"] * 3, "d"], 3)], [*periodic(["a", "b", "a"], 3)]
+    >>> [*find_repeated_runs(["a", *["b", "c"] * 3, "d"], 3)], [*find_repeated_runs(["a", "b", "a"], 3)]
     ([RepeatedRun(first=1, end=7, period=2)], [])
     """
     single = numbers = _number_distinct(keys)
