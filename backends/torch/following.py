@@ -28,9 +28,9 @@ def _(anchor: torch.Tensor, number: int) -> torch.Tensor:
 
 
 class DynamoTracer:
-    is_following = staticmethod(torch.compiler.is_dynamo_compiling)
+    is_tracing = staticmethod(torch.compiler.is_dynamo_compiling)
 
-    def noted(self, check: Callable[[], None]) -> int:
+    def register_check(self, check: Callable[[], None]) -> int:
         number = next(_numbers)
         _checks[number] = check
         return number
@@ -48,10 +48,10 @@ class DynamoTracer:
             torch.ops.graph_compiler.still_holds(anchor, number), "what the graph relies on has changed"
         )
 
-    def leave(self, message: str) -> None:
+    def graph_break(self, message: str) -> None:
         torch._dynamo.graph_break(message)
 
-    def hide(self, functions: Iterable[Any]) -> None:
+    def skip(self, functions: Iterable[Any]) -> None:
         """Make ``torch.compile`` skip the code of ``functions`` and all code that they call."""
         from torch._C._dynamo.eval_frame import set_code_exec_strategy
         from torch._dynamo.types import FrameAction, FrameExecStrategy

@@ -20,10 +20,10 @@ from .training import Training
 class Tracer(Protocol):
     """Compiler of the target that traces Python bytecode, calls of graphs included (``torch.compile``)."""
 
-    def is_following(self) -> bool:
+    def is_tracing(self) -> bool:
         """Return True while the calling code is being traced."""
 
-    def noted(self, check: Callable[[], None]) -> int:
+    def register_check(self, check: Callable[[], None]) -> int:
         """Register a check and return its number.
 
         The check raises if something that the compiler cannot see has changed.
@@ -32,10 +32,10 @@ class Tracer(Protocol):
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
         """Make the traced program run the check with this number. Called in traced code."""
 
-    def leave(self, message: str) -> None:
+    def graph_break(self, message: str) -> None:
         """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
 
-    def hide(self, functions: Iterable[Any]) -> None:
+    def skip(self, functions: Iterable[Any]) -> None:
         """Skip these functions, and everything that they call, if they run outside a trace."""
 
 

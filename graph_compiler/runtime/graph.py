@@ -628,7 +628,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     def _hide_calls(self) -> None:
         """Exclude calls of graphs that run uncompiled from the tracing of the target's compiler."""
         if (tracer := tracer_of(self)) is not None:
-            tracer.hide([type(self).__call__, Graph.__call__, Graph._step])
+            tracer.skip([type(self).__call__, Graph.__call__, Graph._step])
 
     # torch.compile runs it while it follows a call, and does not follow it itself.
     _hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]

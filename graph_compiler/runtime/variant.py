@@ -195,7 +195,7 @@ class Variant:
             checked=self._checked,
             followed=functools.partial(attempt_traced, self),
         )
-        is_followed = None if self._tracer is None else self._tracer.is_following
+        is_followed = None if self._tracer is None else self._tracer.is_tracing
         return dispatcher(
             self.environment.condition,
             found,
@@ -278,7 +278,7 @@ class Variant:
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result, or :class:`CallMiss` if the call does not fit, a guard or the function fails."""
-        if self._tracer is not None and self._tracer.is_following():
+        if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
         if self.state_lock is not None:
             with self.state_lock:

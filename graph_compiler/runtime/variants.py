@@ -66,7 +66,7 @@ class RecordingMethods:
         the original beyond the limit, or record a variant.
         """
         # Nothing can be recorded while the compiler traces.
-        if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
+        if (tracer := tracer_of(self._graph)) is not None and tracer.is_tracing():
             leave_graph(self._graph, tracer)
         for variant, call in self._other_calls(args, kwargs):
             result = variant.attempt(*call)

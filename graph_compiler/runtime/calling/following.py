@@ -45,7 +45,7 @@ class CompilerState:
                 self._current = dict(variant.parameters())
         key, tracer = (reads_weights, mode), variant.target.tracer
         if key not in self._numbers and tracer is not None:
-            self._numbers[key] = tracer.noted(lambda: self.still_holds(*key))
+            self._numbers[key] = tracer.register_check(lambda: self.still_holds(*key))
         return self._numbers[key]
 
     def weights(self) -> Mapping[str, Any]:
@@ -142,7 +142,7 @@ def tracer_of(graph: Graph) -> Tracer | None:
 def leave_graph(graph: Graph, tracer: Any) -> None:
     """Let the call run uncompiled, if the compiler allows a graph break."""
     graph._hide_calls()
-    tracer.leave(
+    tracer.graph_break(
         f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is "
         "compiled, so that one is recorded"
     )
