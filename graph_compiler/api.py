@@ -147,25 +147,27 @@ def compile(
     )
 
     def one(obj: Any, is_part: bool = False) -> Any:
-        static, owned = _static_of(obj, asked_static, named, is_part), _of_owner(options, obj)
+        static, owned = _static_of(obj, asked_static, named, is_part), _owner_options(options, obj)
         graph = _graph(
             _pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits
         )
-        graph = _with_method(graph, obj, functools.partial(_of_object, source, to, options, static, limits))
-        return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
+        graph = _with_method(
+            graph, obj, functools.partial(_method_graph, source, to, options, static, limits)
+        )
+        return _with_first_variant(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
     bound = functools.partial(
         _with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits
     )
-    return _each(
+    return _compile_each(
         objs,
         functools.partial(
-            _whole, _tracing(one if parameters is None else bound, trace_control_flow), is_lazy
+            _compile_object, _trace_first(one if parameters is None else bound, trace_control_flow), is_lazy
         ),
     )
 
 
-def _tracing(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
+def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
     """Return ``one``, applied to the object under ``trace`` if that is wanted."""
     return (lambda obj, **options: one(trace(obj), **options)) if is_wanted else one
 
@@ -194,12 +196,12 @@ def _with_parameters(
     if not frontends.get(written_in).takes_parameters:
         takes = " and ".join(entry.name for entry in frontends.known().values() if entry.takes_parameters)
         raise InvalidOption(
-            f"parameters= is for functions of {takes}, and {_name(obj)} is written in {written_in}: "
+            f"parameters= is for functions of {takes}, and {_display_name(obj)} is written in {written_in}: "
             "keep its arrays in a module there"
         )
     given, args, kwargs = give_arguments(obj, which, args, kwargs)
     graph = _graph(_pipeline(given, written_in, to, args, kwargs, options), False, static, *limits)
-    return _begun(graph, (args, kwargs))
+    return _with_first_variant(graph, (args, kwargs))
 
 
 def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
@@ -214,7 +216,7 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
     return static
 
 
-def _of_owner(options: Options, obj: Any) -> Options:
+def _owner_options(options: Options, obj: Any) -> Options:
     """Return options for a bound method of a compiled class, whose object counts as stateful.
 
     Its changes are written back to the object in any framework, because all methods of the object read
@@ -226,7 +228,7 @@ def _of_owner(options: Options, obj: Any) -> Options:
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 
 
-def _of_method(options: Options, owner: Any) -> Options:
+def _method_options(options: Options, owner: Any) -> Options:
     """Return options for the method of an object, which counts as stateful.
 
     Positions of arguments are those of the unbound function, so they are shifted by one.
@@ -237,7 +239,7 @@ def _of_method(options: Options, owner: Any) -> Options:
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
 
 
-def _of_object(
+def _method_graph(
     source: str | None,
     to: Any,
     options: Options,
@@ -247,11 +249,11 @@ def _of_object(
 ) -> Graph:
     """Return the lazy graph of a bound method."""
     names = None if static == (None, None) else StaticArguments(bound.__func__, *static).names
-    pipeline = _pipeline(bound, source, to, (), {}, _of_method(options, bound.__self__), True)
+    pipeline = _pipeline(bound, source, to, (), {}, _method_options(options, bound.__self__), True)
     return _graph(pipeline, True, (None, names), *limits)
 
 
-def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
+def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
     """Return one result, or a tuple of them, or a decorator if there are no objects."""
     if not objs:
         return one
@@ -260,7 +262,7 @@ def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
     return made if len(made) > 1 else made[0]
 
 
-def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
+def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
     """Return the graph with a first variant if arguments, or example inputs of its own, are known."""
     pipeline: Any = graph.pipeline
     if given is not None:
@@ -306,11 +308,11 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
     >>> sorted(graph.parameters), type(graph(torch.ones(4, 3))).__name__
     (['bias', 'weight'], 'ArrayImpl')
     """
-    target: Any = to or _Another()
+    target: Any = to or _DefaultTarget()
     return compile(*objs, source=source, to=target, **options)
 
 
-class _Another:
+class _DefaultTarget:
     """Target of :func:`transpile` if none is given: the source framework's default, once it is known."""
 
     @staticmethod
@@ -357,29 +359,31 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
                 f"{obj.__name__} is a {'module' if isinstance(obj, ModuleType) else 'class'}: "
                 "unify its functions, or objects, one by one"
             )
-        obj = _plain(obj)
+        obj = _bound_call(obj)
         written_in = _source_of(obj, source, args or (), kwargs or {})
 
         def graph_for(framework: str) -> Graph:
             graph: Graph = compile(obj, source=written_in, to=framework, **options)
             return graph
 
-        unified = UnifiedGraph(_name(obj), written_in, graph_for)
+        unified = UnifiedGraph(_display_name(obj), written_in, graph_for)
         if args is not None or kwargs is not None:
             unified.graph_of(*(args or ()), **(kwargs or {})).add_variant(
                 tuple(args or ()), dict(kwargs or {}), "args= given"
             )
         return unified
 
-    return _each(objs, one)
+    return _compile_each(objs, one)
 
 
-def _whole(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
+def _compile_object(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
     """Compile an object, or all functions of a class or Python module."""
-    return _inside(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(_plain(obj))
+    return (
+        _compile_members(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(_bound_call(obj))
+    )
 
 
-def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
+def _compile_members(obj: Any, one: Any, is_lazy: bool) -> Any:
     """Compile the functions of a class or Python module; raise ``NotCompilable`` if arguments are given."""
     if not is_lazy:
         kind = "module" if isinstance(obj, ModuleType) else "class"
@@ -460,16 +464,22 @@ def _pipeline(
             f"{short_repr(obj)} cannot be compiled: a function, a method or a module object is "
             f"needed{f', as it has in {own}' if own else ''}. Arguments to record with are given as args=(x,)"
         )
-    if to is not None and not isinstance(to, _Another):
+    if to is not None and not isinstance(to, _DefaultTarget):
         backends.get(to)
     if source is None and is_lazy and framework_of(obj) is None:
         return DeferredPipeline(
-            obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options)
+            obj, _display_name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options)
         )
     written_in = _source_of(obj, source, args, kwargs)
-    to = to.than(frontends.get(written_in)) if isinstance(to, _Another) else to or written_in
+    to = to.than(frontends.get(written_in)) if isinstance(to, _DefaultTarget) else to or written_in
     return Pipeline(
-        obj, _name(obj), frontend_of(written_in), backend_of(to), written_in == to, options, backend_of
+        obj,
+        _display_name(obj),
+        frontend_of(written_in),
+        backend_of(to),
+        written_in == to,
+        options,
+        backend_of,
     )
 
 
@@ -483,7 +493,7 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
         return frontends.get(source).name
     found = framework_of(obj, (args, kwargs))
     if found is not None:
-        _refuse_mixed(obj, frontends.get(found))
+        _reject_mixed(obj, frontends.get(found))
         return found
     unclear = (
         entry.name
@@ -493,26 +503,26 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     found = next(unclear, None)
     if found is None:
         raise SourceNotFound(
-            f"the framework of {_name(obj)} cannot be told from it; "
+            f"the framework of {_display_name(obj)} cannot be told from it; "
             f"pass source= (one of {', '.join(frontends.all())})"
         )
     return found
 
 
-def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
+def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
     """Raise ``SourceNotFound`` for NumPy code that is called with arrays of other rules than NumPy's."""
     everywhere = (
         framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
     )
     if everywhere is not None:
         raise SourceNotFound(
-            f"{_name(obj)} names {everywhere} alone, and is called with arrays of {found.name}; "
+            f"{_display_name(obj)} names {everywhere} alone, and is called with arrays of {found.name}; "
             f"{found.refuses_everywhere}: pass {everywhere} arrays, or source={everywhere!r} to have "
             f"{everywhere}'s rules, or source={found.name!r} where elements become constants{place_of(obj)}"
         )
 
 
-def _plain(obj: Any) -> Any:
+def _bound_call(obj: Any) -> Any:
     """Return a callable whose class defines ``__getattr__`` as its bound ``__call__``.
 
     Attributes of the bound method can be read without running the user's ``__getattr__``.
@@ -527,7 +537,7 @@ def _plain(obj: Any) -> Any:
     return own["__call__"].__get__(obj) if makes_up and is_users else obj
 
 
-def _name(obj: Any) -> str:
+def _display_name(obj: Any) -> str:
     name = getattr(obj, "__name__", None) or type(obj).__name__
     if name == "__call__":
         name = type(obj.__self__).__name__

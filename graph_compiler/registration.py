@@ -202,7 +202,7 @@ class Registry(Generic[E]):
     def unregister(self, name: str) -> None:
         """Remove an entry that :meth:`register` added."""
         del self._others[name]
-        _forget()
+        _clear_caches()
 
     def _add(self, name: str, entry: Any, where: str) -> None:
         if not isinstance(entry, self._kind):
@@ -218,7 +218,7 @@ class Registry(Generic[E]):
                 f"{where} registers {name!r}, and {before.module} is registered under that name: rename one"
             )
         self._others[name] = entry
-        _forget()
+        _clear_caches()
 
     def get(self, name: Any) -> E:
         """Return the entry of a name.
@@ -254,7 +254,7 @@ def trait(name: str) -> Any:
     >>> trait("entry_methods"), "requires_grad" in trait("facts")
     (('forward',), True)
     """
-    return _joined([getattr(entry.traits, name) for entry in frontends.known().values()])
+    return _merge([getattr(entry.traits, name) for entry in frontends.known().values()])
 
 
 def responds_to(item: Any, *names: str) -> bool:
@@ -293,7 +293,7 @@ def is_module(item: Any) -> bool:
     return any(responds_to(item, mark) for mark in trait("module_marks"))
 
 
-def _joined(parts: list[Any]) -> Any:
+def _merge(parts: list[Any]) -> Any:
     if isinstance(parts[0], Mapping):
         return {name: row for part in parts for name, row in part.items()}
     if isinstance(parts[0], frozenset):
@@ -320,13 +320,13 @@ def stateless_packages() -> frozenset[str]:
     )
 
 
-def _forget() -> None:
+def _clear_caches() -> None:
     """Clear the caches of functions that merge all entries."""
     for joined in (trait, packages, stateless_packages):
         joined.cache_clear()
 
 
-def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
+def frameworks_by_package(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     """Map each package and library of ``entries`` to the framework that code naming it is written in."""
     return {
         package: entry.computing[package]()

@@ -13,7 +13,7 @@ import torch
 import graph_compiler
 from graph_compiler.errors import SourceNotFound
 from graph_compiler.recording.reachability.framework import framework_of
-from graph_compiler.registration import frontends, telling
+from graph_compiler.registration import frameworks_by_package, frontends
 
 _WEIGHT = jnp.ones(3)
 
@@ -220,4 +220,4 @@ def test_mode_of_a_loaded_graph_that_has_one_answer(tmp_path: Any) -> None:
 def test_keras_is_of_its_backend(backend: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keras = pytest.importorskip("keras")
     monkeypatch.setattr(keras.backend, "backend", lambda: backend)
-    assert telling(frontends.own.values())["keras"] == found
+    assert frameworks_by_package(frontends.own.values())["keras"] == found

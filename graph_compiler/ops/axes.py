@@ -34,42 +34,42 @@ class AxisRule:
     carriers: str = "first"
 
 
-def _same(params: Params, x: ArraySpec, order: Order) -> Moved:
+def _keep(params: Params, x: ArraySpec, order: Order) -> Moved:
     return params, order
 
 
-def _places(axis: Any, rank: int, order: Order) -> Any:
+def _axis_positions(axis: Any, rank: int, order: Order) -> Any:
     if isinstance(axis, tuple):
         return tuple(order.index(normalise_axis(one, rank)) for one in axis)
     return order.index(normalise_axis(axis, rank))
 
 
 def _along(params: Params, x: ArraySpec, order: Order) -> Moved:
-    return {**params, "axis": _places(params["axis"], x.ndim, order)}, order
+    return {**params, "axis": _axis_positions(params["axis"], x.ndim, order)}, order
 
 
-def _kept(order: Order, gone: set[int]) -> Order:
+def _remaining_order(order: Order, gone: set[int]) -> Order:
     """Return the order of the axes that remain after removing ``gone``."""
     left = [axis for axis in order if axis not in gone]
     return tuple(sorted(left).index(axis) for axis in left)
 
 
-def _reduced(params: Params, x: ArraySpec, order: Order) -> Moved:
+def _reduce(params: Params, x: ArraySpec, order: Order) -> Moved:
     axis = params["axis"]
-    moved = params if axis is None else {**params, "axis": _sorted(_places(axis, x.ndim, order))}
-    return moved, order if params["keepdims"] else _kept(order, set(normalise_axes(axis, x.ndim)))
+    moved = params if axis is None else {**params, "axis": _sort_axes(_axis_positions(axis, x.ndim, order))}
+    return moved, order if params["keepdims"] else _remaining_order(order, set(normalise_axes(axis, x.ndim)))
 
 
-def _sorted(axis: Any) -> Any:
+def _sort_axes(axis: Any) -> Any:
     return tuple(sorted(axis)) if isinstance(axis, tuple) else axis
 
 
-def _found(params: Params, x: ArraySpec, order: Order) -> Moved | None:
+def _reduce_to_index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     # An index into the flattened array depends on the order of the axes.
-    return None if params["axis"] is None else _reduced(params, x, order)
+    return None if params["axis"] is None else _reduce(params, x, order)
 
 
-def _one_an_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
+def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
     """Return a rule for a parameter with one item per axis."""
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
@@ -81,15 +81,15 @@ def _one_an_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None
     return moved
 
 
-def _indexed(params: Params, x: ArraySpec, order: Order) -> Moved | None:
+def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     if None in params["key"]:
         return None
     key = (*params["key"], *(WHOLE,) * (x.ndim - len(params["key"])))
     dropped = {axis for axis, item in enumerate(key) if not isinstance(item, tuple)}
-    return {"key": tuple(key[axis] for axis in order)}, _kept(order, dropped)
+    return {"key": tuple(key[axis] for axis in order)}, _remaining_order(order, dropped)
 
 
-def _reshaped(params: Params, x: ArraySpec, order: Order) -> Moved | None:
+def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     """Join, split or drop spatial axes; return None if the shape changes batch or channels."""
     shape = params["shape"]
     if order != to_last(x.ndim) or len(shape) < 2 or tuple(shape[:2]) != tuple(x.shape[:2]):
@@ -103,7 +103,7 @@ def _reshaped(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     return {"shape": (shape[0], *shape[2:], shape[1])}, to_last(len(shape))
 
 
-def _laid_out(params: Params, x: ArraySpec, order: Order) -> Moved | None:
+def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     """Set the parameter ``layout`` of an operation that has one."""
     axes_of_space = len(next((params[name] for name in ("kernel", "size", "strides") if name in params), ()))
     if params["layout"] != CHANNELS_FIRST or order != to_last(x.ndim) or x.ndim != axes_of_space + 2:
@@ -136,19 +136,19 @@ _ALONG = (
 )  # fmt: skip
 
 ROWS: dict[str, AxisRule] = {
-    **dict.fromkeys((*ELEMENTWISE, "where", "astype", "copy"), AxisRule(_same, "broadcast")),
-    **dict.fromkeys(_REDUCTIONS, AxisRule(_reduced)),
-    **dict.fromkeys(("argmax", "argmin"), AxisRule(_found)),
+    **dict.fromkeys((*ELEMENTWISE, "where", "astype", "copy"), AxisRule(_keep, "broadcast")),
+    **dict.fromkeys(_REDUCTIONS, AxisRule(_reduce)),
+    **dict.fromkeys(("argmax", "argmin"), AxisRule(_reduce_to_index)),
     **dict.fromkeys(_ALONG, AxisRule(_along)),
     **dict.fromkeys(
         ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate"),
-        AxisRule(_laid_out),
+        AxisRule(_set_layout),
     ),
     "concat": AxisRule(_along, "all"),
-    "pad": AxisRule(_one_an_axis("padding")),
-    "tile": AxisRule(_one_an_axis("repetitions")),
-    "broadcast_to": AxisRule(_one_an_axis("shape")),
-    "getitem": AxisRule(_indexed),
-    "reshape": AxisRule(_reshaped),
+    "pad": AxisRule(_per_axis("padding")),
+    "tile": AxisRule(_per_axis("repetitions")),
+    "broadcast_to": AxisRule(_per_axis("shape")),
+    "getitem": AxisRule(_index),
+    "reshape": AxisRule(_reshape),
 }
 """Rules by operation. Operations without a row keep their axes in the original order."""

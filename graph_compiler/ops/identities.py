@@ -22,7 +22,7 @@ class MakerNode(Protocol):
     def params(self) -> dict[str, Any]: ...
 
 
-def _is_written(made: MakerNode | None, value: Any, key: Any) -> bool:
+def _repeats_write(made: MakerNode | None, value: Any, key: Any) -> bool:
     """Return True if the array already results from the same write.
 
     ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
@@ -77,14 +77,14 @@ def identity_of(
     ``maker`` returns the node that computed an input, or None if it comes from outside or is no array.
     """
     if name in _NEUTRAL_TRUTHS:
-        return _beside(_NEUTRAL_TRUTHS[name], maker, *inputs)
+        return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)
     if name == "setitem":
-        return inputs[0] if _is_written(maker(inputs[0]), inputs[1], params["key"]) else None
+        return inputs[0] if _repeats_write(maker(inputs[0]), inputs[1], params["key"]) else None
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
 
 
-def _beside(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
+def _other_operand(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
     """Return the boolean array that is combined with a scalar made by ``op``, or None."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)

@@ -101,7 +101,7 @@ def _check_windows(
 @decomposition("dynamic_slice")
 def _dynamic_slice(b: Any, x: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> Any:
     for axis, start, size in zip(axes, starts, sizes):
-        x = b.take(x, _places(b, start, size), axis=axis)
+        x = b.take(x, _window_indices(b, start, size), axis=axis)
     return x
 
 
@@ -111,13 +111,13 @@ def _dynamic_update_slice(b: Any, x: Any, update: Any, *starts: Any, axes: tuple
     start_at, span = dict(zip(axes, starts)), range(axes[0], axes[-1] + 1)
     shapes = [tuple(update.shape[axis] if other == axis else 1 for other in span) for axis in span]
     places = [
-        b.reshape(_places(b, start_at.get(axis, 0), update.shape[axis]), shape=shape)
+        b.reshape(_window_indices(b, start_at.get(axis, 0), update.shape[axis]), shape=shape)
         for axis, shape in zip(span, shapes)
     ]
     return b.scatter_nd(x, update, *places, axes=tuple(span))
 
 
-def _places(b: Any, start: Any, size: Dim) -> Any:
+def _window_indices(b: Any, start: Any, size: Dim) -> Any:
     return b.add(b.arange(stop=size, dtype=getattr(start, "dtype", "int64")), start)
 
 

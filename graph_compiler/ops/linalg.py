@@ -33,14 +33,14 @@ def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
             *zip(reversed(after), reversed(array.shape), strict=False),
         ]
         for label, dim in named:
-            sizes[label] = _joined(sizes.get(label, 1), dim)
+            sizes[label] = _merge_sizes(sizes.get(label, 1), dim)
         batch = broadcast(batch, array.shape[len(before) : array.ndim - len(after)])
     before, dots, after = result.partition("...")
     kept = (*(sizes[label] for label in before), *(batch if dots else ()), *(sizes[label] for label in after))
     return ArraySpec(kept, dtype_of(*arrays))
 
 
-def _joined(known: Any, dim: Any) -> Any:
+def _merge_sizes(known: Any, dim: Any) -> Any:
     return known if isinstance(known, Unknown) else broadcast_dims(known, dim)
 
 

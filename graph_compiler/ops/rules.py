@@ -27,15 +27,20 @@ def broadcast_dims(left: Any, right: Any) -> Any:
     for dim in (left, right):
         if isinstance(dim, int):
             return dim
-    seen = _seen(right) if _seen(left) == 1 else _seen(left)
-    return Unknown(seen, _sizes(left) + _sizes(right) if seen > 1 and _seen(left) == _seen(right) else ())
+    seen = _recorded_size(right) if _recorded_size(left) == 1 else _recorded_size(left)
+    return Unknown(
+        seen,
+        _alternatives(left) + _alternatives(right)
+        if seen > 1 and _recorded_size(left) == _recorded_size(right)
+        else (),
+    )
 
 
-def _sizes(dim: Any) -> tuple[Any, ...]:
+def _alternatives(dim: Any) -> tuple[Any, ...]:
     return dim.if_equal if isinstance(dim, Unknown) else (dim,)
 
 
-def _seen(dim: Any) -> int:
+def _recorded_size(dim: Any) -> int:
     return int(dim.hint if isinstance(dim, Unknown) else hint_of(dim))
 
 

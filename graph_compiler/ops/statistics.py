@@ -104,7 +104,7 @@ def logcumsumexp(x: ArraySpec, /, *, axis: int) -> ArraySpec:
 @declare(_SECTION)
 def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
     """Integrate ``y`` along ``axis`` by the trapezoidal rule, at points ``x`` or with spacing ``dx``."""
-    shape = _against(y, x, axis)
+    shape = _sample_shape(y, x, axis)
     return ArraySpec(shape[:axis] + shape[axis + 1 :], y.dtype)
 
 
@@ -116,13 +116,13 @@ def cumulative_trapezoid(
 
     The result has one element less than ``y``.
     """
-    shape = _against(y, x, axis)
+    shape = _sample_shape(y, x, axis)
     size = shape[axis]
     left = Unknown(size.hint - 1) if isinstance(size, Unknown) else size - 1
     return ArraySpec((*shape[:axis], left, *shape[axis + 1 :]), y.dtype)
 
 
-def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
+def _sample_shape(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
     """Return the shape of ``y`` broadcast against its points; a vector of points runs along ``axis``."""
     return y.shape if x is None or x.ndim == 1 else broadcast(y.shape, x.shape)
 

@@ -38,7 +38,7 @@ def conv(
     kernel = weight.shape[2:]
     _check(x, weight, channels, weight.shape[1] * groups)
     sizes = tuple(map(window_output, space, kernel, strides, padding, dilation))
-    return ArraySpec(_joined(x.shape[0], weight.shape[0], sizes, layout), dtype_of(x, weight))
+    return ArraySpec(_join(x.shape[0], weight.shape[0], sizes, layout), dtype_of(x, weight))
 
 
 @declare(_SECTION)
@@ -101,7 +101,7 @@ def conv_transpose(
     _check(x, weight, channels, weight.shape[0])
     kernel = weight.shape[2:]
     sizes = tuple(map(_transposed_size, space, kernel, strides, padding, output_padding, dilation))
-    return ArraySpec(_joined(x.shape[0], weight.shape[1] * groups, sizes, layout), dtype_of(x, weight))
+    return ArraySpec(_join(x.shape[0], weight.shape[1] * groups, sizes, layout), dtype_of(x, weight))
 
 
 @declare(_SECTION)
@@ -145,7 +145,7 @@ def _split(x: ArraySpec, layout: str) -> tuple[Dim, tuple[Dim, ...]]:
     return x.shape[1 if layout == CHANNELS_FIRST else -1], tuple(x.shape[axis] for axis in space)
 
 
-def _joined(batch: Dim, channels: Dim, space: tuple[Any, ...], layout: str) -> tuple[Any, ...]:
+def _join(batch: Dim, channels: Dim, space: tuple[Any, ...], layout: str) -> tuple[Any, ...]:
     return (batch, channels, *space) if layout == CHANNELS_FIRST else (batch, *space, channels)
 
 

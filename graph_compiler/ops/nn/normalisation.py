@@ -127,7 +127,7 @@ def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:
 
 
 # ------------------------------------------------------------------------------ in smaller operations
-def wide(b: Any, x: Any) -> Any:
+def upcast_half(b: Any, x: Any) -> Any:
     """Convert half precision to float32."""
     return b.astype(x, dtype="float32") if x.dtype in ("float16", "bfloat16") else x
 
@@ -137,7 +137,7 @@ def _affine(b: Any, x: Any, weight: Any, bias: Any) -> Any:
     return result if bias is None else b.add(result, b.astype(bias, dtype=x.dtype))
 
 
-def _standardised(b: Any, x: Any, axis: tuple[int, ...], epsilon: float) -> Any:
+def _standardise(b: Any, x: Any, axis: tuple[int, ...], epsilon: float) -> Any:
     centred = b.subtract(x, b.mean(x, axis=axis, keepdims=True))
     variance = b.mean(b.multiply(centred, centred), axis=axis, keepdims=True)
     return b.divide(centred, b.sqrt(b.add(variance, epsilon)))
@@ -161,7 +161,7 @@ def _batch_norm(
     epsilon: float,
     axis: int = 1,
 ) -> Any:
-    original, x = x, wide(b, x)
+    original, x = x, upcast_half(b, x)
     mean, variance, weight, bias = (
         _over_channels(b, vector, x.ndim, axis) for vector in (mean, variance, weight, bias)
     )
@@ -174,12 +174,14 @@ def _batch_norm(
 def _layer_norm(
     b: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: tuple[int, ...], epsilon: float
 ) -> Any:
-    return b.astype(_affine(b, _standardised(b, wide(b, x), axis, epsilon), weight, bias), dtype=x.dtype)
+    return b.astype(
+        _affine(b, _standardise(b, upcast_half(b, x), axis, epsilon), weight, bias), dtype=x.dtype
+    )
 
 
 @decomposition("rms_norm")
 def _rms_norm(b: Any, x: Any, weight: Any = None, *, axis: tuple[int, ...], epsilon: float) -> Any:
-    original, x = x, wide(b, x)
+    original, x = x, upcast_half(b, x)
     square = b.mean(b.multiply(x, x), axis=axis, keepdims=True)
     return b.astype(
         _affine(b, b.divide(x, b.sqrt(b.add(square, epsilon))), weight, None), dtype=original.dtype
@@ -192,7 +194,9 @@ def _group_norm(
 ) -> Any:
     parted = (*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     over = tuple(place for place in range(1, x.ndim + 1) if place != axis)
-    result = b.reshape(_standardised(b, b.reshape(wide(b, x), shape=parted), over, epsilon), shape=x.shape)
+    result = b.reshape(
+        _standardise(b, b.reshape(upcast_half(b, x), shape=parted), over, epsilon), shape=x.shape
+    )
     weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (weight, bias))
     return b.astype(_affine(b, result, weight, bias), dtype=x.dtype)
 
@@ -202,8 +206,8 @@ def _instance_norm(
     b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float, axis: int = 1
 ) -> Any:
     weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (weight, bias))
-    standard = _standardised(
-        b, wide(b, x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon
+    standard = _standardise(
+        b, upcast_half(b, x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon
     )
     return b.astype(_affine(b, standard, weight, bias), dtype=x.dtype)
 

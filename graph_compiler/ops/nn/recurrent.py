@@ -101,23 +101,23 @@ def _lstm(
     *,
     reverse: bool = False,
 ) -> Any:
-    matrix, projection = _transposed(b, weight_hh), weight_hr and _transposed(b, weight_hr)
+    matrix, projection = _transpose(b, weight_hh), weight_hr and _transpose(b, weight_hr)
 
     def step(entering: Any, hidden: Any, cell: Any) -> tuple[Any, ...]:
         gates = b.add(entering, b.matmul(hidden, matrix))
-        entry, forget, new, exit = _parts(
+        entry, forget, new, exit = _split_gates(
             b, gates, cell.shape[-1], "input_gate", "forget_gate", "new", "output_gate"
         )
-        kept = _named(
+        kept = _set_name(
             "kept", b.add(b.multiply(b.sigmoid(forget), cell), b.multiply(b.sigmoid(entry), b.tanh(new)))
         )
-        shown = _named("shown", b.multiply(b.sigmoid(exit), b.tanh(kept)))
+        shown = _set_name("shown", b.multiply(b.sigmoid(exit), b.tanh(kept)))
         return shown if projection is None else b.matmul(shown, projection), kept
 
-    return _over_time(
+    return _scan_over_time(
         b,
         step,
-        _entering(b, x, weight_ih, bias_ih, bias_hh),
+        _input_products(b, x, weight_ih, bias_ih, bias_hh),
         matrix,
         {"hidden": hidden, "cell": cell},
         length,
@@ -138,20 +138,22 @@ def _gru(
     *,
     reverse: bool = False,
 ) -> Any:
-    matrix = _transposed(b, weight_hh)
+    matrix = _transpose(b, weight_hh)
 
     def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
         product = b.matmul(hidden, matrix)
-        recurring = _named("recurring", product if bias_hh is None else b.add(product, bias_hh))
-        reset_x, update_x, new_x = _parts(b, entering, hidden.shape[-1], "reset_x", "update_x", "new_x")
-        reset_h, update_h, new_h = _parts(b, recurring, hidden.shape[-1], "reset_h", "update_h", "new_h")
-        reset = _named("reset", b.sigmoid(b.add(reset_x, reset_h)))
-        update = _named("update", b.sigmoid(b.add(update_x, update_h)))
-        new = _named("new", b.tanh(b.add(new_x, b.multiply(reset, new_h))))
+        recurring = _set_name("recurring", product if bias_hh is None else b.add(product, bias_hh))
+        reset_x, update_x, new_x = _split_gates(b, entering, hidden.shape[-1], "reset_x", "update_x", "new_x")
+        reset_h, update_h, new_h = _split_gates(
+            b, recurring, hidden.shape[-1], "reset_h", "update_h", "new_h"
+        )
+        reset = _set_name("reset", b.sigmoid(b.add(reset_x, reset_h)))
+        update = _set_name("update", b.sigmoid(b.add(update_x, update_h)))
+        new = _set_name("new", b.tanh(b.add(new_x, b.multiply(reset, new_h))))
         return (b.add(new, b.multiply(update, b.subtract(hidden, new))),)
 
-    return _over_time(
-        b, step, _entering(b, x, weight_ih, bias_ih), matrix, {"hidden": hidden}, length, reverse
+    return _scan_over_time(
+        b, step, _input_products(b, x, weight_ih, bias_ih), matrix, {"hidden": hidden}, length, reverse
     )
 
 
@@ -169,38 +171,44 @@ def _rnn(
     activation: str = "tanh",
     reverse: bool = False,
 ) -> Any:
-    matrix = _transposed(b, weight_hh)
+    matrix = _transpose(b, weight_hh)
 
     def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
         return (getattr(b, activation)(b.add(entering, b.matmul(hidden, matrix))),)
 
-    return _over_time(
-        b, step, _entering(b, x, weight_ih, bias_ih, bias_hh), matrix, {"hidden": hidden}, length, reverse
+    return _scan_over_time(
+        b,
+        step,
+        _input_products(b, x, weight_ih, bias_ih, bias_hh),
+        matrix,
+        {"hidden": hidden},
+        length,
+        reverse,
     )
 
 
-def _entering(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
+def _input_products(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
     """Return the contribution of the inputs to all steps, as one product with ``biases`` added."""
     given = [bias for bias in biases if bias is not None]
     return b.linear(x, weight, *([functools.reduce(b.add, given)] if given else []))
 
 
-def _transposed(b: Any, weight: Any) -> Any:
+def _transpose(b: Any, weight: Any) -> Any:
     # Transposed inside of the loop, XLA for CPU takes several times as long for one row.
-    return _named("matrix", b.permute_dims(weight, axes=(1, 0)))
+    return _set_name("matrix", b.permute_dims(weight, axes=(1, 0)))
 
 
-def _parts(b: Any, joined: Any, size: Any, *names: str) -> Any:
+def _split_gates(b: Any, joined: Any, size: Any, *names: str) -> Any:
     parts = b.split(joined, sizes=(size,) * len(names), axis=1)
-    return tuple(map(_named, names, parts))
+    return tuple(map(_set_name, names, parts))
 
 
-def _named(name: str, value: Any) -> Any:
+def _set_name(name: str, value: Any) -> Any:
     value.name = name
     return value
 
 
-def _over_time(
+def _scan_over_time(
     b: Any,
     step: Callable[..., tuple[Any, ...]],
     entering: Any,
@@ -239,4 +247,4 @@ def _over_time(
     operands = [*state.values(), *(value for value, _ in rows.values())]
     options = {"carried": len(state), "sequences": len(rows), "length": entering.shape[0], "reverse": reverse}
     *last, outputs = b.run("scan", operands, [b.body("step", arguments, write)], **options)
-    return (_named("outputs", outputs), *map(_named, state, last))
+    return (_set_name("outputs", outputs), *map(_set_name, state, last))

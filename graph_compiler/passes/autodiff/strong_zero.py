@@ -33,14 +33,14 @@ def form_of(node: Node) -> Form | None:
     if form is None or not all(isinstance(item, Value) for item in node.inputs):
         return None
     wanted = is_complex if node.op == "abs" else is_floating
-    return form if all(wanted(item.dtype) for item in node.inputs) and _is_written(node) else None
+    return form if all(wanted(item.dtype) for item in node.inputs) and _is_supported(node) else None
 
 
-def _is_written(node: Node) -> bool:
+def _is_supported(node: Node) -> bool:
     return not node.params.get("first", False) and node.params.get("correction", 0) in (0, 1)
 
 
-def _of_complex(b: Any, out: Value, z: Any, **sides: Any) -> Any:
+def _complex_abs(b: Any, out: Value, z: Any, **sides: Any) -> Any:
     """Compute the absolute value of complex numbers by ``hypot``, with derivative 0 at 0."""
     real, is_zero = b.real(z), b.equal(z, 0)
     return b.where(is_zero, 0.0, b.hypot(b.where(is_zero, 1.0, real), b.imag(z)))
@@ -93,7 +93,7 @@ def _times_logarithm(name: str, logarithm: str) -> Form:
 
 
 _FORMS: dict[str, Form] = {
-    "abs": _of_complex,
+    "abs": _complex_abs,
     "max": _extreme("max"),
     "min": _extreme("min"),
     "var": _variance,

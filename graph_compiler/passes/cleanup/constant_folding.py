@@ -27,13 +27,13 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     # The first constant node would use no values, or only constants.
     if not graph.constants and all(map(_USES, graph.nodes)):
         return graph, False
-    varying = _varying(graph)
+    varying = _varying_nodes(graph)
     constant = [node for node in graph.nodes if node not in varying]
     if not constant:
         return graph, False
     rest = [node for node in graph.nodes if node in varying]
     computed = {value for node in constant for value in node.outputs}
-    wanted = _wanted(graph, rest, computed)
+    wanted = _needed_results(graph, rest, computed)
     arrays = evaluate(
         graph.derive(
             inputs=[],
@@ -51,7 +51,7 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     return graph.derive(nodes=rest, constants=constants), True
 
 
-def _wanted(graph: Graph, rest: list[Node], computed: set[Value]) -> list[Value]:
+def _needed_results(graph: Graph, rest: list[Node], computed: set[Value]) -> list[Value]:
     used = [value for node in rest for value in node.uses if value in computed]
     return list(dict.fromkeys([*used, *(value for value in graph.roots() if value in computed)]))
 
@@ -67,7 +67,7 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
     return candidate
 
 
-def _varying(graph: Graph) -> set[Node]:
+def _varying_nodes(graph: Graph) -> set[Node]:
     """Return the nodes whose results may differ between calls, alias written memory, or leave the graph."""
     aliases = Aliases(graph)
     # The caller may write to the arrays that it receives, so these cannot be shared between calls.

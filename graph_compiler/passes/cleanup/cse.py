@@ -23,10 +23,10 @@ def cse(graph: Graph) -> tuple[Graph, bool]:
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))
-    return Pass("cse", lambda block: _shared(block, aliases, escaping), "deep")(graph)
+    return Pass("cse", lambda block: _merge_equal(block, aliases, escaping), "deep")(graph)
 
 
-def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
+def _merge_equal(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
     # If each operation occurs once, no two nodes can be equal.
     if len(set(map(_OP, block.nodes))) == len(block.nodes):
         return block

@@ -18,7 +18,7 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     numbers drawn after them. Inputs of regions remain.
     """
     aliases = Aliases(graph)
-    pruned, changed = Pass("dce", lambda block: _pruned(block, aliases), "deep")(graph)
+    pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
     if not (pruned.parameters or pruned.constants):
         return pruned, changed
     used = {value for node in pruned.nodes for value in node.uses}.union(pruned.roots())
@@ -27,7 +27,7 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     return found, changed or has_unused
 
 
-def _pruned(block: Block, aliases: Aliases) -> Block:
+def _prune(block: Block, aliases: Aliases) -> Block:
     needed: set[Value] = set()
 
     def need(values: Sequence[Value]) -> None:

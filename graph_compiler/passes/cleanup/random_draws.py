@@ -28,8 +28,8 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
         if node.is_random and not any(
             aliases.base_of(value) in outside or value in outside for value in _arrays(node)
         ):
-            guards += _fixed(node)
-            node = _baked(node)
+            guards += _size_guards(node)
+            node = _without_draw(node)
             baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
         nodes.append(node)
     if not baked:
@@ -88,13 +88,13 @@ def _arrays(node: Node) -> list[Value]:
     return [item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Value)]
 
 
-def _fixed(node: Node) -> list[Guard]:
+def _size_guards(node: Node) -> list[Guard]:
     sizes = (item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Size))
     conditions = [apply("eq", size, size.hint) for size in dict.fromkeys(sizes)]
     return [Guard(condition, True, node.origin) for condition in conditions if isinstance(condition, Size)]
 
 
-def _baked(node: Node) -> Node:
+def _without_draw(node: Node) -> Node:
     def hint(item: object) -> object:
         return item.hint if isinstance(item, Size) else item
 

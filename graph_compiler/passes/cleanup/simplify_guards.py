@@ -36,9 +36,9 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [
-        each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])
+        each for guard in graph.guards for each in (_solve(guard) if id(guard) in entry else [(guard, None)])
     ]
-    rows = _unsettled(rows)
+    rows = _drop_implied(rows)
     groups: dict[Size, list[Row]] = {}
     for guard, compared in rows:
         if compared is not None:
@@ -48,11 +48,11 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
         group = groups[compared.size] if compared is not None else None
         # All guards of a size move to the position of the first one.
         if group is None or guard is group[0][0]:
-            kept += [guard] if group is None else _strongest(group)
+            kept += [guard] if group is None else _strongest_guards(group)
     return (graph, False) if kept == graph.guards else (graph.derive(guards=kept), True)
 
 
-def _solved(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
+def _solve(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
     """Yield the guard solved for its innermost size, or nothing if it always holds.
 
     A guard that cannot be solved is yielded unchanged, with None instead of a comparison.
@@ -76,7 +76,7 @@ def _fixes(row: Compared) -> Symbol | None:
     return monomial[0] if not more and len(monomial) == 1 and isinstance(monomial[0], Symbol) else None
 
 
-def _unsettled(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
+def _drop_implied(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
     """Return the rows without guards that follow from sizes with a fixed value."""
     fixed = {symbol: row.number for _, row in rows if row is not None and (symbol := _fixes(row)) is not None}
     return [
@@ -91,7 +91,7 @@ def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
     return bool(symbols) and symbols <= fixed.keys() and substitute(condition, fixed.__getitem__) is True
 
 
-def _strongest(group: list[Row]) -> list[Guard]:
+def _strongest_guards(group: list[Row]) -> list[Guard]:
     """Return the guards among comparisons of one size that imply the others."""
     ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
     low, high = (

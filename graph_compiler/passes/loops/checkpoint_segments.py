@@ -24,7 +24,7 @@ from ..driver import Pass
 _FEWEST = 8
 
 
-def _segmented(block: Block) -> Block:
+def _segment_loops(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
@@ -77,7 +77,9 @@ class _SegmentedLoop:
 
     def _in_segments(self, state: Sequence[Any]) -> tuple[Any, ...]:
         build, params = self.build, self.node.params
-        rows = [build.getitem(item, key=((None, self.whole, 1), *_rest_of(item))) for item in self.sequences]
+        rows = [
+            build.getitem(item, key=((None, self.whole, 1), *_whole_axes(item))) for item in self.sequences
+        ]
         segments = [build.reshape(item, shape=(self.count, self.steps, *item.shape[1:])) for item in rows]
         inputs = [Value(item.name, item.spec) for item in state]
         inputs += [Value(item.name, ArraySpec((self.steps, *item.shape[1:]), item.dtype)) for item in rows]
@@ -112,7 +114,7 @@ class _SegmentedLoop:
         """Run the iterations after the last whole segment."""
         build, params = self.build, {**self.node.params, "length": self.left}
         rows = [
-            build.getitem(item, key=((self.whole, item.shape[0], 1), *_rest_of(item)))
+            build.getitem(item, key=((self.whole, item.shape[0], 1), *_whole_axes(item)))
             for item in self.sequences
         ]
         specs = [value.spec for value in self.node.outputs]
@@ -129,9 +131,9 @@ class _SegmentedLoop:
         return made
 
 
-def _rest_of(item: Value) -> tuple[Any, ...]:
+def _whole_axes(item: Value) -> tuple[Any, ...]:
     return ((None, None, 1),) * (item.ndim - 1)
 
 
-segment_scans = Pass("segment_scans", _segmented, "deep")
+segment_scans = Pass("segment_scans", _segment_loops, "deep")
 """Pass that runs long ``scan`` loops in segments: their gradient stores about ``2 sqrt(n)`` iterations."""

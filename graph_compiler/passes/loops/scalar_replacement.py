@@ -16,10 +16,10 @@ from ..driver import Pass
 from .open_loops import WHOLE, ArrayHistory, InlinedLoop
 
 
-def _with_places(block: Block) -> Block:
+def _replace_scalars(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in map(rewriter.rewritten, block.nodes):
-        loop = _ScalarLoop(node) if node.op == "scan" and _may_have(node) else None
+        loop = _ScalarLoop(node) if node.op == "scan" and _passes_on_write(node) else None
         if loop is None or not loop.places:
             rewriter.append(node)
         else:
@@ -27,11 +27,11 @@ def _with_places(block: Block) -> Block:
     return rewriter.finish()
 
 
-still_places = Pass("still_places", _with_places, "deep", ("scan",))
+still_places = Pass("still_places", _replace_scalars, "deep", ("scan",))
 """Pass that carries only the accessed part of arrays through loops."""
 
 
-def _may_have(node: Node) -> bool:
+def _passes_on_write(node: Node) -> bool:
     """Return True if an iteration passes on the result of a ``setitem``."""
     block = node.regions[0].block
     makers = [

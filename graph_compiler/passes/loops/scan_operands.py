@@ -25,7 +25,7 @@ from ...sizes import Size, apply
 from ..driver import Pass
 from .open_loops import WHOLE, ArrayHistory, InlinedLoop
 from .scalar_replacement import broadcast_value
-from .store_forwarding import apart, forwarded
+from .store_forwarding import are_keys_disjoint, forward_and_drop
 
 Axes = Mapping[Value, int]
 Rule = Callable[[Node, Axes], bool]
@@ -45,11 +45,11 @@ def _over_other_axes(node: Node, axes: Axes) -> bool:
     )
 
 
-def _all_of_them(node: Node, axes: Axes) -> bool:
+def _all_have_rows(node: Node, axes: Axes) -> bool:
     return all(item in axes for item in node.inputs)
 
 
-def _product(node: Node, axes: Axes) -> bool:
+def _contracts_other_axes(node: Node, axes: Axes) -> bool:
     first, second = node.inputs
     return not (axes.get(first) == first.ndim - 1 or axes.get(second) == max(second.ndim - 2, 0))
 
@@ -61,18 +61,18 @@ def _linear(node: Node, axes: Axes) -> bool:
     )
 
 
-def _in_place(node: Node, axes: Axes) -> bool:
+def _keeps_leading_axes(node: Node, axes: Axes) -> bool:
     (x,), axis = node.inputs, axes.get(node.inputs[0])
     return axis is None or tuple(x.shape[: axis + 1]) == tuple(node.params["shape"][: axis + 1])
 
 
-def _whole(node: Node, axes: Axes) -> bool:
+def _keeps_row_axis(node: Node, axes: Axes) -> bool:
     axis = axes.get(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
     return axis is None or axis >= len(items) or items[axis] == WHOLE_AXIS
 
 
-def _at_places(node: Node, axes: Axes) -> bool:
+def _has_rows_in_indices(node: Node, axes: Axes) -> bool:
     return node.inputs[0] not in axes
 
 
@@ -90,13 +90,13 @@ BY_ROW: dict[str, Rule] = {
         ("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "squeeze"),
         _over_other_axes,
     ),
-    **dict.fromkeys(("gather_nd", "embedding", "take"), _at_places),
-    "stack": _all_of_them,
-    "concat": lambda node, axes: _all_of_them(node, axes) and _over_other_axes(node, axes),
-    "matmul": _product,
+    **dict.fromkeys(("gather_nd", "embedding", "take"), _has_rows_in_indices),
+    "stack": _all_have_rows,
+    "concat": lambda node, axes: _all_have_rows(node, axes) and _over_other_axes(node, axes),
+    "matmul": _contracts_other_axes,
     "linear": _linear,
-    "reshape": _in_place,
-    "getitem": _whole,
+    "reshape": _keeps_leading_axes,
+    "getitem": _keeps_row_axis,
 }
 
 
@@ -462,7 +462,7 @@ class _CellReader:
 
     def _is_beside(self, place: LoopIndexKey) -> bool:
         shape, axis = self.given.shape, place.axis
-        return apart(place.rest, self.target.rest, (*shape[:axis], *shape[axis + 1 :]))
+        return are_keys_disjoint(place.rest, self.target.rest, (*shape[:axis], *shape[axis + 1 :]))
 
 
 def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
@@ -493,7 +493,7 @@ _Sequence = tuple[Value, "LoopIndexKey | DiagonalKey"]
 """An array, and the key with which a loop reads it."""
 
 
-def _with_row_operands(block: Block) -> Block:
+def _use_row_operands(block: Block) -> Block:
     rewriter = Rewriter(block)
     lasts: dict[Value, LastCell] = {}
     for node in map(rewriter.rewritten, block.nodes):
@@ -508,10 +508,10 @@ def _with_row_operands(block: Block) -> Block:
             rewriter.append(node)
         else:
             rewriter.replace(node.outputs, (found,))
-    return forwarded(rewriter.finish())
+    return forward_and_drop(rewriter.finish())
 
 
-loop_rows = Pass("loop_rows", _with_row_operands, "deep", ("scan",))
+loop_rows = Pass("loop_rows", _use_row_operands, "deep", ("scan",))
 """Pass that turns rows that are read and written in order into sequences and outputs of loops."""
 
 

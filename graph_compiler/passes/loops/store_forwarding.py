@@ -21,15 +21,15 @@ from ..driver import Pass
 Key = tuple[Any, ...]
 
 
-def _forwarded(block: Block) -> Block:
+def _forward_block(block: Block) -> Block:
     return _Forwarding(block).run() if _writes_again(block) else block
 
 
-forward_writes = Pass("forward_writes", _forwarded, "deep", ("setitem",))
+forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 """Pass that replaces reads by the value just written; ``dce`` then drops writes that nothing reads."""
 
 
-def forwarded(block: Block) -> Block:
+def forward_and_drop(block: Block) -> Block:
     """Forward the writes of one block and drop the writes that nothing reads any more."""
     if not _writes_again(block):
         return block
@@ -80,14 +80,14 @@ class _Forwarding:
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
         build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
-        if node.op == "getitem" and _selects(new) == _selects(write) and self._is_told(written):
-            return _whole(build, node, write)
+        if node.op == "getitem" and _selects(new) == _selects(write) and self._can_forward(written):
+            return _written_value(build, node, write)
         if not self._is_covered(written):
             return None
         if node.op == "setitem":
             covering: Value = build.setitem(write.inputs[0], new.inputs[1], key=write.params["key"])
             return covering
-        return _chosen(build, write, key)
+        return _select_value(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
         """Return True if the next write overwrites ``written`` and all reads in between can be forwarded."""
@@ -98,15 +98,17 @@ class _Forwarding:
         writes = [user for user in self.uses[array] if user.op != "getitem"]
         if array in self.given or len(writes) != 1 or not _covers(writes[0], written):
             return False
-        return self._is_told(written)
+        return self._can_forward(written)
 
-    def _is_told(self, written: Node) -> bool:
+    def _can_forward(self, written: Node) -> bool:
         """Return True if all reads of the result of ``written`` can be forwarded.
 
         If one cannot, the others read the array too: otherwise the written value would have to be stored
         as well, or computed again.
         """
-        return all(_is_told(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem")
+        return all(
+            _can_forward(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem"
+        )
 
 
 def _covers(node: Node, written: Node) -> bool:
@@ -119,21 +121,21 @@ def _covers(node: Node, written: Node) -> bool:
     )
 
 
-def _is_told(read: Node, written: Node) -> bool:
+def _can_forward(read: Node, written: Node) -> bool:
     key, other = _selects(read), _selects(written)
     if key == other:
         return _is_taken(read, written)
     # A read of other elements can use the array from before the write.
-    are_apart = apart(read.params["key"], written.params["key"], written.outputs[0].shape)
+    are_apart = are_keys_disjoint(read.params["key"], written.params["key"], written.outputs[0].shape)
     return are_apart or (_is_taken(read, written) and _is_alike(key, other))
 
 
 def _selects(node: Node) -> Key:
     sizes = iter(node.inputs[0].shape)
-    return tuple(item if item is None else _told(item, next(sizes)) for item in node.params["key"])
+    return tuple(item if item is None else _normalised_item(item, next(sizes)) for item in node.params["key"])
 
 
-def _told(item: Any, size: Any) -> Any:
+def _normalised_item(item: Any, size: Any) -> Any:
     if not isinstance(item, tuple):
         return position(item, size, 0)
     start, stop, step = position(item[0], size, 0), position(item[1], size, size), item[2]
@@ -156,7 +158,7 @@ def _is_wide(item: Any) -> bool:
     return item is None or isinstance(item, tuple)
 
 
-def _whole(build: Builder, read: Node, write: Node) -> Value | None:
+def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
     """Return the written value in the shape of the read; None if the dtypes differ."""
     value, spec = write.inputs[1], read.outputs[0].spec
     if not _is_taken(read, write):
@@ -168,14 +170,14 @@ def _whole(build: Builder, read: Node, write: Node) -> Value | None:
     return full
 
 
-def _chosen(build: Builder, write: Node, key: Key) -> Value:
+def _select_value(build: Builder, write: Node, key: Key) -> Value:
     """Return ``x[key]`` after a write to elements that may or may not be the same.
 
     The old and the written value are selected by comparing the indices.
     """
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)
-    if apart(key, write.params["key"], before.shape):
+    if are_keys_disjoint(key, write.params["key"], before.shape):
         return read
     gaps = [
         _gap(one, two, size)
@@ -194,10 +196,12 @@ def _gap(one: Any, two: Any, size: Any) -> Any:
     return position(one, size, 0) - position(two, size, 0)
 
 
-def apart(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
+def are_keys_disjoint(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
     if None in key or None in other:
         return False
-    return any(_areapart(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape))
+    return any(
+        _are_disjoint(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape)
+    )
 
 
 def _range(item: Any, size: Any) -> tuple[Any, Any]:
@@ -208,5 +212,5 @@ def _range(item: Any, size: Any) -> tuple[Any, Any]:
     return place, place + 1
 
 
-def _areapart(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+def _are_disjoint(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
     return nonnegative(other[0] - one[1]) or nonnegative(one[0] - other[1])

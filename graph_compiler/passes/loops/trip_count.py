@@ -96,7 +96,7 @@ class _IntervalScope:
         if node.op == "scan":
             given.update(_CountedLoop(self, node).counters(region))
         return {
-            value: (_inward(region, least), _inward(region, greatest))
+            value: (_inner_size(region, least), _inner_size(region, greatest))
             for value, (least, greatest) in given.items()
         }
 
@@ -111,7 +111,7 @@ class _IntervalScope:
         node = self.maker(item)
         if node is None or item.shape:
             return self.ends.get(item, _OPEN)
-        known = _NUMBERS.get(_role(node))
+        known = _NUMBERS.get(_bare_name(node))
         found = _OPEN if known is None else known(self, node)
         return found if all(end is None or _holds(item.dtype, end) for end in found) else _OPEN
 
@@ -191,9 +191,9 @@ class _CountedLoop:
         node = self.scope.maker(item)
         if node is None or item.shape or is_inexact(item.dtype):
             return None, 0
-        if _role(node) in _SAME:
+        if _bare_name(node) in _SAME:
             return self._counted(node.inputs[0])
-        sign = _STEPS.get(_role(node), 0)
+        sign = _STEPS.get(_bare_name(node), 0)
         if sign and type(node.inputs[1]) is int:
             place, offset = self._counted(node.inputs[0])
             return place, offset + sign * node.inputs[1]
@@ -212,7 +212,7 @@ class _CountedLoop:
         node = self.scope.maker(truth)
         if node is None:
             return
-        role = _role(node)
+        role = _bare_name(node)
         if role in _COMPARED:
             symbol = _COMPARED[role]
             yield symbol if holds else _NEGATED[symbol], *node.inputs[:2], late
@@ -250,9 +250,9 @@ class _CountedLoop:
             return taken
         if node is None:
             return item if type(item) is bool else None
-        if _role(node) in _SAME:
+        if _bare_name(node) in _SAME:
             return self._truth(node.inputs[0], index, taken)
-        filled = node.params.get("fill_value") if _role(node) == "full" else None
+        filled = node.params.get("fill_value") if _bare_name(node) == "full" else None
         return filled if type(filled) is bool else None
 
 
@@ -268,11 +268,11 @@ def _holds(dtype: str, number: Any) -> bool:
     return bool(least <= number < 1 << bits)
 
 
-def _role(node: Node) -> str:
+def _bare_name(node: Node) -> str:
     return node.op.rpartition(".")[2]
 
 
-def _inward(region: Region, size: Any) -> Any:
+def _inner_size(region: Region, size: Any) -> Any:
     """Express a size of the enclosing scope in the sizes of a region; return None if one is missing there."""
     if not isinstance(size, Size):
         return size
@@ -297,23 +297,23 @@ def _is_symbol(size: Any) -> bool:
 _STEPS = {"add": 1, "add_p": 1, "subtract": -1, "sub_p": -1}
 
 
-def _filled(scope: _IntervalScope, node: Node) -> Interval:
+def _full_interval(scope: _IntervalScope, node: Node) -> Interval:
     return scope.interval(node.params["fill_value"])
 
 
-def _same(scope: _IntervalScope, node: Node) -> Interval:
+def _operand_interval(scope: _IntervalScope, node: Node) -> Interval:
     return _OPEN if is_inexact(node.outputs[0].dtype) else scope.interval(node.inputs[0])
 
 
-def _sum(scope: _IntervalScope, node: Node) -> Interval:
+def _sum_interval(scope: _IntervalScope, node: Node) -> Interval:
     one, other = map(scope.interval, node.inputs[:2])
-    if _STEPS[_role(node)] < 0:
+    if _STEPS[_bare_name(node)] < 0:
         other = tuple(None if end is None else -end for end in other[::-1])  # type: ignore[assignment]
     least, greatest = (None if None in ends else ends[0] + ends[1] for ends in zip(one, other))
     return least, greatest
 
 
-def _one_of(scope: _IntervalScope, node: Node) -> Interval:
+def _where_interval(scope: _IntervalScope, node: Node) -> Interval:
     (least, greatest), (others_least, others_greatest) = map(scope.interval, node.inputs[1:3])
     return _extreme("min", least, others_least), _extreme("max", greatest, others_greatest)
 
@@ -323,11 +323,11 @@ def _extreme(function: str, one: Any, other: Any) -> Any:
 
 
 _NUMBERS = {
-    "full": _filled,
-    **dict.fromkeys(_SAME, _same),
-    **dict.fromkeys(_STEPS, _sum),
-    "where": _one_of,
-    "select_n_p": _one_of,
+    "full": _full_interval,
+    **dict.fromkeys(_SAME, _operand_interval),
+    **dict.fromkeys(_STEPS, _sum_interval),
+    "where": _where_interval,
+    "select_n_p": _where_interval,
 }
 
 
@@ -374,33 +374,33 @@ def _inside(node: Node, outward: Outward) -> Node:
 def _region(region: Region, outward: Outward) -> Region:
     block = _with_regions(region.block, outward)
     missing = {
-        node: found for node in block.nodes if node.op in _READS and (found := _missing(node, outward))
+        node: found for node in block.nodes if node.op in _READS and (found := _padding_needed(node, outward))
     }
     if missing:
-        block = _filled_axis(block, missing)
+        block = _pad_axes(block, missing)
     return region if block is region.block else replace(region, block=block)
 
 
-def _missing(node: Node, outward: Outward) -> dict[int, Any]:
+def _padding_needed(node: Node, outward: Outward) -> dict[int, Any]:
     shape = node.inputs[0].shape
     found = {axis: wanted - shape[axis] for axis, wanted in _READS[node.op](node).items()}
     return {axis: apply("max", size, 0) for axis, size in found.items() if not nonnegative(outward(-size))}
 
 
-def _filled_axis(block: Block, missing: dict[Node, dict[int, Any]]) -> Block:
+def _pad_axes(block: Block, missing: dict[Node, dict[int, Any]]) -> Block:
     rewriter = Rewriter(block)
     for node in block.nodes:
         made = rewriter.rewritten(node)
         if node not in missing:
             rewriter.append(made)
             continue
-        found = _on_filled(Builder.into(rewriter, node.origin), made, missing[node])
+        found = _padded_operation(Builder.into(rewriter, node.origin), made, missing[node])
         found.name = node.outputs[0].name
         rewriter.replace(node.outputs, (found,))
     return rewriter.finish()
 
 
-def _on_filled(build: Builder, node: Node, missing: dict[int, Any]) -> Value:
+def _padded_operation(build: Builder, node: Node, missing: dict[int, Any]) -> Value:
     x, *others = node.inputs
     padding = tuple((0, missing.get(axis, 0)) for axis in range(x.ndim))
     found: Value = getattr(build, node.op)(

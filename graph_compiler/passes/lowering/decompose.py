@@ -42,7 +42,7 @@ def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
 
 
 def _decomposition(rows: LoweringTable, name: str) -> Pass:
-    return Pass("decompose", lambda block: _decomposed(block, rows, name), "deep")
+    return Pass("decompose", lambda block: _decompose_block(block, rows, name), "deep")
 
 
 def _require(block: Block, rows: LoweringTable, name: str) -> None:
@@ -59,7 +59,7 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
         )
 
 
-def _decomposed(block: Block, rows: LoweringTable, name: str) -> Block:
+def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
     """Decompose the nodes of a block that have no row; the regions of its nodes are already decomposed."""
     if all(map(rows.can_write, block.nodes)):
         return block
@@ -71,7 +71,7 @@ def _decomposed(block: Block, rows: LoweringTable, name: str) -> Block:
             rewriter.append(node)
             continue
         scratch = Graph("scratch", "canonical")
-        outputs = _written(Builder(scratch, node.origin, rewriter.maker), rule, node, rows)
+        outputs = _apply_rule(Builder(scratch, node.origin, rewriter.maker), rule, node, rows)
         made = Block((), tuple(scratch.nodes), outputs)
         # A decomposition may itself use operations that need decomposing.
         _require(made, rows, name)
@@ -82,7 +82,7 @@ def _decomposed(block: Block, rows: LoweringTable, name: str) -> Block:
     return rewriter.finish()
 
 
-def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
+def _apply_rule(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
     """Return the outputs of the decomposition of ``node``, computed in the dtypes that ``rows`` asks for."""
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item

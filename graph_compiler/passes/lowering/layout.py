@@ -34,7 +34,7 @@ def changes_layout(block: Block, prefers: Container[str]) -> bool:
     """Return True if ``block``, once inlined, would take or return arrays in the channels-last layout."""
     if not any(node.op in prefers for node in block.nodes):
         return False
-    mover = _LayoutRewriter(block, prefers, _wanted(block, prefers))
+    mover = _LayoutRewriter(block, prefers, _wanted_last(block, prefers))
     for node in block.nodes:
         mover.visit(node)
     comes_in = any(value.ndim > 2 and value in mover.wanted for value in block.inputs)
@@ -42,7 +42,7 @@ def changes_layout(block: Block, prefers: Container[str]) -> bool:
 
 
 def _with_layout(block: Block, prefers: Container[str]) -> Block:
-    mover = _LayoutRewriter(block, prefers, _wanted(block, prefers))
+    mover = _LayoutRewriter(block, prefers, _wanted_last(block, prefers))
     for node in block.nodes:
         mover.visit(node)
     return mover.finish()
@@ -54,7 +54,7 @@ def _carriers(node: Node) -> list[Value]:
     return [item for item in inputs if isinstance(item, Value)] if row else []
 
 
-def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
+def _wanted_last(block: Block, prefers: Container[str]) -> set[Value]:
     """Return the values that are needed with the channels last.
 
     An operation in ``prefers``, or a permutation that the user wrote, needs them.
@@ -260,7 +260,7 @@ def _is_spread(value: Value, rank: int) -> bool:
     return places == sorted(places)
 
 
-def _unpermuted(block: Block) -> Block:
+def _use_channels_last_kernels(block: Block) -> Block:
     rewriter = Rewriter(block)
     kernels = {node.outputs[0]: node.inputs[0] for node in block.nodes if _permutes(node)}
     for node in block.nodes:
@@ -278,7 +278,7 @@ def _unpermuted(block: Block) -> Block:
     return rewriter.finish()
 
 
-kernel_layout = Pass("kernel_layout", _unpermuted, "deep", ("conv",))
+kernel_layout = Pass("kernel_layout", _use_channels_last_kernels, "deep", ("conv",))
 """Pass that uses ``conv_channels_last`` if the weight of a convolution is permuted from that layout."""
 
 
@@ -296,7 +296,7 @@ def _convolved(build: Builder, node: Node, kernel: Value) -> Value:
     return made
 
 
-def _products(block: Block) -> Block:
+def _use_products(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
@@ -307,7 +307,7 @@ def _products(block: Block) -> Block:
     return rewriter.finish()
 
 
-conv1x1_to_linear = Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_channels_last"))
+conv1x1_to_linear = Pass("conv1x1_to_linear", _use_products, "deep", ("conv", "conv_channels_last"))
 """Pass that turns convolutions with a kernel of one element into ``linear`` or ``matmul``.
 
 Their weights then need no other layout.

@@ -41,11 +41,11 @@ def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
     converted.
     """
     counted = graph.derive()
-    counted.guards = [_counted(guard, counted, finders) for guard in graph.guards]
+    counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]
     return counted if len(counted.nodes) > len(graph.nodes) else graph
 
 
-def _counted(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
+def _count_guard(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
     compared = comparison(guard.condition) if isinstance(guard.condition, Size) else None
     solved = isolate(compared) if compared is not None else None
     if not isinstance(solved, Compared) or (finder := _maker(solved.size, graph)) not in finders:
@@ -131,7 +131,7 @@ _INFINITE_SLOPES = (SINGULAR | {"normalize", "std"}) - {"multiply"}
 _EXACT = {"float32", "float64", "int32", "int64"}
 
 
-def _bounded(block: Block) -> Block:
+def _bound_block(block: Block) -> Block:
     found_in: dict[Node, _SelectedRows] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
         found = _SelectedRows(mask)
@@ -151,7 +151,7 @@ def _finds(node: Node) -> bool:
     return node.op in _TAKEN and node.params.get("size") is None
 
 
-def _masked(build: Builder, arrays: list[Any], places: list[Value], node: Node) -> tuple[Value, ...]:
+def _gather_masked(build: Builder, arrays: list[Any], places: list[Value], node: Node) -> tuple[Value, ...]:
     axis = node.params["axis"]
     return (build.gather_nd(*arrays, *places, axes=tuple(range(axis, axis + len(places)))),)
 
@@ -159,7 +159,7 @@ def _masked(build: Builder, arrays: list[Any], places: list[Value], node: Node) 
 _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value, ...]]] = {
     "nonzero": lambda build, arrays, places, node: tuple(places),
     "argwhere": lambda build, arrays, places, node: (build.stack(*places, axis=1),),
-    "boolean_mask": _masked,
+    "boolean_mask": _gather_masked,
 }
 """For each operation that selects elements, its results in terms of their indices."""
 
@@ -407,7 +407,7 @@ def _labels_rows(node: Node, found: _SelectedRows) -> bool:
     )
 
 
-def _labelled(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
+def _masked_loss(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
     logits, target, *weight = inputs
     kept = rows.kept(build, node.inputs[1], target, node.params["ignore_index"])
     return build.apply(get(node.op), (logits, kept, *weight), node.params)
@@ -433,8 +433,8 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
     "masked_scatter": (_fills, _unchanged),
     "getitem": (_picks, _picked_row),
     "full": (_holds_the_count, _padded_count),
-    "cross_entropy": (_labels_rows, _labelled),
-    "nll_loss": (_labels_rows, _labelled),
+    "cross_entropy": (_labels_rows, _masked_loss),
+    "nll_loss": (_labels_rows, _masked_loss),
 }
 
 
@@ -516,7 +516,7 @@ def _last(build: Builder, column: Value, count: Value) -> Value:
     return last
 
 
-_PADDING = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
+_PADDING = Pass("pad_dynamic_sizes", _bound_block, "deep", _TAKEN)
 
 
 @only_with(*_TAKEN)

@@ -41,7 +41,7 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
     arguments.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
-    made = _selecting(block, sizes, {})
+    made = _rewrite_block(block, sizes, {})
     if made is block:
         return graph, False
     return graph.with_block(made).derive(guards=[*graph.guards, *dict.fromkeys(sizes.guards)]), True
@@ -85,13 +85,13 @@ class _BlockSizes:
         return True
 
 
-def _selecting(block: Block, sizes: _BlockSizes, done: dict[int, Region]) -> Block:
+def _rewrite_block(block: Block, sizes: _BlockSizes, done: dict[int, Region]) -> Block:
     """Apply the pass to a block and to its regions; a region that several nodes share stays shared."""
 
     def inside(node: Node) -> Node:
         for region in node.regions:
             if id(region) not in done:
-                made = _selecting(region.block, sizes.within(node, region), done)
+                made = _rewrite_block(region.block, sizes.within(node, region), done)
                 done[id(region)] = region if made is region.block else replace(region, block=made)
         regions = tuple(done[id(region)] for region in node.regions)
         return (
@@ -203,7 +203,7 @@ class _SelectionRewriter:
         if self.sizes.are_equal(x.shape[: mask.ndim], mask.shape, node.origin):
             count = node.outputs[0].shape[0]
             span = self.spans.setdefault(mask, _SelectedSpan(0, count, count, self.rewriter.value(mask)))
-            self.selected[node.outputs[0]] = _ragged(
+            self.selected[node.outputs[0]] = _padded_array(
                 self.rewriter.value(x), (span, *(None,) * (x.ndim - mask.ndim))
             )
 
@@ -252,7 +252,7 @@ class _SelectionRewriter:
         if item.ndim > rank or (item.ndim == rank and item.shape[0] != 1):
             return None
         first = next(self.selected[other] for other in node.inputs if other in self.selected)
-        return _ragged(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
+        return _padded_array(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
         """Return True if the selection is the first axis of each operand that has it.
@@ -281,5 +281,5 @@ class _SelectionRewriter:
         return False
 
 
-def _ragged(full: Value, spans: tuple[Span | None, ...]) -> PaddedArray:
+def _padded_array(full: Value, spans: tuple[Span | None, ...]) -> PaddedArray:
     return PaddedArray(full, spans, FINITE if is_integer(full.dtype) or is_bool(full.dtype) else None)

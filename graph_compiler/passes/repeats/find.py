@@ -374,11 +374,11 @@ class RepeatedSteps:
         return value in self.program.place and self.first <= self.program.place[value][0] < self.end
 
     def part(self, low: int, high: int) -> RepeatedSteps:
-        patterns = tuple(tuple(_later(pattern, low) for pattern in row) for row in self.patterns)
+        patterns = tuple(tuple(_shift(pattern, low) for pattern in row) for row in self.patterns)
         return RepeatedSteps(self.program, self.first + low * self.period, self.period, high - low, patterns)
 
 
-def _later(pattern: Pattern, steps: int) -> Pattern:
+def _shift(pattern: Pattern, steps: int) -> Pattern:
     return AffineInteger(pattern.at(steps), pattern.by) if isinstance(pattern, AffineInteger) else pattern
 
 

@@ -28,7 +28,7 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
     written_out = {
         key for key, function in functions.items() if prefers is None or changes_layout(function, prefers)
     }
-    made = _inlined(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
+    made = _inline(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
     return (graph, False) if made is block else (graph.with_block(made), True)
 
 
@@ -36,7 +36,7 @@ def _is_plain(node: Node) -> bool:
     return node.op == "call" and not node.params["checkpoint"]
 
 
-def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
+def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
     rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)

@@ -433,7 +433,8 @@ class _CallBuilder:
         """Return the region's nodes with module paths for all layers: ``encoder.layer.*.attention``."""
         own = [place for place in range(self.steps.period) if place not in self.shared]
         return [
-            _in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)
+            _with_common_module(node, self.steps.node(0, place))
+            for node, place in zip(self.inside, own, strict=True)
         ]
 
     # ------------------------------------------------------------------------------ the calls
@@ -457,7 +458,7 @@ class _CallBuilder:
         return Node("call", operands, dict(get("call").params), origin, outputs, record, (region,))
 
 
-def _in_all(node: Node, other: Node) -> Node:
+def _with_common_module(node: Node, other: Node) -> Node:
     """Replace the parts in which the module paths of two layers differ by ``*``."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     # Paths of different lengths have no common pattern.
@@ -488,7 +489,7 @@ def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[G
     ).may_differ(FEWEST):
         return graph, False
     nodes, checks = _with_checks(graph)
-    outputs = _without(graph, checks.values()).block.outputs
+    outputs = _without_guards(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
     # A call that sets the seed changes what later layers draw, so then draws stay outside of functions.
@@ -512,7 +513,7 @@ def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[G
         for part in (instead.get(place, ()) if place in taken else (node,))
     ]
     inside = [checks[nodes[place]] for place in taken if nodes[place] in checks]
-    return _without(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
+    return _without_guards(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
 
 
 def _temporary_written(aliases: Aliases, nodes: Iterable[Node], outputs: Sequence[Any]) -> set[Value]:
@@ -520,7 +521,7 @@ def _temporary_written(aliases: Aliases, nodes: Iterable[Node], outputs: Sequenc
     return (aliases.written & {value for node in nodes for value in node.outputs}) - lasting
 
 
-def _without(graph: Graph, guards: Iterable[Guard]) -> Graph:
+def _without_guards(graph: Graph, guards: Iterable[Guard]) -> Graph:
     left_out = set(map(id, guards))
     return graph.derive(guards=[guard for guard in graph.guards if id(guard) not in left_out])
 

@@ -67,7 +67,7 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
     value = Value(array.name, ArraySpec((count, *array.shape[1:]), array.dtype))
     if node.record is None:
         return replace(node, params={"key": ((first, stop, by),)}, outputs=(value,))
-    return _recorded(node, array, slice(first, stop, None if by == 1 else by), value)
+    return _recorded_index(node, array, slice(first, stop, None if by == 1 else by), value)
 
 
 def rest_node(node: Node, row: Value) -> Node | None:
@@ -82,10 +82,10 @@ def rest_node(node: Node, row: Value) -> Node | None:
     value = Value(node.outputs[0].name, node.outputs[0].spec)
     if node.record is None:
         return replace(node, inputs=(row,), params={"key": left}, outputs=(value,))
-    return _recorded(node, row, left if len(left) > 1 else left[0], value)
+    return _recorded_index(node, row, left if len(left) > 1 else left[0], value)
 
 
-def _recorded(node: Node, array: Value, index: Any, value: Value) -> Node:
+def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
     assert node.record is not None
     record = replace(node.record, result=value, views={0: array} if node.views else {})
     return replace(node, inputs=(array, index), outputs=(value,), record=record)
@@ -147,7 +147,7 @@ class GatheredResult:
 def trim_steps(steps: RepeatedSteps, fewest: int) -> tuple[RepeatedSteps, Sequence[GatheredResult]] | None:
     """Shorten the steps until nothing else reads what they compute; return None if too few are left."""
     while steps.count >= max(fewest, _lookback(steps) + 1):
-        gathered = list(_gathered(steps))
+        gathered = list(_find_gathered(steps))
         count = _first_used(steps, {(each.slot, each.user) for each in gathered})
         if count is None:
             return steps, gathered
@@ -166,7 +166,7 @@ def _outside(steps: RepeatedSteps, value: Value) -> Iterator[int]:
     return (user for user in steps.program.users.get(value, ()) if not steps.first <= user < steps.end)
 
 
-def _gathered(steps: RepeatedSteps) -> Iterator[GatheredResult]:
+def _find_gathered(steps: RepeatedSteps) -> Iterator[GatheredResult]:
     for slot in steps.slots():
         first = steps.value(0, slot)
         for user in dict.fromkeys(_outside(steps, first)):
@@ -187,10 +187,10 @@ def _gathered(steps: RepeatedSteps) -> Iterator[GatheredResult]:
                 item is steps.value(step, slot)
                 for step, item in enumerate(items[place : place + steps.count])
             ):
-                yield _gathering(steps, slot, user, place, bool(others))
+                yield _gather(steps, slot, user, place, bool(others))
 
 
-def _gathering(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others: bool) -> GatheredResult:
+def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others: bool) -> GatheredResult:
     node, value = steps.program.block.nodes[user], steps.value(0, slot)
     if not has_others and node.outputs[0].ndim == value.ndim + 1:
         return GatheredResult(slot, user, place, node.outputs[0])
@@ -449,7 +449,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
         signatures = GraphSignatures(Aliases(graph), keys=keys)
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
         made, changed = Pass(
-            "roll", lambda block: _rolled(block, signatures, LoopContext(fixed, counts), fewest), "deep"
+            "roll", lambda block: _roll_block(block, signatures, LoopContext(fixed, counts), fewest), "deep"
         )(graph)
         return (_with_guards(made), True) if changed else (graph, False)
 
@@ -464,7 +464,7 @@ def _with_guards(graph: Graph) -> Graph:
     return graph.derive(nodes=[node for node in graph.nodes if node.op != GUARD], guards=guards)
 
 
-def _rolled(block: Block, signatures: GraphSignatures, means: LoopContext, fewest: int) -> Block:
+def _roll_block(block: Block, signatures: GraphSignatures, means: LoopContext, fewest: int) -> Block:
     """Roll repeatedly, inner loops first, until nothing changes."""
     while _may_repeat(block, fewest):
         made = _RollingRound(

@@ -27,17 +27,17 @@ def unrolled(most: int) -> Pass:
     Loops whose iterations are recomputed for a gradient (``checkpoint``) remain, because they save memory
     per iteration.
     """
-    return Pass("unroll", lambda block: _unrolled(block, most), "deep")
+    return Pass("unroll", lambda block: _unroll_block(block, most), "deep")
 
 
-def _unrolled(block: Block, most: int) -> Block:
+def _unroll_block(block: Block, most: int) -> Block:
     if not any(_is_short(node, most) for node in block.nodes):
         return block
     rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
         if _is_short(node, most):
-            rewriter.replace(node.outputs, _written_out(node, rewriter))
+            rewriter.replace(node.outputs, _unrolled_outputs(node, rewriter))
         else:
             rewriter.append(node)
     return rewriter.finish()
@@ -50,7 +50,7 @@ def _is_short(node: Node, most: int) -> bool:
     return isinstance(length, int) and 0 < length * sum(1 for _ in nodes_of(node.regions[0].block)) <= most
 
 
-def _written_out(node: Node, rewriter: Rewriter) -> tuple[Any, ...]:
+def _unrolled_outputs(node: Node, rewriter: Rewriter) -> tuple[Any, ...]:
     """Return the outputs of the unrolled loop, stacked in the order of the rows."""
     scratch, params = Graph("scratch", "canonical"), node.params
     build = Builder(scratch, node.origin, rewriter.maker)

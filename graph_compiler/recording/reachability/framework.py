@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import GraphCompilerError, SourceNotFound
-from ...registration import FrontendEntry, frontends, responds_to, telling, trait
+from ...registration import FrontendEntry, frameworks_by_package, frontends, responds_to, trait
 from ...trees import iterate_structure
 from ..code.names import HANDLERS
 from ..code.ownership import OWN, owner_of, package_of
@@ -114,7 +114,7 @@ def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, Fron
 
     Those of the arrays come first, unless the code names exactly one.
     """
-    table = telling(entries.values())
+    table = frameworks_by_package(entries.values())
     by_code, by_arrays = (
         [table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given)
     )
@@ -129,7 +129,7 @@ def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | 
 def _is_unknown(package: str) -> bool:
     """Return True if another package's frontend may be registered for ``package``."""
     return (
-        package not in ("", "__main__", OWN, *telling(frontends.own.values()))
+        package not in ("", "__main__", OWN, *frameworks_by_package(frontends.own.values()))
         and package not in sys.stdlib_module_names
     )
 
@@ -162,7 +162,7 @@ def is_of_framework(cls: type) -> bool:
     >>> is_of_framework(dict)
     False
     """
-    return package_of(cls.__module__) in telling(frontends.known().values())
+    return package_of(cls.__module__) in frameworks_by_package(frontends.known().values())
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .....ops.nn.normalisation import pooled_response_norm, wide
+from .....ops.nn.normalisation import pooled_response_norm, upcast_half
 from .....sizes import apply, hint_of, product
 from ...basics.tensors import torch_dtype
 from ..elementwise import held
@@ -21,7 +21,7 @@ from .activations import optional
 # ---------------------------------------------------------------------------------------------- batch
 def _statistics(b: TorchBuilder, x: Any) -> tuple[Any, Any]:
     over = (0, *range(2, x.ndim))
-    return b.mean(wide(b, x), axis=over), b.var(wide(b, x), axis=over)
+    return b.mean(upcast_half(b, x), axis=over), b.var(upcast_half(b, x), axis=over)
 
 
 def _batch_norm(
@@ -221,7 +221,7 @@ def instance_norm_statistics(
 
     They are means over the batch of each sample's mean and unbiased variance.
     """
-    x, over = wide(b, input), tuple(range(2, input.ndim))
+    x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
     return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
         b, running_var, b.mean(variance, axis=0), momentum
@@ -258,7 +258,7 @@ def native_layer_norm(
     b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> Any:
     """Lift ``torch.native_layer_norm``: output, mean and 1 / sqrt(variance + eps)."""
-    over, x = _last(b, input, normalized_shape, weight, bias), wide(b, input)
+    over, x = _last(b, input, normalized_shape, weight, bias), upcast_half(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
     return _with_statistics(
         b, output, b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True), eps
@@ -283,7 +283,7 @@ def rms_norm(
 @rows.row("_fused_rms_norm")
 def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
     """Lift ``aten::_fused_rms_norm``: output and 1 / sqrt(mean of squares + eps)."""
-    over, x = _last(b, input, normalized_shape), wide(b, input)
+    over, x = _last(b, input, normalized_shape), upcast_half(b, input)
     epsilon = _epsilon(eps, input.dtype)
     square = b.mean(b.multiply(x, x), axis=over, keepdims=True)
     output = b.rms_norm(*optional(input, weight), axis=over, epsilon=epsilon)
@@ -324,7 +324,7 @@ def native_group_norm(
             )
         b.guard(apply("eq", size, number))
     output = b.group_norm(*optional(input, weight, bias), groups=group, epsilon=eps)
-    grouped = b.reshape(wide(b, input), shape=(N, group, product(input.shape[1:]) // group))
+    grouped = b.reshape(upcast_half(b, input), shape=(N, group, product(input.shape[1:]) // group))
     return _as_recorded(
         b, output, b.mean(grouped, axis=2), b.divide(1.0, b.sqrt(b.add(b.var(grouped, axis=2), eps)))
     )
@@ -365,9 +365,9 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
     """Lift aten::_weight_norm_interface, whose norms of half-precision weights are float32."""
-    wide = b.recorded[1].dtype
-    norm = norm_except_dim(b, b.cast(v, wide), 2, dim)
-    return b.cast(b.multiply(b.cast(v, wide), b.divide(b.cast(g, wide), norm)), v.dtype), norm
+    norm_dtype = b.recorded[1].dtype
+    norm = norm_except_dim(b, b.cast(v, norm_dtype), 2, dim)
+    return b.cast(b.multiply(b.cast(v, norm_dtype), b.divide(b.cast(g, norm_dtype), norm)), v.dtype), norm
 
 
 @rows.row("_weight_norm")
