@@ -14,21 +14,25 @@ import torch.nn.functional as F
 import graph_compiler
 from graph_compiler.frontends.torch.basics.tensors import spec_of
 from graph_compiler.frontends.torch.capture import known_calls as first_run
-from graph_compiler.frontends.torch.capture.known_calls import FirstRun, Made, TakingOver
+from graph_compiler.frontends.torch.capture.known_calls import FirstRunResults, ResultReuse, TensorOutcome
 from graph_compiler.frontends.torch.compat import TorchDispatchMode
-from graph_compiler.frontends.torch.memory.layouts import Order
+from graph_compiler.frontends.torch.memory.layouts import StrideOrder
 
 X, W = torch.arange(6.0).reshape(2, 3) / 7, torch.ones(4, 3)
 KNOWN = torch.full((2, 4), 42.0)  # no product gives this: where it turns up, it was taken over
 
 
-def made(is_view: bool = False) -> Made:
+def made(is_view: bool = False) -> TensorOutcome:
     """What is known of a call that makes one tensor."""
-    return Made("made", spec_of(KNOWN), KNOWN.stride(), False, is_view, Order(True, True, False))
+    return TensorOutcome(
+        "made", spec_of(KNOWN), KNOWN.stride(), False, is_view, StrideOrder(True, True, False)
+    )
 
 
-def noted(*calls: tuple[Any, ...], result: torch.Tensor = KNOWN, outcome: Made | None = None) -> FirstRun:
-    calls_seen = FirstRun(lambda: True)
+def noted(
+    *calls: tuple[Any, ...], result: torch.Tensor = KNOWN, outcome: TensorOutcome | None = None
+) -> FirstRunResults:
+    calls_seen = FirstRunResults(lambda: True)
     for function, *args in calls:
         calls_seen.note(
             function,
@@ -59,28 +63,28 @@ OTHER: dict[str, Callable[[], torch.Tensor]] = {
 
 @pytest.mark.parametrize("name", SAME)
 def test_the_same_call_is_taken_over(name: str) -> None:
-    with TakingOver(noted((F.linear, X, W))):
+    with ResultReuse(noted((F.linear, X, W))):
         assert SAME[name]() is KNOWN
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_another_call_is_made(name: str) -> None:
-    with TakingOver(noted((F.linear, X, W))):
+    with ResultReuse(noted((F.linear, X, W))):
         found = OTHER[name]()
     torch.testing.assert_close(found, OTHER[name](), rtol=0, atol=0)
 
 
 def test_conjugates_in_the_same_memory_are_others() -> None:
     x, w = torch.tensor([[1 + 2j]]), torch.ones(1, 1, dtype=torch.complex64)
-    with TakingOver(noted((torch.matmul, x, w), result=KNOWN)):
+    with ResultReuse(noted((torch.matmul, x, w), result=KNOWN)):
         assert torch.matmul(x.conj(), w).item() == 1 - 2j
 
 
 def test_numbers_are_compared() -> None:
     image, kernel = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 1, 1)
-    with TakingOver(noted((F.conv2d, image, kernel, None, 2))):
+    with ResultReuse(noted((F.conv2d, image, kernel, None, 2))):
         assert F.conv2d(image, kernel, None, 1).shape == (1, 1, 4, 4)
-    with TakingOver(noted((F.conv2d, image, kernel, None, 2))):
+    with ResultReuse(noted((F.conv2d, image, kernel, None, 2))):
         assert F.conv2d(image, kernel, None, 2) is KNOWN
 
 
@@ -90,41 +94,41 @@ def test_what_was_written_to_since_is_made_again() -> None:
     given.add_(0)
     made.add_(0)
     for calls in (argument, result):
-        with TakingOver(calls):
+        with ResultReuse(calls):
             torch.testing.assert_close(F.linear(given, W), F.linear(X, W))
 
 
 def test_calls_come_in_their_order() -> None:
-    with TakingOver(noted((F.linear, X + 1, W), (F.linear, X, W))):
+    with ResultReuse(noted((F.linear, X + 1, W), (F.linear, X, W))):
         assert F.linear(X, W) is not KNOWN  # the first was another
         assert F.linear(X, W) is KNOWN
         assert F.linear(X, W) is not KNOWN  # there is no third
 
 
 def test_any_call_with_a_known_outcome_is_taken_over() -> None:
-    with TakingOver(noted((torch.relu, X), outcome=made())):
+    with ResultReuse(noted((torch.relu, X), outcome=made())):
         assert torch.relu(X) is KNOWN
-    with TakingOver(noted((torch.relu, X))):
+    with ResultReuse(noted((torch.relu, X))):
         assert torch.relu(X) is not KNOWN
 
 
 def test_calls_that_are_not_kept_count() -> None:
     calls = noted((torch.relu, X))
     calls.note(torch.relu, (X,), {}, [X], KNOWN, made())
-    with TakingOver(calls):
+    with ResultReuse(calls):
         assert torch.relu(X) is not KNOWN
         assert torch.relu(X) is KNOWN
 
 
 def test_nothing_is_kept_that_nobody_wants() -> None:
-    unwanted = FirstRun()
+    unwanted = FirstRunResults()
     unwanted.note(F.linear, (X, W), {}, [X, W], KNOWN, made())
     assert unwanted.taken_over(F.linear, (X, W), {}) is None
 
 
 def test_as_much_is_kept_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first_run, "_MOST_BYTES", KNOWN.nbytes)
-    calls = FirstRun(lambda: True)
+    calls = FirstRunResults(lambda: True)
     for outcome in (made(is_view=True), made(), made(), made()):
         calls.note(F.linear, (X, W), {}, [X, W], KNOWN, outcome)
     found = [calls.taken_over(F.linear, (X, W), {}) for _ in range(4)]

@@ -16,11 +16,11 @@ from ...ir.aliases import Aliases
 from ...ir.graph import Graph
 from ...recording.faults import is_fault
 from ...trees import iterate_structure
-from .capture.known_calls import FirstRun, TakingOver
+from .capture.known_calls import FirstRunResults, ResultReuse
 from .compat import compiling_flag, set_compiling_flag
 from .process.settings import unwound
 from .reference import undone
-from .state.state import State
+from .state.state import ReachableState
 
 # Tolerated difference relative to the largest element, by bytes of a real element. Another kernel may have
 # been selected.
@@ -35,7 +35,7 @@ _CLOSE = {
 _PLAIN = "torch.optim"
 
 
-class Compiling(int):
+class CompilingFlag(int):
     """Value of the flag that ``torch.compiler.is_compiling()`` returns while a function is recorded.
 
     It is falsy for the code of optimizers and for other threads.
@@ -48,7 +48,7 @@ class Compiling(int):
     def __init__(self, value: int, outside: Any = False) -> None:
         self.outside, self._thread = outside, threading.get_ident()
 
-    def __new__(cls, value: int, outside: Any = False) -> Compiling:
+    def __new__(cls, value: int, outside: Any = False) -> CompilingFlag:
         return super().__new__(cls, value)
 
     def __bool__(self) -> bool:
@@ -62,7 +62,7 @@ class Compiling(int):
 
 
 @contextmanager
-def compiling(claim: bool = True) -> Iterator[Compiling]:
+def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
     """Make ``torch.compiler.is_compiling()`` return True inside of the block, if `claim` is True.
 
     Models evaluate it before they read elements (is the mask all ones?) to choose a shortcut. A graph for
@@ -70,7 +70,7 @@ def compiling(claim: bool = True) -> Iterator[Compiling]:
     elements at each call.
     """
     outside = compiling_flag()
-    flag = Compiling(1, outside)
+    flag = CompilingFlag(1, outside)
     if claim:
         set_compiling_flag(flag)
     try:
@@ -84,20 +84,20 @@ def kept(result: Any) -> list[torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RunResults:
     """Result of a run as copies, and the results of its torch calls."""
 
     result: list[torch.Tensor]
-    calls: FirstRun
+    calls: FirstRunResults
 
 
 def differs_outside(
     graph: Graph,
-    state: State,
+    state: ReachableState,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    seen: Seen,
+    seen: RunResults,
 ) -> bool:
     """Run the function again with ``is_compiling()`` False and return True if its result differs from `seen`.
 
@@ -108,7 +108,7 @@ def differs_outside(
         return False
     with undone(state.weights, seed=None, state=state):
         try:
-            with TakingOver(seen.calls), unwound():
+            with ResultReuse(seen.calls), unwound():
                 plain = kept(forward(function, *args, **kwargs))
         # The user's code runs, and may raise anything where it is told something else.
         except Exception as problem:

@@ -56,13 +56,13 @@ from .basics.names import row_key
 from .basics.refusals import UnseenDraw, check_outside, refusing
 from .basics.tensors import TENSORS
 from .capture.capture import Capture
-from .capture.known_calls import FirstRun
+from .capture.known_calls import FirstRunResults
 from .capture.regions import TorchRegions
 from .compat import is_any_autocast_enabled, no_torch_dispatch, no_torch_function
-from .compiling import Compiling, Seen, compiling, differs_outside, kept
-from .gradients.gradients import KernelByKernel
+from .compiling import CompilingFlag, RunResults, compiling, differs_outside, kept
+from .gradients.gradients import CallsByKernel
 from .gradients.rules import RULES
-from .memory.kept_views import KeptViews
+from .memory.kept_views import StoredTensorViews
 from .numbers.keys import KeySizes
 from .numbers.numbers import asks_for_types_unseen, conversion_shims, symbols_of, type_shims, typed
 from .process.generators import (
@@ -77,10 +77,10 @@ from .process.generators import (
 from .process.settings import CLOCKS, SETTING_READS, is_listening, with_compiler_if_wanted
 from .state.known_places import changed_often, converted, note_changes, outermost
 from .state.outside import environment_guards_of, outside_of
-from .state.parameters import Weights, hold_to_parameters
+from .state.parameters import TorchWeights, hold_to_parameters
 from .state.places import stood_in, with_elements
 from .state.reads import MODULE_READS, TRAINING, AttributeReads, member_facts
-from .state.state import State, enter
+from .state.state import ReachableState, enter
 from .state.versions import versions_of
 
 _HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and "hooks" in name)
@@ -148,7 +148,7 @@ PROBES = PatchSet(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *S
 OF_ENCODERS = PatchSet(*ENCODERS)
 
 
-class Reads:
+class ReadRecorder:
     """Reads of attributes, globals and settings during one attempt, which ``session`` notes for guards."""
 
     def __init__(
@@ -230,10 +230,10 @@ class Hypotheses:
     numbers: frozenset[Path] = frozenset()
     grown: frozenset[tuple[int, Any]] = frozenset()
     keys: KeySizes = field(default_factory=KeySizes)
-    by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
-    kept_views: KeptViews = field(default_factory=KeptViews)
+    by_kernel: CallsByKernel = field(default_factory=CallsByKernel)
+    kept_views: StoredTensorViews = field(default_factory=StoredTensorViews)
     caches: Caches = field(default_factory=Caches)
-    weights: Weights | None = None
+    weights: TorchWeights | None = None
 
     def without_numbers(self) -> None:
         self.reading, self.numbers = Reading(False), frozenset()
@@ -273,13 +273,13 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
 def _state(
     request: Request,
     hypotheses: Hypotheses,
-    weights: Weights,
+    weights: TorchWeights,
     capture: Capture,
     functions: list[types.FunctionType],
     tree: Tree,
-) -> State:
+) -> ReachableState:
     objects = () if has_arrays_alone(tree) else slotted(statics(tree))
-    state = State(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
+    state = ReachableState(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
     if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
         note_changes(request.auto_dynamic, weights, state)
     if hypotheses.grown:
@@ -295,7 +295,9 @@ def _state(
 
 
 @contextmanager
-def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> Iterator[Compiling]:
+def _listening(
+    request: Request, state: ReachableState, reads: ReadRecorder, compiled: bool
+) -> Iterator[CompilingFlag]:
     with (
         refusing(request.name),
         active.looking_after(state.world),
@@ -312,7 +314,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, hypotheses.numbers)
     weights, hypotheses.weights = (
-        hypotheses.weights or Weights(function, given_objects(function, args, tree)),
+        hypotheses.weights or TorchWeights(function, given_objects(function, args, tree)),
         None,
     )
     spaces = [ModuleNamespace.of(function)] if weights.are_none else spaces_of(_entries(weights))
@@ -351,13 +353,13 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             containers = Containers(
                 (*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call)
             )
-            reads = Reads(capture, session, spaces, functions, tensors)
+            reads = ReadRecorder(capture, session, spaces, functions, tensors)
             with _listening(request, state, reads, hypotheses.compiled) as claim:
-                capture.first_run = FirstRun(lambda: claim.asked)
+                capture.first_run = FirstRunResults(lambda: claim.asked)
                 with open_regions(regions := TorchRegions(capture)):
                     result = forward(function, *call[0], **call[1])
                     result = finish_lists(result, *call) if regions.lists else result
-                seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
+                seen = RunResults(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
             refuse_attributed(result)
             if not weights.are_none:
                 hold_to_parameters(capture, spaces)
@@ -406,7 +408,7 @@ def _outside(capture: Capture) -> Iterator[None]:
         yield
 
 
-def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+def _hold(weights: TorchWeights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
     """Register the parameters of a graph that the function calls as parameters of the recording.
 
     They are those of a module made of the graph, which is cached on it.
@@ -425,7 +427,7 @@ def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[s
     return found
 
 
-def _entries(weights: Weights) -> list[Entry]:
+def _entries(weights: TorchWeights) -> list[Entry]:
     own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
     return [
         *own,
@@ -468,7 +470,7 @@ def record(request: Request) -> Recording:
     Weights on the device ``meta``, and arguments on it, are replaced by zeros while recording.
     """
     check_outside(request)
-    weights = Weights(
+    weights = TorchWeights(
         request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1])
     )
     if weights.are_none or not weights.awaited():
@@ -481,7 +483,7 @@ def record(request: Request) -> Recording:
     return made
 
 
-def _recorded(request: Request, weights: Weights | None = None) -> Recording:
+def _recorded(request: Request, weights: TorchWeights | None = None) -> Recording:
     """Record with repeated attempts, giving up one hypothesis after another.
 
     `weights` are those of the function, if already found.

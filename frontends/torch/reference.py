@@ -22,8 +22,8 @@ from .basics.names import name_of
 from .basics.tensors import NUMBERS
 from .memory import memory as counted
 from .memory.saved_contents import SavedContents
-from .state.parameters import Weights
-from .state.state import State
+from .state.parameters import TorchWeights
+from .state.state import ReachableState
 from .state.versions import versions_kept
 
 COPY = "torch.Tensor.clone"
@@ -46,7 +46,7 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
     return counted.watching(graph)
 
 
-class _Placed(tuple[float, float]):
+class _RangeOnDevice(tuple[float, float]):
     """Smallest and largest element of a tensor, with the device that the tensor was on."""
 
     device: torch.device
@@ -61,7 +61,7 @@ def _range(tensor: torch.Tensor) -> Range:
     if tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta:
         return (0.0, 0.0)
     least, greatest = tensor.double().aminmax()
-    seen = _Placed((least.item(), greatest.item()))
+    seen = _RangeOnDevice((least.item(), greatest.item()))
     seen.device = tensor.device
     return seen
 
@@ -98,13 +98,13 @@ def random_kept() -> Iterator[None]:
 
 
 @contextmanager
-def undone(weights: Weights, seed: int | None, state: State | None = None) -> Iterator[None]:
+def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None = None) -> Iterator[None]:
     """Restore buffers, random state and `state` after the block. Seed torch's generator first if `seed` is
     given.
 
     `state` defaults to everything within reach of the weights.
     """
-    state = state or State(weights)
+    state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     with versions_kept(tensor for tensor, _ in saved):
         try:

@@ -229,7 +229,7 @@ def described(model: Stack, to: str = "torch") -> tuple[str, list[Any], Any]:
 @pytest.mark.parametrize("name", MODELS)
 def test_recordings_are_those_of_full_analysis(name: str, monkeypatch: Any) -> None:
     found = described(MODELS[name]())
-    monkeypatch.setattr(known_calls.KnownCalls, "outcome", lambda self, key: None)
+    monkeypatch.setattr(known_calls.CallOutcomes, "outcome", lambda self, key: None)
     wanted = described(MODELS[name]())
     assert found[0] == wanted[0]
     assert found[1] == wanted[1] and str(found[2]) == str(wanted[2])
@@ -336,7 +336,7 @@ def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> No
 def kernels_seen(monkeypatch: pytest.MonkeyPatch, depth: int, wants_gradients: bool) -> int:
     """How many kernels a recording of so many equal steps looks at."""
     unseen = pytest.importorskip("graph_compiler.frontends.torch.capture.unrecorded")
-    looked, look = [], unseen.Unseen.__torch_dispatch__
+    looked, look = [], unseen.KernelMode.__torch_dispatch__
     weight = torch.ones(WIDTH, WIDTH, requires_grad=wants_gradients)
 
     def function(x: Any) -> Any:
@@ -349,7 +349,7 @@ def kernels_seen(monkeypatch: pytest.MonkeyPatch, depth: int, wants_gradients: b
         return look(self, called, *rest)
 
     with monkeypatch.context() as patches:
-        patches.setattr(unseen.Unseen, "__torch_dispatch__", counted)
+        patches.setattr(unseen.KernelMode, "__torch_dispatch__", counted)
         graph_compiler.transpile(function, to="numpy", args=(torch.ones(2, WIDTH),))
     return len(looked)
 

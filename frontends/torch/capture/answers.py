@@ -29,49 +29,49 @@ from ..numbers.sizes import expression_of, numbers_of_sizes, own, plain
 from .control_flow import OPERATORS
 from .nodes import NAMES, foreach, give_memory
 from .regions import rows_of
-from .running import Running
+from .running import RunningTrace
 
 _NUMBERS = (bool, int, float, complex)
 # A graph that holds only for so many elements is hardly ever called again.
 _MOST_ELEMENTS = 4096
 
 
-def _size(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _size(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     dim = args[1] if len(args) > 1 else kwargs.get("dim")
     sizes = capture.sizes_of(args[0])
     return torch.Size(sizes) if dim is None else sizes[dim]
 
 
-def _data_type(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _data_type(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.weights.name_of(args[0]) is not None:
         capture.value(args[0])
     return capture.run(function, args, kwargs)
 
 
-def _numel(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _numel(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(args[0])
     return capture.keys.number(
         product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide
     )
 
 
-def _nbytes(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _nbytes(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     count = _numel(capture, function, args, kwargs)
     return count * args[0].element_size()
 
 
-def _is_same_size(capture: Running, function: Any, args: Any, kwargs: Any) -> bool:
+def _is_same_size(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> bool:
     left, right = map(capture.sizes_of, args)
     return bool(left == right)
 
 
-def _len(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     length = forward(function, *args)
     size = capture.size(capture.value(args[0]), 0)
     return capture.decide(size) if isinstance(size, Size) else length
 
 
-def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return elements as Python numbers, and guard on them.
 
     The guard is on a snapshot, since the tensor may be written to later. Raise ``TracingError`` if there
@@ -95,7 +95,7 @@ def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return seen
 
 
-def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if symbols cannot hold them."""
     symbols = (
         read_numbers(capture, args[0], function.__name__)
@@ -105,7 +105,7 @@ def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return elements(capture, function, args, kwargs) if symbols is None else symbols
 
 
-def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _whole(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol."""
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return (
@@ -115,7 +115,7 @@ def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     )
 
 
-def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``bool(tensor)`` with a guard on whether a number is 0, not on the number."""
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.asked(
@@ -132,7 +132,7 @@ def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
         return bool(tensor != 0)
 
 
-def _question(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _question(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``torch.equal`` and similar functions: record the answer as a tensor, and guard on it."""
     seen = capture.run(function, args, kwargs)
     with capture:
@@ -156,7 +156,7 @@ _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
 }
 
 
-def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _contains(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``5 in x`` with a guard on the answer, not on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
@@ -166,7 +166,7 @@ def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
         return bool((element == tensor).any())
 
 
-def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _foreign(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.recorder.varies(capture.value(args[0])):
         raise TracingError(
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to "
@@ -177,7 +177,7 @@ def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
-def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _of_memory(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Record ``torch.as_tensor(array)`` as a copy that a graph makes at each call.
 
     torch shares the memory of a NumPy array if it can, so later writes to either of them are refused.
@@ -191,12 +191,12 @@ def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return made
 
 
-def _contiguous(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _contiguous(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     capture.depends_on("layout", args[0])
     return capture.run(function, args, kwargs)
 
 
-def _of_device(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _of_device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return the device of a tensor, with a guard if it is an input.
 
     The device of a weight needs none, since weights are moved with their module.
@@ -211,20 +211,20 @@ def _of_device(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
-def _register_hook(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _register_hook(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     handle = capture.run(function, args, kwargs)
     with capture:
         capture.rules.hook(args[0], args[1] if len(args) > 1 else kwargs["hook"], handle)
     return handle
 
 
-def _text(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _text(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.recorder.varies(capture.value(args[0])) and not capture.locator.in_message():
         elements(capture, torch.Tensor.tolist, args[:1], {})
     return capture.run(function, args, kwargs)
 
 
-def _set(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _set(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
         # ``module.to(dtype)`` assigns the same data if the module already has this dtype.
         if layout_of(args[0]) == layout_of(args[1]):
@@ -239,16 +239,16 @@ def _set(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
-def _grad_mode(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _grad_mode(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     capture.history.mode_changed = True
     return forward(function, *args, **kwargs)
 
 
-def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _arithmetic(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     return own(function(*map_structure(plain, args), **map_structure(plain, kwargs)))
 
 
-def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _l1_loss(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Record ``torch.nn.functional.l1_loss`` with its ``weight``.
 
     torch 2.13 does not pass it on to modes, so it is read from the frame of the function.
@@ -263,13 +263,13 @@ def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     )
 
 
-def _new(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _new(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     if len(args) == 2 and isinstance(args[1], torch.Size):
         args = (args[0], *args[1])
     return capture.record_call(function, capture.call, "new", args, kwargs)
 
 
-def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
+def hand_over(capture: RunningTrace, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
     """Guard on the sizes in the arguments of a call that made no tensor.
 
     Raise ``TracingError`` if it returned a number computed from a tensor that varies between calls.
@@ -287,14 +287,14 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
         )
 
 
-def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _unbind(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     # Reading sizes replaces ``capture.call``.
     name = capture.call
     rows = rows_of(capture, args, sys._getframe(2))
     return capture.record_call(function, name, "unbind", args, kwargs) if rows is None else rows
 
 
-def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
+def _batched(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> NoReturn:
     raise TracingError(
         f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and "
         "hessian of torch.autograd.functional with "
@@ -303,7 +303,7 @@ def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoRetur
     )
 
 
-ANSWERS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
+ANSWERS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
     "shape": lambda capture, function, args, kwargs: torch.Size(capture.sizes_of(args[0])),
     "size": _size,
     **dict.fromkeys(("dtype", "is_floating_point", "is_complex", "element_size", "itemsize"), _data_type),

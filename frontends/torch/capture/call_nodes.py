@@ -13,13 +13,13 @@ from ..basics.names import wished_names
 from ..basics.tensors import fills_memory, spec_of, storage
 from ..compat import is_grad_enabled
 from .int64_seen import becomes_int64
-from .known_calls import Call
+from .known_calls import CompletedCall
 from .needs import hold_to_needs
-from .running import Running
+from .running import RunningTrace
 
 
 def add_node(
-    capture: Running, call: Call, made: list[torch.Tensor], written: list[Value], drew: bool
+    capture: RunningTrace, call: CompletedCall, made: list[torch.Tensor], written: list[Value], drew: bool
 ) -> Node:
     """Add a node for a call that made tensors, wrote to tensors or drew random numbers."""
     key, operands = call.key, call.operands
@@ -56,7 +56,7 @@ def add_node(
 
 
 def note_made(
-    capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
+    capture: RunningTrace, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
     """Register the tensors `made` by a call with the memory and, under gradients, with the backward sizes."""
     for tensor, value in zip(made, outputs):

@@ -46,21 +46,21 @@ from ..compat import (
     no_torch_function,
     unwrapped,
 )
-from ..gradients.gradients import Gradients, History, KernelByKernel
-from ..gradients.rules import Rules
+from ..gradients.gradients import AutogradHistory, CallsByKernel, Gradients
+from ..gradients.rules import GradientRules
 from ..memory import layouts as reshaping
 from ..memory.copies import filled, is_empty_out
 from ..memory.exported_memory import ExportedMemory
-from ..memory.kept_views import KeptViews
+from ..memory.kept_views import StoredTensorViews
 from ..memory.layouts import Layouts
-from ..memory.memory import Memory, Written
+from ..memory.memory import StorageTable, WrittenTensors
 from ..memory.sharing import note_aliases, note_sharing, refuse_out, refuse_overlap, same_outputs
 from ..memory.strides import on_owner
 from ..numbers import numbers
 from ..numbers.keys import KeySizes
 from ..numbers.sizes import expression_of, is_symbolic, numbers_of_sizes
 from ..process.generators import SPEC as GENERATOR
-from ..process.generators import Generators, HostDraws, is_generator
+from ..process.generators import Generators, HostDrawRecorder, is_generator
 from ..process.settings import (
     device_under_autocast,
     is_listening,
@@ -69,23 +69,33 @@ from ..process.settings import (
     unwound,
     without,
 )
-from ..state.parameters import Weights
-from ..state.state import State
+from ..state.parameters import TorchWeights
+from ..state.state import ReachableState
 from .answers import ANSWERS, elements, hand_over
 from .call_nodes import add_node, note_made
 from .control_flow import OPERATORS, in_eager
-from .derivatives import KNOWN, RULES, Derivative, Untold
+from .derivatives import KNOWN, RULES, BackwardKernel, UnknownSize
 from .kernel_sizes import Vmapped, computing, is_sized
-from .known_calls import Call, FirstRun, KnownCalls, Made, Outcome, TakingOver, outcome_of
+from .known_calls import (
+    CallOutcomes,
+    CompletedCall,
+    FirstRunResults,
+    Outcome,
+    ResultReuse,
+    TensorOutcome,
+    outcome_of,
+)
 from .needs import backward_pass, hold_to_failure
 from .nodes import STRUCTURE, size_of
 from .outer_writes import OuterWrites
 from .regions import loops_of
-from .running import Running
-from .unrecorded import Opened, Unseen, hold_lengths, resolve_captured, same_sizes, shape_of
+from .running import RunningTrace
+from .unrecorded import KernelMode, KernelwiseSizes, hold_lengths, resolve_captured, same_sizes, shape_of
 
 
-def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+def tensors_made(
+    capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
+) -> list[torch.Tensor]:
     """Return the tensors that a call made: neither operands nor recorded already.
 
     Calls that may copy (``kinds.MAY_COPY``) count as making their result even if it is an operand, since
@@ -107,7 +117,7 @@ _WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uin
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Replace integer tensors that a call takes as sizes or bounds by numbers, as if the code had called
     ``int``.
     """
@@ -149,7 +159,7 @@ def _may_be_number(item: Any) -> bool:
 
 
 def made_again(
-    capture: Running,
+    capture: RunningTrace,
     function: Callable[..., Any],
     name: str,
     key: str,
@@ -157,7 +167,7 @@ def made_again(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     outcome: Outcome,
-) -> Call:
+) -> CompletedCall:
     """Run a call that is expected to have a known `outcome`.
 
     If no kernel of it can be observed otherwise, its kernels are not intercepted.
@@ -165,22 +175,26 @@ def made_again(
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
     if not _is_closed(outcome):
-        return Call(name, key, arguments, operands, capture.attempt(function, key, operands, args, kwargs))
+        return CompletedCall(
+            name, key, arguments, operands, capture.attempt(function, key, operands, args, kwargs)
+        )
     with no_torch_dispatch():
         result = capture.attempt(function, key, operands, args, kwargs)
-    if isinstance(outcome, Made) and not outcome.is_view and isinstance(result, torch.Tensor):
+    if isinstance(outcome, TensorOutcome) and not outcome.is_view and isinstance(result, torch.Tensor):
         capture.unseen.note(result)
-    return Call(name, key, arguments, operands, result)
+    return CompletedCall(name, key, arguments, operands, result)
 
 
 def _is_closed(outcome: Outcome) -> bool:
-    keeps_history = isinstance(outcome, Made) and outcome.needs_grad or forward_ad._current_level >= 0
+    keeps_history = (
+        isinstance(outcome, TensorOutcome) and outcome.needs_grad or forward_ad._current_level >= 0
+    )
     return not keeps_history and count_dispatch_modes() == 1 and count_function_modes() == 0
 
 
-def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
+def note_again(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
     """Add the node for a call with a known `outcome`. A call that returns an operand needs no node."""
-    if not isinstance(outcome, Made):
+    if not isinstance(outcome, TensorOutcome):
         return
     origin = capture.locator.locate(call.name, 4)
     outputs = capture.recorder.new_values([(outcome.name, call.result, outcome.spec)])
@@ -195,7 +209,7 @@ def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
 class BackwardSizes:
     """Sizes of kernels in backward passes, found by the autograd node that runs."""
 
-    def __init__(self, capture: Running) -> None:
+    def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
         self._values: dict[tuple[int, int], Value] = {}
         self._calls: dict[int, tuple[Node, bool]] = {}
@@ -245,7 +259,7 @@ class BackwardSizes:
         derivative = self._running(args) if rule is not None else None
         try:
             return None if rule is None or derivative is None else rule(derivative)
-        except Untold:
+        except UnknownSize:
             return None
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -258,7 +272,7 @@ class BackwardSizes:
             return False
         return derivative.is_plain() and not is_sized(function) if numbers else derivative.name in KNOWN
 
-    def _running(self, args: tuple[Any, ...]) -> Derivative | None:
+    def _running(self, args: tuple[Any, ...]) -> BackwardKernel | None:
         node = current_autograd_node() if self._passing else None
         if node is None:
             return None
@@ -268,7 +282,7 @@ class BackwardSizes:
         made = self._values.get((node._sequence_nr(), 0))
         inputs = [None if edge is None else self._value(edge, number) for edge, number in node.next_functions]
         shapes = [None if value is None else shape_of(self.capture, value) for value in (made, *inputs)]
-        return Derivative(
+        return BackwardKernel(
             self.capture,
             node,
             name[1] if name else "",
@@ -308,7 +322,7 @@ class BackwardSizes:
 
 
 def unrecorded() -> AbstractContextManager[None]:
-    return without(Capture, Unseen)
+    return without(Capture, KernelMode)
 
 
 class Capture(TorchFunctionMode):
@@ -317,37 +331,37 @@ class Capture(TorchFunctionMode):
     def __init__(
         self,
         recorder: Recorder,
-        weights: Weights,
+        weights: TorchWeights,
         for_torch: bool = True,
         draws: bool = True,
         keys: KeySizes | None = None,
         reading: Reading | None = None,
-        by_kernel: KernelByKernel | None = None,
-        kept_views: KeptViews | None = None,
+        by_kernel: CallsByKernel | None = None,
+        kept_views: StoredTensorViews | None = None,
     ) -> None:
         super().__init__()
         self.reading = reading or Reading()
         self.for_torch = for_torch
         self.keys, self.by_kernel, self.kept_views = (
             keys or KeySizes(),
-            by_kernel or KernelByKernel(),
-            kept_views or KeptViews(),
+            by_kernel or CallsByKernel(),
+            kept_views or StoredTensorViews(),
         )
         self.fixed: set[Size] = set()
-        self.own_modes = (Capture, TakingOver)
+        self.own_modes = (Capture, ResultReuse)
         # Ids of the global namespaces of the recorded code.
         self.spaces: frozenset[int] = frozenset()
-        self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
+        self.host_draws, self.generators = HostDrawRecorder(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
-        self.unseen, self.has_started_threads = Unseen(self), False
+        self.unseen, self.has_started_threads = KernelMode(self), False
         self.memory, self.exported, self.refusals, self.gradients = (
-            Memory(),
+            StorageTable(),
             ExportedMemory(),
             Refusals(),
             Gradients(weights),
         )
-        self.history, self.first_run, self.known = History(self), FirstRun(), KnownCalls()
+        self.history, self.first_run, self.known = AutogradHistory(self), FirstRunResults(), CallOutcomes()
         # A number has None here.
         self.input_tensors: list[torch.Tensor | None] = []
         self.call, self.count_call_inputs = "", 0
@@ -356,13 +370,17 @@ class Capture(TorchFunctionMode):
         # Maps the id of a given array to its tensor.
         self.arrays: dict[int, Any] = {}
         self.written, self.rules, self.layouts, self.vmapped = (
-            Written(self),
-            Rules(self),
+            WrittenTensors(self),
+            GradientRules(self),
             Layouts(self),
             Vmapped(self),
         )
         self.outer_writes = OuterWrites(self)
-        self.backward_sizes, self.opened, self.loops = BackwardSizes(self), Opened(self), loops_of(self)
+        self.backward_sizes, self.opened, self.loops = (
+            BackwardSizes(self),
+            KernelwiseSizes(self),
+            loops_of(self),
+        )
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -387,7 +405,7 @@ class Capture(TorchFunctionMode):
             self.refusals.restore()
             self.written.restore()
 
-    def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
+    def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
         """Complete the graph with the function's result and its changes to containers and places."""
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
@@ -594,7 +612,7 @@ class Capture(TorchFunctionMode):
         ):
             self.depends_on("layout", made[0])
         drew = self.quietly(self.generators.drew, generators)
-        call, node = Call(name, key, (inputs, params), operands, result), None
+        call, node = CompletedCall(name, key, (inputs, params), operands, result), None
         if made or written or drew:
             node = add_node(self, call, made, written, drew)
             if written:

@@ -28,12 +28,12 @@ from ..compat import HigherOrderOperator, without_function_mode
 from ..numbers.sizes import expression_of
 from ..process.settings import is_loaded
 from . import written_out
-from .regions import Blocks, Given
+from .regions import BlockArgument, BlockRecorder
 from .unrecorded import one_of, shape_of
 from .written_out import found
 
 if TYPE_CHECKING:
-    from .running import Running
+    from .running import RunningTrace
 
 
 _CALL = "torch.associative_scan"
@@ -50,7 +50,7 @@ _LENGTHS = (
 )
 
 
-def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[..., Any]:
+def in_place_of(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)
@@ -78,7 +78,7 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
     return isinstance(operator, functools.partial) and operator.func.__name__ == "wrap_combine_fn_flat"
 
 
-def pointwise(capture: Running, args: Any) -> Any:
+def pointwise(capture: RunningTrace, args: Any) -> Any:
     """Record an associative scan whose function combines two elements without the scanned axis."""
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
@@ -93,7 +93,7 @@ def pointwise(capture: Running, args: Any) -> Any:
 
 
 def _recorded(
-    capture: Running,
+    capture: RunningTrace,
     original: Callable[..., Any],
     users: Any,
     operator: Callable[..., Any],
@@ -107,7 +107,7 @@ def _recorded(
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
     try:
-        blocks = Blocks(capture, _CALL, (users,))
+        blocks = BlockRecorder(capture, _CALL, (users,))
         values = [capture.value(leaf) for leaf in leaves]
         one_of(capture, [capture.size(value, axis) for value in values])
         combine = blocks.block(
@@ -142,7 +142,9 @@ def _recorded(
     )
 
 
-def _pairs(capture: Running, leaves: Sequence[Any], values: Sequence[Any], axis: int) -> list[Given]:
+def _pairs(
+    capture: RunningTrace, leaves: Sequence[Any], values: Sequence[Any], axis: int
+) -> list[BlockArgument]:
     """Return examples of pairs for the operator. Their number occurs as no other size, to tell it apart."""
     taken = {hint_of(size) for value in (*values, *capture.recorder.graph.inputs) for size in value.shape}
     count = next(length for length in _LENGTHS if length not in taken)
@@ -150,7 +152,7 @@ def _pairs(capture: Running, leaves: Sequence[Any], values: Sequence[Any], axis:
     pairs = pairs_of(sequences, axis, count)
     places = [place % leaves[0].shape[axis] for place in range(count)]
     arrays = [capture.quietly(_taken, leaf, axis, places) for leaf in (*leaves, *leaves)]
-    return [Given(value.name, array, value.shape, value=value) for value, array in zip(pairs, arrays)]
+    return [BlockArgument(value.name, array, value.shape, value=value) for value, array in zip(pairs, arrays)]
 
 
 def _taken(leaf: torch.Tensor, axis: int, places: list[int]) -> torch.Tensor:
@@ -203,7 +205,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
-def in_eager(capture: Running) -> Iterator[None]:
+def in_eager(capture: RunningTrace) -> Iterator[None]:
     """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees its calls."""
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
@@ -218,11 +220,11 @@ def in_eager(capture: Running) -> Iterator[None]:
         yield
 
 
-def _cond(capture: Running, args: Any) -> Any:
+def _cond(capture: RunningTrace, args: Any) -> Any:
     predicate, *branches, operands = args
     if not capture.recorder.varies(capture.value(predicate)):
         return written_out.cond(capture, args)
-    blocks = Blocks(capture, "torch.cond", map(_users, branches))
+    blocks = BlockRecorder(capture, "torch.cond", map(_users, branches))
     with capture:
         chosen = _truth(predicate)
     then, otherwise = (
@@ -236,9 +238,9 @@ def _cond(capture: Running, args: Any) -> Any:
     )
 
 
-def _while_loop(capture: Running, args: Any) -> Any:
+def _while_loop(capture: RunningTrace, args: Any) -> Any:
     goes_on, body, carried, additional = args
-    blocks = Blocks(capture, "torch.while_loop", (_users(goes_on), _users(body)))
+    blocks = BlockRecorder(capture, "torch.while_loop", (_users(goes_on), _users(body)))
     operands, given = zip(*(blocks.operand(item, copied=True) for item in carried))
     condition = blocks.block("condition", lambda *state: _truth(goes_on(*state, *additional)), given)
     step = blocks.block("body", lambda *state: body(*state, *additional), given, may_write=True)
@@ -262,12 +264,12 @@ def _truth(answer: Any) -> Any:
     return answer if answer.dtype == torch.bool else answer != 0
 
 
-def _scan(capture: Running, args: Any) -> Any:
+def _scan(capture: RunningTrace, args: Any) -> Any:
     combine, carried, arrays = args[:3]
     return _rows(capture, "torch.scan", combine, carried, arrays, lambda mode: written_out.scan(mode, args))
 
 
-def _map(capture: Running, args: Any) -> Any:
+def _map(capture: RunningTrace, args: Any) -> Any:
     inner, arrays, additional = args
     return _rows(
         capture, "torch.map", inner, (), arrays, lambda mode: written_out.map_rows(mode, args), additional
@@ -275,7 +277,7 @@ def _map(capture: Running, args: Any) -> Any:
 
 
 def _rows(
-    capture: Running,
+    capture: RunningTrace,
     call: str,
     function: Any,
     carried: Any,
@@ -283,7 +285,7 @@ def _rows(
     run: Callable[[Any], Any],
     additional: Any = (),
 ) -> Any:
-    blocks, checkpoint = Blocks(capture, call, (_users(function),)), is_recomputed()
+    blocks, checkpoint = BlockRecorder(capture, call, (_users(function),)), is_recomputed()
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
     has_rows = apply("gt", length, 0)
@@ -312,8 +314,10 @@ def _users(function: Any) -> Any:
     return function
 
 
-def _operator(name: str, record: Callable[[Running, Any], Any]) -> Callable[[Running, Any, Any, Any], Any]:
-    def answer(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+def _operator(
+    name: str, record: Callable[[RunningTrace, Any], Any]
+) -> Callable[[RunningTrace, Any, Any, Any], Any]:
+    def answer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
         is_open = capture.call in capture.by_kernel.names
         return written_out.WRITTEN_OUT[name](capture, args) if is_open else record(capture, args)
 
@@ -321,7 +325,7 @@ def _operator(name: str, record: Callable[[Running, Any], Any]) -> Callable[[Run
 
 
 _RECORDED = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "map_impl": _map}
-OPERATORS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
     **{name: _operator(name, record) for name, record in _RECORDED.items()},
     "associative_scan": lambda capture, function, args, kwargs: pointwise(capture, args),
     "flex_attention": written_out.flex_attention,

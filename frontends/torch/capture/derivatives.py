@@ -19,7 +19,7 @@ from ....ir.node import Node, Value
 from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
 from ..numbers.sizes import symbolic
-from .running import Running
+from .running import RunningTrace
 from .unrecorded import hold_lengths, merged, one_of, shape_of
 
 Shape = tuple[Any, ...]
@@ -54,12 +54,12 @@ _MEANS = frozenset({"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"})
 KNOWN = _PLAIN | _SHAPED | _MEANS
 
 
-class Untold(Signal):
+class UnknownSize(Signal):
     """Raised if the meaning of a number is unknown."""
 
 
 @dataclass(frozen=True)
-class Derivative:
+class BackwardKernel:
     """A kernel of the backward pass that runs, with its autograd node and the recorded call of that node.
 
     inputs: shapes of what the node was given, or None where unknown.
@@ -68,7 +68,7 @@ class Derivative:
     batched: True if ``torch.vmap`` may run several of them at once.
     """
 
-    capture: Running
+    capture: RunningTrace
     node: Any
     name: str
     args: tuple[Any, ...]
@@ -140,42 +140,42 @@ def _opened(item: Any, decide: Any) -> Any:
 
 def _only_if(holds: bool) -> None:
     if not holds:
-        raise Untold
+        raise UnknownSize
 
 
-def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
-    def rule(derivative: Derivative) -> tuple[Any, ...]:
+def _like(position: int) -> Callable[[BackwardKernel], tuple[Any, ...]]:
+    def rule(derivative: BackwardKernel) -> tuple[Any, ...]:
         _only_if(derivative.name in _SHAPED or derivative.is_plain())
         return derivative.with_shape(position)
 
     return rule
 
 
-def _expanded(derivative: Derivative) -> tuple[Any, ...]:
+def _expanded(derivative: BackwardKernel) -> tuple[Any, ...]:
     own = derivative.own()
     return (
         derivative.putting(1, own) if list(hints(own)) == list(derivative.args[1]) else _like(1)(derivative)
     )
 
 
-def _view(derivative: Derivative) -> tuple[Any, ...]:
+def _view(derivative: BackwardKernel) -> tuple[Any, ...]:
     try:
         return _like(1)(derivative)
-    except Untold:
+    except UnknownSize:
         shape = merged(derivative.own(), derivative.args[1])
         _only_if(shape is not None)
         return derivative.putting(1, tuple(shape or ()))
 
 
-def _scattered(derivative: Derivative) -> tuple[Any, ...]:
+def _scattered(derivative: BackwardKernel) -> tuple[Any, ...]:
     _only_if(derivative.is_known())
     return (*_widened(derivative)[:3], *map(derivative.open_number, derivative.args[3:]))
 
 
-def _widened(derivative: Derivative) -> tuple[Any, ...]:
+def _widened(derivative: BackwardKernel) -> tuple[Any, ...]:
     try:
         return derivative.with_shape(1)
-    except Untold:
+    except UnknownSize:
         wanted, axis, own = derivative.args[1], derivative.args[2], list(derivative.own())
         arrays = [item for item in derivative.given() if isinstance(item, Value)][:1]
         fitting = [
@@ -189,11 +189,11 @@ def _widened(derivative: Derivative) -> tuple[Any, ...]:
         return derivative.putting(1, tuple(own))
 
 
-def _divided(derivative: Derivative) -> tuple[Any, ...]:
+def _divided(derivative: BackwardKernel) -> tuple[Any, ...]:
     return derivative.putting(1, derivative.count()) if derivative.name in _MEANS else _multiplied(derivative)
 
 
-def _multiplied(derivative: Derivative) -> tuple[Any, ...]:
+def _multiplied(derivative: BackwardKernel) -> tuple[Any, ...]:
     number = derivative.args[1]
     if derivative.name in ("Std", "Var") and type(number) is float:
         correction = derivative.node._saved_correction
@@ -206,7 +206,7 @@ def _multiplied(derivative: Derivative) -> tuple[Any, ...]:
     return _as_it_is(derivative)
 
 
-def _as_it_is(derivative: Derivative) -> tuple[Any, ...]:
+def _as_it_is(derivative: BackwardKernel) -> tuple[Any, ...]:
     _only_if(
         derivative.is_plain()
         or derivative.name in KNOWN
@@ -215,14 +215,14 @@ def _as_it_is(derivative: Derivative) -> tuple[Any, ...]:
     return derivative.args
 
 
-def _summed(derivative: Derivative) -> tuple[Any, ...]:
+def _summed(derivative: BackwardKernel) -> tuple[Any, ...]:
     if derivative.name == "Expand":
         hold_lengths(derivative.capture, [derivative.input()])
         return derivative.args
     return _as_it_is(derivative)
 
 
-def _convolution(derivative: Derivative) -> tuple[Any, ...]:
+def _convolution(derivative: BackwardKernel) -> tuple[Any, ...]:
     weights = [item for item in derivative.given() if isinstance(item, Value)][1:2]
     _only_if(
         derivative.whole
@@ -232,7 +232,7 @@ def _convolution(derivative: Derivative) -> tuple[Any, ...]:
     return derivative.args
 
 
-def _part(derivative: Derivative) -> tuple[Any, ...]:
+def _part(derivative: BackwardKernel) -> tuple[Any, ...]:
     _only_if(derivative.name == "Cat" and derivative.whole)
     axis, start, end = derivative.args[1:4]
     parts = [item for item in derivative.given() if isinstance(item, Value)]
@@ -244,17 +244,17 @@ def _part(derivative: Derivative) -> tuple[Any, ...]:
     return derivative.putting(2, *fitting[0])
 
 
-def _vocabulary(derivative: Derivative) -> tuple[Any, ...]:
+def _vocabulary(derivative: BackwardKernel) -> tuple[Any, ...]:
     _only_if(derivative.name == "Embedding")
     return derivative.putting(2, derivative.input()[0])
 
 
-def _layer(derivative: Derivative) -> tuple[Any, ...]:
+def _layer(derivative: BackwardKernel) -> tuple[Any, ...]:
     _only_if(derivative.name == "Stack")
     return derivative.args
 
 
-RULES: dict[str, Callable[[Derivative], tuple[Any, ...]]] = {
+RULES: dict[str, Callable[[BackwardKernel], tuple[Any, ...]]] = {
     "aten::expand": _expanded,
     "aten::view": _view,
     "aten::_unsafe_view": _view,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from ..compat import no_modes
-from .running import Running
+from .running import RunningTrace
 
 # Larger tensors are not inspected, because that would take too long.
 _MOST_LOOKED_AT = 2**20
@@ -43,7 +43,7 @@ _IN_PARTS = frozenset(
 
 
 def becomes_int64(
-    capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
+    capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
     """Return True if the call is the first to produce such elements, and the graph is for another framework.
 

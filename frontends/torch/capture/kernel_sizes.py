@@ -26,7 +26,7 @@ from ..basics.tensors import hints as hints_of
 from ..compat import batch_axis, is_batched, is_wrapped, unwrapped
 from ..numbers.numbers import decide_all
 from ..numbers.sizes import expression_of, symbolic
-from .running import Running
+from .running import RunningTrace
 
 # ATen operations that take sizes or positions as numbers: inside of a transform these were computed from
 # sizes by code that cannot be seen, so the recording holds only for the sizes it has.
@@ -113,7 +113,7 @@ def levels(call: str | None) -> list[Any] | None:
     return found or None
 
 
-def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
+def physical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...]:
     """Return the sizes of a tensor as the body of a transform sees it."""
     batched: list[int] = []
     while is_wrapped(tensor):
@@ -136,7 +136,7 @@ class Kernel:
     batch: batch sizes of the active levels, the inner one first.
     """
 
-    capture: Running
+    capture: RunningTrace
     function: Any
     args: tuple[Any, ...]
     call: str | None
@@ -228,7 +228,7 @@ _RULES: dict[str, Callable[[Kernel], tuple[Any, ...]]] = {
 class Vmapped:
     """Sizes of kernels under ``torch.vmap``, found by the public call that runs."""
 
-    def __init__(self, capture: Running) -> None:
+    def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
         self._call: str | None = None
         self._given: frozenset[Any] = frozenset()

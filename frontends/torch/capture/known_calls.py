@@ -30,7 +30,7 @@ from ..basics import tensors as kinds
 from ..basics.names import is_in_place, resolve
 from ..basics.tensors import PLAIN, TENSORS, hints, version
 from ..compat import is_any_autocast_enabled, is_grad_enabled, is_inference_mode_enabled
-from ..memory.layouts import VIEWS_ONLY, Order, is_in_order, joins_axes, order_of
+from ..memory.layouts import VIEWS_ONLY, StrideOrder, is_in_order, joins_axes, order_of
 from ..numbers.sizes import is_symbolic
 from .nodes import STRUCTURE
 
@@ -44,7 +44,7 @@ _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
 
 @dataclass(frozen=True)
-class Call:
+class CompletedCall:
     """A call that was made.
 
     key: bare name of the function.
@@ -60,17 +60,17 @@ class Call:
 
 
 @dataclass(frozen=True)
-class GivenBack:
+class OperandOutcome:
     """Outcome of a call that returns the operand at `place` and does nothing else."""
 
     place: int
 
-    def fits(self, call: Call) -> bool:
+    def fits(self, call: CompletedCall) -> bool:
         return call.result is call.operands[self.place]
 
 
 @dataclass(frozen=True)
-class Made:
+class TensorOutcome:
     """Outcome of a call that makes one tensor, in a storage of its own or, if `is_view`, in that of its
     operand.
     """
@@ -80,9 +80,9 @@ class Made:
     strides: tuple[int, ...]
     needs_grad: bool
     is_view: bool
-    order: Order
+    order: StrideOrder
 
-    def fits(self, call: Call) -> bool:
+    def fits(self, call: CompletedCall) -> bool:
         result = call.result
         same = (
             _is_strided(result) and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
@@ -94,18 +94,18 @@ class Made:
         )
 
 
-Outcome = Union[GivenBack, Made]
+Outcome = Union[OperandOutcome, TensorOutcome]
 
 
 def _is_strided(item: Any) -> bool:
     return type(item) is torch.Tensor and item.layout is torch.strided
 
 
-class _Unlike(Signal):
+class _UnknownDependency(Signal):
     """Raised if it is unknown how a call depends on one of its arguments."""
 
 
-class KnownCalls:
+class CallOutcomes:
     """Outcomes of the calls of one recording, by what determines them."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class KnownCalls:
                 if kwargs
                 else ()
             )
-        except _Unlike:
+        except _UnknownDependency:
             return None
         return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
 
@@ -162,7 +162,10 @@ def _is_public(function: Any, name: str) -> bool:
 
 
 def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
-    """Return what the outcome of a call may depend on in an argument. Raise ``_Unlike`` if unknown."""
+    """Return what the outcome of a call may depend on in an argument.
+
+    Raise ``_UnknownDependency`` if that is unknown.
+    """
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)
@@ -175,23 +178,23 @@ def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
         return cls, *[_fact(part, operands, is_masked) for part in (item.start, item.stop, item.step)]
     if is_symbolic(item):
         return cls, item.node.hint
-    raise _Unlike
+    raise _UnknownDependency
 
 
 def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
-    """Return properties of a tensor without its elements. Raise ``_Unlike`` unless it is a plain float
-    tensor.
+    """Return the properties of a plain float tensor that do not depend on its elements.
 
-    Elements of integer tensors may matter: they may be sizes, or too large for other frameworks.
+    Raise ``_UnknownDependency`` for any other tensor. Elements of integer tensors may matter: they may be
+    sizes, or too large for other frameworks.
     """
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
-        raise _Unlike
+        raise _UnknownDependency
     flags = tensor.requires_grad, tensor.is_neg(), tensor.is_inference(), tensor._is_view()
     return type(tensor), tensor.dtype, tensor.shape, tensor.stride(), flags
 
 
-def outcome_of(call: Call, node: Node | None) -> Outcome | None:
+def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
     """Return the outcome that all calls like `call` have, or None if another one may differ.
 
     `node` is the node of the call, or None if it has none.
@@ -199,7 +202,7 @@ def outcome_of(call: Call, node: Node | None) -> Outcome | None:
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
-        return None if place is None or reads_sizes else GivenBack(place)
+        return None if place is None or reads_sizes else OperandOutcome(place)
     result, is_view = call.result, bool(node.views)
     if (
         not _is_strided(result)
@@ -219,7 +222,7 @@ def outcome_of(call: Call, node: Node | None) -> Outcome | None:
     ):
         return None
     order = order_of(call.key, result, is_view, all(map(is_in_order, call.operands)))
-    return Made(
+    return TensorOutcome(
         node.outputs[0].name, node.outputs[0].spec, result.stride(), result.requires_grad, is_view, order
     )
 
@@ -238,7 +241,7 @@ _ROUNDING = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _StoredCall:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: torch.Tensor
@@ -264,7 +267,7 @@ class _Call:
         return len(found) == len(known) and all(map(_is_same, found, known))
 
 
-class FirstRun:
+class FirstRunResults:
     """Results of the calls of a run, in order, for reuse in a second run.
 
     wanted: returns True once results are to be stored.
@@ -272,7 +275,7 @@ class FirstRun:
 
     def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:
         self.wanted = wanted
-        self._made: dict[Callable[..., Any], deque[_Call | None]] = defaultdict(deque)
+        self._made: dict[Callable[..., Any], deque[_StoredCall | None]] = defaultdict(deque)
         self._bytes = 0
 
     def note(
@@ -289,11 +292,11 @@ class FirstRun:
         A result is kept if `outcome` shows that it follows from the arguments, or if it is costly to
         compute, and only within a limit on memory. Views count no memory.
         """
-        kept: _Call | None = None
-        if (isinstance(outcome, Made) or function in _LARGE) and self._has_room(result):
+        kept: _StoredCall | None = None
+        if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):
             tensors = [*operands, result]
-            kept = _Call(args, kwargs, result, tensors, list(map(version, tensors)))
-            self._bytes += 0 if isinstance(outcome, Made) and outcome.is_view else result.nbytes
+            kept = _StoredCall(args, kwargs, result, tensors, list(map(version, tensors)))
+            self._bytes += 0 if isinstance(outcome, TensorOutcome) and outcome.is_view else result.nbytes
         self._made[function].append(kept)
 
     def _has_room(self, result: torch.Tensor) -> bool:
@@ -316,10 +319,10 @@ class FirstRun:
         )
 
 
-class TakingOver(TorchFunctionMode):
+class ResultReuse(TorchFunctionMode):
     """Mode of the second run, in which calls return the results of the first run."""
 
-    def __init__(self, calls: FirstRun) -> None:
+    def __init__(self, calls: FirstRunResults) -> None:
         super().__init__()
         self._calls = calls
 

@@ -9,12 +9,12 @@ import torch
 from ....ir.node import Value
 from ..numbers import numbers
 from .answers import elements
-from .running import Running
+from .running import RunningTrace
 
 _FACT = "requires_grad"
 
 
-def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a backward pass, whose kernels are recorded one by one.
 
     A graph for torch then holds only for arguments with the same ``requires_grad``. If the pass fails,
@@ -32,7 +32,7 @@ def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs
 
 
 def hold_to_failure(
-    capture: Running, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
+    capture: RunningTrace, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
     """Guard on the sizes and ``requires_grad`` that a failed call depends on, because the user's code may go
     on.
@@ -47,7 +47,7 @@ def hold_to_failure(
             elements(capture, torch.Tensor.tolist, (tensor,), {})
 
 
-def hold_to_needs(capture: Running, written: list[Value]) -> None:
+def hold_to_needs(capture: RunningTrace, written: list[Value]) -> None:
     """Guard on ``requires_grad`` of arguments that are written to, if the graph is for another framework.
 
     torch refuses in-place writes to leaves that require gradients, and other frameworks do not know them.

@@ -17,7 +17,7 @@ from ....ir.node import Node, Value
 from ....sizes import Size, Symbol, apply, hint_of
 from ..basics.names import name_of, row_key
 from ..compat import holders_of_memory, is_wrapped, no_torch_function
-from .running import Running
+from .running import RunningTrace
 
 # bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
 _MADE = {
@@ -61,21 +61,21 @@ def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, na
     return inputs[position] if len(inputs) > position else params.get(name, default)
 
 
-def _assume(capture: Running, condition: Any) -> None:
+def _assume(capture: RunningTrace, condition: Any) -> None:
     if isinstance(condition, Size):
         capture.decide(condition)
 
 
-def _axis(capture: Running, inputs: Any, dim: Any) -> int:
+def _axis(capture: RunningTrace, inputs: Any, dim: Any) -> int:
     known: int = capture.decide(dim) if isinstance(dim, Size) else dim
     return known % max(inputs[0].ndim, 1)
 
 
-def _extent(capture: Running, inputs: Any, dim: Any) -> Any:
+def _extent(capture: RunningTrace, inputs: Any, dim: Any) -> Any:
     return capture.size(inputs[0], _axis(capture, inputs, dim))
 
 
-def _squeeze(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+def _squeeze(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) -> None:
     dim = _argument(inputs, params, 1, "dim", None)
     rank = inputs[0].ndim
     dims = range(rank) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
@@ -83,19 +83,19 @@ def _squeeze(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
         _assume(capture, apply("eq", capture.size(inputs[0], axis), 1))
 
 
-def _unbind(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+def _unbind(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) -> None:
     count = _extent(capture, inputs, _argument(inputs, params, 1, "dim", 0))
     _assume(capture, apply("eq", count, len(outputs)))
 
 
-def _split(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+def _split(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) -> None:
     size = _argument(inputs, params, 1, "split_size_or_sections", params.get("split_size", 1))
     if not isinstance(size, (tuple, list)):
         extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
         _assume(capture, apply("eq", apply("max", _pieces(extent, size), 1), len(outputs)))
 
 
-def _chunk(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+def _chunk(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) -> None:
     extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
     each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
     # torch splits an empty axis into as many pieces as requested.
@@ -105,7 +105,7 @@ def _chunk(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
         _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
 
 
-def _sum_to_size(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+def _sum_to_size(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) -> None:
     for axis in range(inputs[0].ndim):
         extent = capture.size(inputs[0], axis)
         _assume(capture, apply("eq", extent, hint_of(extent)))
@@ -144,7 +144,7 @@ _ONE: dict[str, Callable[..., Any]] = {
 NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 
 
-def foreach(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a ``torch._foreach_*`` call as one call per element and return the results."""
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
@@ -163,7 +163,7 @@ def _part(item: Any, place: int) -> Any:
     return item[place] if isinstance(item, (list, tuple)) else item
 
 
-def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> None:
+def give_memory(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
     """Record the assignment ``tensor.data = data``.
 
     Raise ``TracingError`` if the graph is for torch, if `tensor` is an argument, if no recorded call made

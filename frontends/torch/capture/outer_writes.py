@@ -24,7 +24,7 @@ from ..trace import Trace
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBlock:
     """A block that is being recorded.
 
     may_write: True if it may write to tensors of the enclosing scope.
@@ -42,13 +42,13 @@ class OuterWrites:
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
-        self._open: list[_Open] = []
+        self._open: list[_OpenBlock] = []
         self.tied = TiedArrays(capture.recorder)
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
         """Record a block inside, and restore the tensors that it wrote to afterwards. Yield them by value."""
-        block = _Open(may_write, is_free)
+        block = _OpenBlock(may_write, is_free)
         self._open.append(block)
         try:
             yield block.written

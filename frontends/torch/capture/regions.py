@@ -31,15 +31,15 @@ from ..basics.tensors import spec_of
 from ..compat import current_transform, without_function_mode
 from ..memory.saved_contents import SavedContents
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
-from .running import Running
-from .unrecorded import Unrecorded, shape_of, unrecorded_call
+from .running import RunningTrace
+from .unrecorded import UnrecordedMode, shape_of, unrecorded_call
 
 if TYPE_CHECKING:
-    from .running import Running
+    from .running import RunningTrace
 
 
 @dataclass(frozen=True)
-class Given:
+class BlockArgument:
     """Example argument for the function of a block.
 
     tensor: what the function gets a copy of.
@@ -56,7 +56,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class BlockRecording:
     """A recorded block.
 
     structure: containers in which the function returns its outputs.
@@ -74,20 +74,20 @@ class Recorded:
         return [(value.dtype, value.spec.hints) for value in self.body.outputs]
 
 
-class Blocks:
+class BlockRecorder:
     """Records the blocks of one call of a higher-order operator and adds its node.
 
     functions: the user's functions that the operator runs.
     """
 
-    def __init__(self, capture: Running, call: str, functions: Iterable[Any]) -> None:
+    def __init__(self, capture: RunningTrace, call: str, functions: Iterable[Any]) -> None:
         self.capture, self.call = capture, call
         self.origin = replace(capture.here(), call=call)
         self._asked = capture.call
         self._world = ObjectSnapshot([("", function) for function in functions])
 
     # ------------------------------------------------------------------------------ what is given
-    def operand(self, item: Any, copied: bool = False) -> tuple[Value, Given]:
+    def operand(self, item: Any, copied: bool = False) -> tuple[Value, BlockArgument]:
         """Return the value of an array or number that a loop carries, and its example.
 
         `copied`: whether to clone the array, because a loop without iterations returns it.
@@ -98,23 +98,23 @@ class Blocks:
         with capture:
             tensor = torch.tensor(item) if is_number else item.clone() if copied else item
         value = capture.value(tensor)
-        return value, Given(name, tensor, shape_of(capture, value), is_number)
+        return value, BlockArgument(name, tensor, shape_of(capture, value), is_number)
 
-    def row(self, tensor: torch.Tensor) -> tuple[Value, Given]:
+    def row(self, tensor: torch.Tensor) -> tuple[Value, BlockArgument]:
         value = self.capture.value(tensor)
         first = self.capture.quietly(tensor.__getitem__, 0)
-        return value, Given(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
+        return value, BlockArgument(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
 
     # ------------------------------------------------------------------------------ one block
     def block(
         self,
         name: str,
         function: Callable[..., Any],
-        given: Sequence[Given] = (),
+        given: Sequence[BlockArgument] = (),
         may_write: bool = False,
         of_pairs: bool = False,
         is_free: bool = False,
-    ) -> Recorded:
+    ) -> BlockRecording:
         """Record the block that ``function(*given)`` runs.
 
         of_pairs: True if the function must work for any number of pairs.
@@ -146,7 +146,9 @@ class Blocks:
             capture.count_decided, capture.call = decided, self._asked
         self._refuse_changes()
         capture.outer_writes.refuse_shared(nodes, written, self.origin)
-        return Recorded(Body(name, inputs, nodes, outputs), structure, tuple(map(_kind, leaves)), written)
+        return BlockRecording(
+            Body(name, inputs, nodes, outputs), structure, tuple(map(_kind, leaves)), written
+        )
 
     def _enter(self, copy: torch.Tensor, value: Value) -> None:
         capture = self.capture
@@ -191,7 +193,7 @@ class Blocks:
             )
 
     # ------------------------------------------------------------------------------ the node
-    def results(self, call: Callable[[Unrecorded], Any]) -> tuple[list[Any], bool]:
+    def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
         """Run the operator and return the leaves of its result, and whether random numbers were drawn."""
         capture = self.capture
         leaves = pytree.tree_leaves(unrecorded_call(capture, call))
@@ -202,8 +204,8 @@ class Blocks:
         self,
         op: str,
         operands: Sequence[Value],
-        blocks: Sequence[Recorded],
-        call: Callable[[Unrecorded], Any],
+        blocks: Sequence[BlockRecording],
+        call: Callable[[UnrecordedMode], Any],
         names: Sequence[str],
         **params: Any,
     ) -> Any:
@@ -298,16 +300,16 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Block(RecordedBlock):
-    recorded: Recorded
+class _TorchBlock(RecordedBlock):
+    recorded: BlockRecording
 
 
-class TorchRegions(RecordedRegions[_Block]):
+class TorchRegions(RecordedRegions[_TorchBlock]):
     """Regions of one torch recording."""
 
     module, arrays, copy = torch, (torch.Tensor,), "clone"
 
-    def __init__(self, capture: Running) -> None:
+    def __init__(self, capture: RunningTrace) -> None:
         super().__init__(
             capture, capture.outer_writes.tied, lambda size: symbolic(size, capture.decide), capture.decide
         )
@@ -416,7 +418,7 @@ class TorchRegions(RecordedRegions[_Block]):
         self._handling(self._trial, function, given)
 
     def _trial(self, function: Block, given: Inputs) -> None:
-        blocks = Blocks(self.capture, "a traced statement", ())
+        blocks = BlockRecorder(self.capture, "a traced statement", ())
         blocks.block(
             "trial", function, [self._given(item, kind) for item, kind in given], may_write=True, is_free=True
         )
@@ -444,7 +446,7 @@ class TorchRegions(RecordedRegions[_Block]):
     def value_of(self, item: Any) -> Value:
         return self.capture.value(item)
 
-    def block(self, name: str, function: Block, given: Inputs) -> _Block:
+    def block(self, name: str, function: Block, given: Inputs) -> _TorchBlock:
         outside: list[Value] = []
         owners: list[MemoryOwner] = []
 
@@ -459,19 +461,19 @@ class TorchRegions(RecordedRegions[_Block]):
         found = self._blocks(bool(given)).block(name, run, items, may_write=True, is_free=True)
         if name == "body":
             self._refuse_slices(found.body.nodes)
-        return _Block(found.body, outside, owners, found)
+        return _TorchBlock(found.body, outside, owners, found)
 
     def _not_made(self, arrays: Arrays) -> list[Value]:
         return self.not_made([self.capture.value(array) for array in arrays if array.ndim])
 
-    def _blocks(self, is_loop: bool) -> Blocks:
-        return Blocks(self.capture, "a loop" if is_loop else "a condition", ())
+    def _blocks(self, is_loop: bool) -> BlockRecorder:
+        return BlockRecorder(self.capture, "a loop" if is_loop else "a condition", ())
 
     def node(
         self,
         op: str,
         operands: Sequence[Value],
-        blocks: Sequence[_Block],
+        blocks: Sequence[_TorchBlock],
         steps: Callable[[], Arrays],
         names: Sequence[str],
         **params: Any,
@@ -508,7 +510,7 @@ class TorchRegions(RecordedRegions[_Block]):
                     "Index by a number (x[i]), or compute with a mask (torch.where)"
                 )
 
-    def _given(self, item: Any, kind: ArrayKind | None) -> Given:
+    def _given(self, item: Any, kind: ArrayKind | None) -> BlockArgument:
         """Return the example for an array, for a row of one if `kind` is None, or for a number."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
@@ -516,9 +518,9 @@ class TorchRegions(RecordedRegions[_Block]):
         shape = () if is_number else shape_of(capture, capture.value(tensor))
         if kind is None:
             first = capture.quietly(lambda: tensor[0] if len(tensor) else tensor.new_zeros(tensor.shape[1:]))
-            return Given(f"{capture.value(tensor).name}_row", first, shape[1:])
+            return BlockArgument(f"{capture.value(tensor).name}_row", first, shape[1:])
         name = kind.name or ("number" if is_number else capture.value(tensor).name)
-        return Given(name, capture.quietly(tensor.to, getattr(torch, kind.dtype)), shape, kind.number)
+        return BlockArgument(name, capture.quietly(tensor.to, getattr(torch, kind.dtype)), shape, kind.number)
 
 
 def _now(item: Any) -> Any:
@@ -537,7 +539,7 @@ def _parts(item: Any) -> Iterator[slice]:
 _ITERATION = torch.Tensor.__iter__.__code__
 
 
-def loops_of(capture: Running) -> Loops:
+def loops_of(capture: RunningTrace) -> Loops:
     means = LoopCallbacks(
         "torch",
         functools.partial(_value_of, capture),
@@ -550,7 +552,7 @@ def loops_of(capture: Running) -> Loops:
     return Loops(capture.recorder, means)
 
 
-def rows_of(capture: Running, args: tuple[Any, ...], frame: FrameType) -> Any:
+def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
     """Return the iterations of a ``for`` loop over a tensor, or None if `frame` is not iterating over one."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
@@ -559,7 +561,7 @@ def rows_of(capture: Running, args: tuple[Any, ...], frame: FrameType) -> Any:
         return None if steps is None else capture.loops.run(frame.f_back, steps)
 
 
-def _value_of(capture: Running, item: Any) -> tuple[Value, Any] | None:
+def _value_of(capture: RunningTrace, item: Any) -> tuple[Value, Any] | None:
     if not isinstance(item, torch.Tensor):
         return None
     value = capture.recorder.find(item)

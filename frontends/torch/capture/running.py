@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import torch
 
 from ....recording.loop_marks import Loops
-from ..gradients.gradients import GradientTrace, KernelByKernel
-from ..gradients.rules import Rules
+from ..gradients.gradients import CallsByKernel, GradientTrace
+from ..gradients.rules import GradientRules
 from ..memory.exported_memory import ExportedMemory
 from ..memory.trace import MemoryTrace
 from ..numbers.keys import KeySizes
 from ..process.generators import Generators
-from ..state.parameters import Weights
+from ..state.parameters import TorchWeights
 from ..trace.trace import OwnMemory
 from .outer_writes import OuterWrites
 
@@ -49,22 +49,22 @@ class MadeTensors(OwnMemory, Protocol):
         """Register the storage of `tensor` as belonging to the recording."""
 
 
-class Running(MemoryTrace, GradientTrace, Protocol):
+class RunningTrace(MemoryTrace, GradientTrace, Protocol):
     """A recording in progress with all its parts."""
 
     exported: ExportedMemory
-    rules: Rules
+    rules: GradientRules
     outer_writes: OuterWrites
     loops: Loops
     generators: Generators
     keys: KeySizes
-    by_kernel: KernelByKernel
+    by_kernel: CallsByKernel
     has_started_threads: bool
     # Number of nodes whose numbers have been fixed.
     count_decided: int
 
     @property
-    def weights(self) -> Weights: ...
+    def weights(self) -> TorchWeights: ...
 
     @property
     def unseen(self) -> MadeTensors: ...

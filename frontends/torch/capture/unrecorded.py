@@ -27,14 +27,14 @@ from ..memory.memory import is_shared
 from ..numbers.numbers import decide_all
 from ..numbers.sizes import symbolic
 from .kernel_sizes import computing, given_numbers, is_sized
-from .running import Running
+from .running import RunningTrace
 from .written_out import WRITTEN_OUT, flex_attention
 
 
-class Unrecorded(TorchFunctionMode):
+class UnrecordedMode(TorchFunctionMode):
     """Mode that replaces symbolic sizes in the arguments of calls by their numbers."""
 
-    def __init__(self, capture: Running) -> None:
+    def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
         self.here = capture.here
 
@@ -52,7 +52,7 @@ class Unrecorded(TorchFunctionMode):
         return forward(function, *args, **kwargs)
 
 
-def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
+def unrecorded_call(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
     """Run `call` without recording it, and return its result.
 
     `call` gets a mode in which to run the user's functions. Tensors that it makes are hidden.
@@ -60,7 +60,7 @@ def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
     try:
-        return call(Unrecorded(capture))
+        return call(UnrecordedMode(capture))
     finally:
         unseen.inside_call = before
 
@@ -68,7 +68,7 @@ def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
 _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
-def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
+def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return the value of a tensor that was met for the first time.
 
     Raise ``TracingError`` if its origin is unknown.
@@ -128,7 +128,7 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
     return value
 
 
-def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> None:
+def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any]) -> None:
     """Record what hooks of a weight do to its gradient, unless the graph is for torch, which calls them
     itself.
     """
@@ -146,7 +146,7 @@ def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> N
             capture.rules.follow_hook(tensor, hook, "a hook of a weight")
 
 
-def _alias(capture: Running, tensor: torch.Tensor) -> Value:
+def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
     Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if its
@@ -187,10 +187,10 @@ _PRODUCTS = frozenset({
 })  # fmt: skip
 
 
-class Opened:
+class KernelwiseSizes:
     """Sizes of kernels in the public call that is recorded kernel by kernel, if any."""
 
-    def __init__(self, capture: Running) -> None:
+    def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
         self._shapes: list[tuple[Any, ...]] | None = None
         self._is_product = False
@@ -252,11 +252,11 @@ class Opened:
         return [one_of(self.capture, sizes) for sizes in found] if all(found) else None
 
 
-def shape_of(capture: Running, value: Value) -> tuple[Any, ...]:
+def shape_of(capture: RunningTrace, value: Value) -> tuple[Any, ...]:
     return tuple(capture.size(value, axis) for axis in range(value.ndim))
 
 
-def one_of(capture: Running, sizes: Sequence[Any]) -> Any:
+def one_of(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
     """Return the first of `sizes`, which have the same number now, and guard that they stay equal."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
@@ -265,7 +265,7 @@ def one_of(capture: Running, sizes: Sequence[Any]) -> Any:
     return sizes[0]
 
 
-def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
+def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
     """Return True if two tensors have the same sizes, and guard on the answer."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
@@ -277,7 +277,7 @@ def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
     return same
 
 
-def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
+def hold_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> None:
     """Guard on which axes have length 1 and that none is empty, because torch's code branches on both."""
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
@@ -300,13 +300,13 @@ def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
     return None if left or hints(found) != tuple(wanted) else found
 
 
-class Unseen(TorchDispatchMode):
+class KernelMode(TorchDispatchMode):
     """Dispatch mode that sees the kernels below public calls."""
 
     # torch calls the mode for higher-order operators only with this flag; they are refused here.
     supports_higher_order_operators = True
 
-    def __init__(self, capture: Running) -> None:
+    def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
         self.capture = capture
         self.inside_call = False

@@ -19,11 +19,11 @@ from ..basics import tensors as kinds
 from ..basics.names import name_of, row_key
 from ..basics.tensors import is_captured
 from ..compat import is_grad_enabled, is_inference_mode_enabled, no_torch_function
-from ..state.parameters import Weights
+from ..state.parameters import TorchWeights
 from ..trace import Trace
 
 
-class History:
+class AutogradHistory:
     """Tracks which values of a recording require gradients, as far as the function itself decides it."""
 
     def __init__(self, capture: Trace) -> None:
@@ -83,7 +83,7 @@ class History:
         return name is None or self.capture.weights.is_trained(name)
 
 
-class KernelByKernel:
+class CallsByKernel:
     """Names of calls that must be recorded kernel by kernel.
 
     A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` saves
@@ -119,7 +119,7 @@ def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return forward(function, *args, **kwargs)
 
 
-class _Found(NamedTuple):
+class _GradientBefore(NamedTuple):
     """Autograd properties of a tensor before the recording.
 
     wanted: its ``requires_grad``.
@@ -130,7 +130,7 @@ class _Found(NamedTuple):
     wanted: bool
 
     @classmethod
-    def of(cls, tensor: torch.Tensor) -> _Found:
+    def of(cls, tensor: torch.Tensor) -> _GradientBefore:
         return cls(tensor, tensor.grad, tensor.requires_grad)
 
     def restore(self) -> None:
@@ -143,11 +143,11 @@ class _Found(NamedTuple):
 class Gradients:
     """Every ``.grad`` within reach, as it was before the recording."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: TorchWeights) -> None:
         self._weights = weights
-        self._before: dict[int, _Found] = {}
+        self._before: dict[int, _GradientBefore] = {}
         for tensor in weights.trained():
-            self._before[id(tensor)] = _Found.of(tensor)
+            self._before[id(tensor)] = _GradientBefore.of(tensor)
         # Source location of the last backward pass.
         self.last: Origin | None = None
         self._asked: dict[tuple[int, str], EnvironmentGuard] = {}
@@ -176,7 +176,7 @@ class Gradients:
             return
         with no_torch_function():
             if tensor.is_leaf:
-                self._before[id(tensor)] = _Found.of(tensor)
+                self._before[id(tensor)] = _GradientBefore.of(tensor)
 
     def asked(self, tensor: torch.Tensor, key: str) -> None:
         """Add a guard on the property `key` of a captured tensor."""
@@ -233,7 +233,7 @@ class GradientTrace(Trace, Protocol):
     gradients: Gradients
 
     @property
-    def history(self) -> History: ...
+    def history(self) -> AutogradHistory: ...
 
 
 # What is read -> the facts that its answer follows from.

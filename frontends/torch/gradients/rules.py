@@ -42,7 +42,7 @@ from .gradients import GradientTrace
 REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
-class _Refused(torch.autograd.Function):
+class _RefuseGradient(torch.autograd.Function):
     """Identity on the first array, which raises ``GradientRefused`` in a backward pass."""
 
     generate_vmap_rule = True
@@ -66,7 +66,7 @@ class _Refused(torch.autograd.Function):
 def _refuse_gradient(value: Any, sources: Sequence[Any], message: str) -> Any:
     if not (torch.is_grad_enabled() and any(source.requires_grad for source in (value, *sources))):
         return value.detach()
-    return _Refused.apply(value, message, *sources)
+    return _RefuseGradient.apply(value, message, *sources)
 
 
 # The operator exists as long as this object.
@@ -218,7 +218,7 @@ _WITH_RULES = (
 )
 
 
-class Rules:
+class GradientRules:
     """Records custom gradient rules when they are applied."""
 
     def __init__(self, capture: GradientTrace) -> None:
@@ -370,7 +370,7 @@ class Rules:
 
         `forward` are the calls that it made.
         """
-        known = _Context(ctx, args)
+        known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
         tensors = [item for item in results if isinstance(item, torch.Tensor)]
         ruled = [item for item in tensors if item.is_floating_point() or item.is_complex()]
@@ -501,7 +501,7 @@ class Rules:
             self._untouchable.update((made, base))
 
 
-class _Context:
+class _RuleContext:
     """Replacement of ``ctx`` for ``backward``."""
 
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:

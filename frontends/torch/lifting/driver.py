@@ -66,7 +66,7 @@ def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, An
     if missing:
         raise UnsupportedOperation(f"no row for it, nor for {', '.join(missing)} which it consists of")
     _keep_sizes(b, values, _sizes((args, kwargs)), is_general=not traced.shape_env.guards)
-    return _Opened(b, traced, values).run()
+    return _TracedCall(b, traced, values).run()
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
@@ -131,7 +131,7 @@ def _known(target: Any) -> bool:
     return target in _ARITHMETIC or _key(target) in _SIZES or rows.get(_key(target)) is not None
 
 
-class _Opened:
+class _TracedCall:
     def __init__(self, b: TorchBuilder, traced: torch.fx.GraphModule, values: list[Value]) -> None:
         self.b, self.traced = b, traced
         self.inputs = iter(values)

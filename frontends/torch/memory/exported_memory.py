@@ -23,7 +23,7 @@ _OF_CONSTRUCTORS = "lift_fresh"
 
 
 @dataclass
-class _Shared:
+class _SharedTensor:
     """A tensor that other code shares, with its contents at the last access by torch.
 
     start, end: addresses.
@@ -58,7 +58,7 @@ class ExportedMemory:
 
     def __init__(self) -> None:
         # Sorted by address, because there may be thousands.
-        self._shared: list[_Shared] = []
+        self._shared: list[_SharedTensor] = []
         # The size of the largest one in bytes.
         self._longest = 0
 
@@ -72,7 +72,7 @@ class ExportedMemory:
         if has_memory(tensor):
             with no_torch_function():
                 start, end = _place(tensor)
-            one = _Shared(tensor, start, end, origin, is_read, is_weight, is_used=is_read)
+            one = _SharedTensor(tensor, start, end, origin, is_read, is_weight, is_used=is_read)
             one.refresh()
             insort(self._shared, one, key=_start)
             self._longest = max(self._longest, end - start)
@@ -108,7 +108,7 @@ class ExportedMemory:
             if one.is_used and id(one.tensor) not in written:
                 _refuse_changed(name, one)
 
-    def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_Shared]:
+    def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_SharedTensor]:
         if not self._shared:
             return ()
         # Comparing addresses is no read by the user's code.
@@ -129,7 +129,7 @@ class ExportedMemory:
         except (NotImplementedError, RuntimeError):
             return False
 
-    def _around(self, start: int, end: int) -> Iterable[_Shared]:
+    def _around(self, start: int, end: int) -> Iterable[_SharedTensor]:
         first, last = (
             bisect_right(self._shared, start - self._longest, key=_start),
             bisect_left(self._shared, end, key=_start),
@@ -137,7 +137,7 @@ class ExportedMemory:
         return (one for one in self._shared[first:last] if start < one.end)
 
 
-def _start(one: _Shared) -> int:
+def _start(one: _SharedTensor) -> int:
     return one.start
 
 
@@ -146,7 +146,7 @@ def _place(tensor: torch.Tensor) -> tuple[int, int]:
     return start, start + reach(tensor) * tensor.itemsize
 
 
-def _refuse_changed(name: str, one: _Shared) -> None:
+def _refuse_changed(name: str, one: _SharedTensor) -> None:
     if one.changed():
         raise TracingError(
             f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that "

@@ -58,7 +58,7 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
     return calls or [("detach", (), plain)]
 
 
-class _Lies(NamedTuple):
+class _ViewGeometry(NamedTuple):
     """Shapes and strides of a view and its owner, and the offset in elements between them."""
 
     owner: tuple[Any, ...]
@@ -66,7 +66,7 @@ class _Lies(NamedTuple):
     offset: int
 
 
-class KeptViews(kept_views.StoredViews[torch.Tensor]):
+class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
     """Views among torch tensors, and those that this attempt has used."""
 
     words = "a tensor"
@@ -91,10 +91,12 @@ class KeptViews(kept_views.StoredViews[torch.Tensor]):
             array.is_conj() or array.is_neg() or owner.is_conj() or owner.is_neg()
         )
 
-    def lies(self, array: torch.Tensor, owner: torch.Tensor) -> _Lies:
+    def lies(self, array: torch.Tensor, owner: torch.Tensor) -> _ViewGeometry:
         with no_torch_function():
             steps = (array.data_ptr() - owner.data_ptr()) // owner.itemsize
-            return _Lies((tuple(owner.shape), owner.stride()), (tuple(array.shape), array.stride()), steps)
+            return _ViewGeometry(
+                (tuple(owner.shape), owner.stride()), (tuple(array.shape), array.stride()), steps
+            )
 
     def rank(self, array: torch.Tensor) -> tuple[int, bool, bool]:
         is_weight = self._weights is not None and self._weights.name_of(array) is not None

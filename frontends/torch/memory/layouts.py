@@ -62,7 +62,7 @@ _KEEPS_ORDER = frozenset(
 
 
 @dataclass(frozen=True)
-class Order:
+class StrideOrder:
     """Stride order of a result.
 
     is_fresh: True if it is row-major for any operands.
@@ -75,7 +75,7 @@ class Order:
     is_turned: bool
 
 
-def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> Order:
+def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> StrideOrder:
     """Return the stride order of `tensor`, which a call of this bare name made.
 
     `in_order`: whether all operands are row-major.
@@ -83,7 +83,7 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> O
     is_fresh = key in _ROW_MAJOR
     is_made = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
     turns = not is_fresh and is_view and key not in _KEEPS_ORDER
-    return Order(is_fresh, is_made, turns or not _is_row_major(tensor))
+    return StrideOrder(is_fresh, is_made, turns or not _is_row_major(tensor))
 
 
 class Layouts:
@@ -114,7 +114,7 @@ class Layouts:
         if key in VIEWS_ONLY and node.outputs and joins_axes(node):
             self._rely_on(node.uses[0], node)
 
-    def note(self, value: Value, uses: Iterable[Value], order: Order) -> None:
+    def note(self, value: Value, uses: Iterable[Value], order: StrideOrder) -> None:
         is_other = order.is_turned
         if not order.is_fresh:
             if not self._follows_inputs.isdisjoint(uses):

@@ -44,7 +44,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 
 
 # Kernels come here with the mode above them still on, to which reads of a tensor would be the user's.
-class Memory:
+class StorageTable:
     """Storages of recorded values and of tensors from outside."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
     )
 
 
-class Written:
+class WrittenTensors:
     """The tensors from outside that calls of the function write to, with their contents before.
 
     ``id(tensor) in written`` is True for these.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..trace import Trace
-from .kept_views import KeptViews
+from .kept_views import StoredTensorViews
 from .layouts import Layouts
-from .memory import Memory, Written
+from .memory import StorageTable, WrittenTensors
 
 
 class MemoryTrace(Trace, Protocol):
     """A recording with its knowledge of storages."""
 
-    memory: Memory
-    written: Written
+    memory: StorageTable
+    written: WrittenTensors
     layouts: Layouts
-    kept_views: KeptViews
+    kept_views: StoredTensorViews

@@ -15,7 +15,7 @@ from .memory import has_memory, reach
 from .words import words_of
 
 
-class Stamp:
+class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
     ``module.double()`` and ``parameter.data = ...`` replace a tensor's storage. Writes through ``.data``,
@@ -38,8 +38,8 @@ class Stamp:
         return same and (self.pieces is None or self.pieces.same())
 
 
-class Watch:
-    """Equivalent of :class:`Stamp` for many tensors, which are checked by comparing lists.
+class TensorWatch:
+    """Equivalent of :class:`TensorStamp` for many tensors, which are checked by comparing lists.
 
     >>> weight = torch.zeros(2)
     >>> watch = Watch([weight])

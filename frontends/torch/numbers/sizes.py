@@ -231,7 +231,7 @@ setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010
 
 
 # --------------------------------------------------------------------------------- what the user's code holds
-class _Number(SymbolicNumber):
+class _TorchNumber(SymbolicNumber):
     """Symbolic number with the protocols of NumPy and torch."""
 
     __slots__ = ()
@@ -283,19 +283,19 @@ class _Number(SymbolicNumber):
 
 
 @leaf
-class SizeInt(_Number, torch.SymInt):
+class SizeInt(_TorchNumber, torch.SymInt):
     """Symbolic int of a recording."""
 
     made_of = int
 
 
 @leaf
-class SizeFloat(_Number, torch.SymFloat):
+class SizeFloat(_TorchNumber, torch.SymFloat):
     """Float computed from sizes."""
 
 
 @leaf
-class SizeBool(_Number, torch.SymBool):
+class SizeBool(_TorchNumber, torch.SymBool):
     """Truth value computed from sizes."""
 
     made_of = bool
@@ -333,7 +333,7 @@ def expression_of(item: Any) -> Any:
     return item.node.expression if is_symbolic(item) else item
 
 
-class _Unknown(Signal):
+class _NotFromSizes(Signal):
     """Raised if a number may depend on more than sizes."""
 
 
@@ -342,10 +342,10 @@ def numbers_of_sizes(capture: Trace, value: Value) -> Any:
 
     Return None if it depends on more than sizes, or on none.
     """
-    reader = _Reader(capture.recorder.maker)
+    reader = _SizeEvaluator(capture.recorder.maker)
     try:
         found = reader.of(value) if capture.reading.symbolic else None
-    except _Unknown:
+    except _NotFromSizes:
         return None
     if not any(isinstance(item, Size) for item in iterate_structure(found)) or _is_written(
         capture, reader.visited
@@ -362,7 +362,7 @@ def _is_written(capture: Trace, values: set[Value]) -> bool:
     return any(one in written or capture.recorder.base_of(one) in written for one in values)
 
 
-class _Reader:
+class _SizeEvaluator:
     """Evaluates the calls that computed a number from sizes.
 
     assumed: conditions on sizes under which the result holds.
@@ -374,66 +374,67 @@ class _Reader:
         self.assumed: list[Size] = []
 
     def of(self, item: Any) -> Any:
-        """Return a number, an expression, or a list of them. Raise ``_Unknown`` if it depends on more than
-        sizes.
+        """Return a number, an expression, or a list of them.
+
+        Raise ``_NotFromSizes`` if the number depends on more than sizes.
         """
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
         node = self.maker(item) if isinstance(item, Value) else None
         if node is None or item.spec.dtype != "int64" or len(node.outputs) != 1:
-            raise _Unknown
+            raise _NotFromSizes
         self.visited.add(item)
         return _COMPUTED.get(node.key, _unknown)(node, self)
 
     def one(self, item: Any) -> Any:
         if isinstance(found := self.of(item), list):
-            raise _Unknown
+            raise _NotFromSizes
         return found
 
 
-_Rule = Callable[[Node, _Reader], Any]
+_Rule = Callable[[Node, _SizeEvaluator], Any]
 
 
-def _unknown(node: Node, reader: _Reader) -> Any:
-    raise _Unknown
+def _unknown(node: Node, reader: _SizeEvaluator) -> Any:
+    raise _NotFromSizes
 
 
-def _made(node: Node, reader: _Reader) -> Any:
+def _made(node: Node, reader: _SizeEvaluator) -> Any:
     (given,) = node.inputs
     return [reader.one(item) for item in given] if isinstance(given, (list, tuple)) else reader.one(given)
 
 
-def _same(node: Node, reader: _Reader) -> Any:
+def _same(node: Node, reader: _SizeEvaluator) -> Any:
     return reader.of(node.inputs[0])
 
 
-def _element(node: Node, reader: _Reader) -> Any:
+def _element(node: Node, reader: _SizeEvaluator) -> Any:
     given, index = node.inputs
     elements = reader.of(given)
     if type(index) is not int or not isinstance(elements, list):
-        raise _Unknown
+        raise _NotFromSizes
     return elements[index]
 
 
 def _by(compute: Callable[..., Any]) -> _Rule:
     """Return a rule that applies `compute` to single numbers, for calls without options."""
 
-    def computed(node: Node, reader: _Reader) -> Any:
+    def computed(node: Node, reader: _SizeEvaluator) -> Any:
         if node.params:
-            raise _Unknown
+            raise _NotFromSizes
         return compute(*map(reader.one, node.inputs))
 
     return computed
 
 
-def _divided(node: Node, reader: _Reader) -> Any:
+def _divided(node: Node, reader: _SizeEvaluator) -> Any:
     """Divide non-negative numbers, for which rounding down and rounding towards 0 agree."""
     left, right = map(reader.one, node.inputs)
     conditions = (apply("ge", left, 0), apply("gt", right, 0))
     if node.params not in ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}) or not all(
         map(hint_of, conditions)
     ):
-        raise _Unknown
+        raise _NotFromSizes
     reader.assumed += [condition for condition in conditions if isinstance(condition, Size)]
     return apply("floordiv", left, right)
 

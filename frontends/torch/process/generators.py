@@ -48,7 +48,7 @@ from ..numbers.sizes import is_symbolic, symbolic
 from ..trace import Trace
 
 
-class HostDraws:
+class HostDrawRecorder:
     """Random numbers that the function draws from Python or NumPy.
 
     bakes: True if the numbers are constants of the graph.
@@ -211,7 +211,7 @@ def _number(item: Any) -> Any:
 def _drawn(
     whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    draws: HostDraws = session.trace.host_draws
+    draws: HostDrawRecorder = session.trace.host_draws
     if not session.hears():
         return draws.draw_apart(original, args, kwargs)
     # One of these functions may call another one.
@@ -325,7 +325,7 @@ def is_generator(item: Any) -> bool:
     return torch.Generator in type(item).__mro__ and item.device.type in _DEVICES
 
 
-class _Followed:
+class _FollowedGenerator:
     """A generator and the states that it has been in.
 
     before: its state before the recording.
@@ -358,7 +358,7 @@ class Generators:
 
     def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
         self.capture = capture
-        self._followed: dict[int, _Followed] = {}
+        self._followed: dict[int, _FollowedGenerator] = {}
         # The state of the default generator.
         self.state_before: Any = None
         self._defaults = default_generators()
@@ -409,9 +409,9 @@ class Generators:
                 followed.points.append((followed.state(), self._count()))
         return generator
 
-    def _follow(self, generator: torch.Generator, is_new: bool) -> _Followed:
+    def _follow(self, generator: torch.Generator, is_new: bool) -> _FollowedGenerator:
         if id(generator) not in self._followed:
-            followed = self._followed[id(generator)] = _Followed(generator, is_new)
+            followed = self._followed[id(generator)] = _FollowedGenerator(generator, is_new)
             if not is_new:
                 followed.points.append((followed.state(), self._count()))
         return self._followed[id(generator)]
@@ -423,7 +423,7 @@ class Generators:
     def are_unseeded(self) -> bool:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
-    def before(self, arguments: Any) -> list[_Followed]:
+    def before(self, arguments: Any) -> list[_FollowedGenerator]:
         """Record seeds and restored states since the last call, and return the generators that a call may
         draw from.
         """
@@ -432,7 +432,7 @@ class Generators:
                 map(self._made_up, (*self._defaults, *filter(is_generator, iterate_structure(arguments))))
             )
 
-    def drew(self, candidates: list[_Followed]) -> bool:
+    def drew(self, candidates: list[_FollowedGenerator]) -> bool:
         """Return True if the call just made drew from one of the generators."""
         with self._lock:
             drew = False
@@ -466,7 +466,7 @@ class Generators:
                 if followed.generator in self._reachable:
                     self._made_up(followed.generator)
 
-    def _made_up(self, generator: torch.Generator) -> _Followed:
+    def _made_up(self, generator: torch.Generator) -> _FollowedGenerator:
         is_new = id(generator) not in self._followed
         followed = self._follow(generator, is_new=True)
         if is_new:
@@ -521,7 +521,7 @@ class Generators:
         record = CallRecord(name.rpartition(".")[2], result=outputs[0] if outputs else None, random=True)
         return self.capture.recorder.add_call(name, inputs, {}, origin, outputs, record)
 
-    def _record_new(self, followed: _Followed) -> None:
+    def _record_new(self, followed: _FollowedGenerator) -> None:
         device = followed.generator.device
         node = self._node(
             "torch.Generator",
@@ -530,12 +530,12 @@ class Generators:
         )
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
-    def _record_seed(self, followed: _Followed, state: bytes) -> None:
+    def _record_seed(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record ``manual_seed``. Raise ``TracingError`` if the state is not that of a freshly seeded
         generator.
         """
         seed = followed.generator.initial_seed()
-        fresh = _Followed(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
+        fresh = _FollowedGenerator(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
         if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
             self._refuse(
                 "was given a state that cannot be told from its seed"
@@ -548,7 +548,7 @@ class Generators:
         else:
             self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed))
 
-    def _record_return(self, followed: _Followed, state: bytes) -> None:
+    def _record_return(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record that an earlier state was restored: read it at that point, and set it here."""
         index = next((at for known, at in followed.points if known == state), -1)
         if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:

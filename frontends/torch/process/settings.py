@@ -333,7 +333,7 @@ class CompilerWanted(BaseException):
     """
 
 
-class _Watch(importlib.abc.MetaPathFinder):
+class _CompilerImportHook(importlib.abc.MetaPathFinder):
     """Import hook that raises ``CompilerWanted`` if its thread looks for the compiler."""
 
     def __init__(self) -> None:
@@ -379,7 +379,7 @@ def _watched() -> Iterator[None]:
     if is_loaded():
         yield
         return
-    watch = _Watch()
+    watch = _CompilerImportHook()
     sys.meta_path.insert(0, watch)
     try:
         yield

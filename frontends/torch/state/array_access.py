@@ -9,7 +9,7 @@ import torch
 
 from ..memory import watching
 
-Stamp = watching.Stamp
+Stamp = watching.TensorStamp
 _NOT_IN_NUMPY = torch.bfloat16
 
 

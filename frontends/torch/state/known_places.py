@@ -16,9 +16,9 @@ from ....recording.state.places import StatePlace
 from ..basics.arguments import is_array
 from ..basics.tensors import version
 from ..memory.watching import pieces_of
-from .parameters import Weights
+from .parameters import TorchWeights
 from .places import GRADIENT
-from .state import State, is_given
+from .state import ReachableState, is_given
 
 
 def converted(request: Request) -> list[StatePlace]:
@@ -48,13 +48,15 @@ def changed_often(request: Request) -> list[StatePlace]:
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
-    weights = Weights(request.function)
-    found = note_changes(request.auto_dynamic, weights, State(weights, stateful=request.stateful.objects))
+    weights = TorchWeights(request.function)
+    found = note_changes(
+        request.auto_dynamic, weights, ReachableState(weights, stateful=request.stateful.objects)
+    )
     known = {place.identity for place in request.places}
     return list({place.identity: place for place in found if place.identity not in known}.values())
 
 
-def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> list[StatePlace]:
+def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: ReachableState) -> list[StatePlace]:
     """Compare what the function can reach with its contents at the last recording.
 
     Return the places that changed for the second time.

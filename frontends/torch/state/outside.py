@@ -32,12 +32,12 @@ from ..memory.copies import Snapshot, elements_of
 from ..memory.memory import has_memory, is_shared
 from ..memory.watching import layout_of, pieces_of
 from ..memory.words import words_of
-from .parameters import Weights
+from .parameters import TorchWeights
 from .reads import POLICY, has_attributes, reads_unseen
 
 
 def environment_guards_of(
-    weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
+    weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
     """Return the guards on torch's state: training flags of the modules `asked`, captured tensors and
     settings.
@@ -59,7 +59,7 @@ def environment_guards_of(
     return facts
 
 
-def _of_tensors(weights: Weights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
+def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
     # The graph itself uses these, and reads them at each call.
     touched = Aliases(graph).touched
@@ -97,7 +97,7 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
     return EnvironmentGuard("{}.training is {}", (module, module.training), what)
 
 
-def _only_asked(weights: Weights, graph: Graph) -> list[EnvironmentGuard]:
+def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
     """Return guards on weights of which the function uses only the shape and dtype.
 
     Weights that the graph computes with are checked when it reads them.
@@ -155,7 +155,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 
 def outside_of(
-    objects: Iterable[Any], free: FreeParts, weights: Weights, is_input: Callable[[Any], bool]
+    objects: Iterable[Any], free: FreeParts, weights: TorchWeights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
     """Return guards on what `objects` refer to: closures, globals, attributes, hooks, children of modules.
 
@@ -164,9 +164,9 @@ def outside_of(
     """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
-        return [*Hooks([]).facts(), *map(code_fact, objects)]
+        return [*ModuleHooks([]).facts(), *map(code_fact, objects)]
     reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))
-    hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
+    hooks = ModuleHooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
 
@@ -184,7 +184,7 @@ def _is_torchs(cls: type) -> bool:
     return cls.__module__.startswith("torch.")
 
 
-def _parts(weights: Weights, item: Any) -> list[Any]:
+def _parts(weights: TorchWeights, item: Any) -> list[Any]:
     if has_attributes(item):
         return [type(item)]
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
@@ -234,7 +234,7 @@ def _contents(item: Any) -> bytes | None:
 _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
 
 
-class Hooks:
+class ModuleHooks:
     """Hooks of the given modules, and the global module hooks.
 
     torch numbers all hooks that are registered anywhere. While the number is unchanged, only modules that

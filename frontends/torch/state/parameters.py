@@ -23,10 +23,10 @@ from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
-from ..memory.watching import Watch
+from ..memory.watching import TensorWatch
 from ..trace import Trace
 from .array_access import own, write
-from .reads import Modes, reached_modules
+from .reads import TrainingModes, reached_modules
 from .recomputed_buffers import recomputed
 from .versions import versions_of
 
@@ -86,13 +86,13 @@ class LiveTensors(contracts.Live):
             if not isinstance(tensor, torch.Tensor) or spec_of(tensor) != self._specs[name]:
                 raise GuardFailed(f"{name} was replaced by something of another shape or type")
 
-    def watch(self, names: Iterable[str]) -> Watch:
+    def watch(self, names: Iterable[str]) -> TensorWatch:
         watched = {name: self.current[name] for name in names}
         self._check(watched)
-        return Watch(watched.values())
+        return TensorWatch(watched.values())
 
 
-class Weights(contracts.Weights):
+class TorchWeights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
     The names of a module are those in ``state_dict`` (tied weights once, under the first name). For
@@ -326,8 +326,8 @@ class Weights(contracts.Weights):
         return [module for key, (module, _) in self._paths.items() if key not in self._inner]
 
     @functools.cached_property
-    def _modes(self) -> Modes:
-        return Modes(
+    def _modes(self) -> TrainingModes:
+        return TrainingModes(
             self._outermost, [module for module in self.modules() if not is_internal(type(module).train)]
         )
 

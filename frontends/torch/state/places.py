@@ -14,7 +14,7 @@ from ....recording.reachability.containers import MISSING, ContainerKind
 from ....recording.reachability.snapshot import ObjectSnapshot, TrackedContainer
 from ....trees import map_structure
 from ..basics.tensors import dtype_name
-from .parameters import Weights
+from .parameters import TorchWeights
 
 _KEY, _WANTED = "grad", "requires_grad"
 
@@ -35,7 +35,7 @@ def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
 GRADIENT = ContainerKind(_pairs, _put, dotted=True)
 
 
-def gradients_in(world: ObjectSnapshot, weights: Weights) -> list[TrackedContainer]:
+def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedContainer]:
     """Return a holder of the gradient of each leaf in `world` that may have one, weights included.
 
     >>> weight = torch.ones(2, requires_grad=True)
@@ -61,7 +61,7 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 
 
 @contextmanager
-def stood_in(weights: Weights) -> Iterator[None]:
+def stood_in(weights: TorchWeights) -> Iterator[None]:
     """Replace weights on ``meta`` by zeros inside of the block.
 
     Non-persistent buffers count as persistent meanwhile, because their zeros would become constants.
@@ -83,7 +83,7 @@ def stood_in(weights: Weights) -> Iterator[None]:
             keys.add(key)
 
 
-def _fleeting(weights: Weights) -> Iterator[tuple[set[str], str]]:
+def _fleeting(weights: TorchWeights) -> Iterator[tuple[set[str], str]]:
     for module in weights.modules():
         keys: set[str] = getattr(module, "_non_persistent_buffers_set", set())
         yield from (

@@ -29,7 +29,7 @@ from ..trace import Trace
 Modules = Sequence[torch.nn.Module]
 
 
-class Modes:
+class TrainingModes:
     """Training modes of outermost modules and their parts.
 
     deciding: modules whose classes override ``train()`` and thus choose the modes of their parts
@@ -38,7 +38,7 @@ class Modes:
 
     def __init__(self, outermost: Modules, deciding: Modules) -> None:
         self._outermost, self._deciding = outermost, deciding
-        self._known: dict[bool, tuple[_State, list[bool]]] = {}
+        self._known: dict[bool, tuple[_TrainingState, list[bool]]] = {}
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
@@ -51,7 +51,7 @@ class Modes:
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
         if before is None or not before.holds(others):
-            before, after = _State(others), None
+            before, after = _TrainingState(others), None
         try:
             if after is None:
                 for module in others:
@@ -64,7 +64,7 @@ class Modes:
             _set(before.parts, before.modes)
 
 
-class _State:
+class _TrainingState:
     """What ``train()`` of modules depends on: their parts, the parts' modes, and the modules' attributes."""
 
     def __init__(self, modules: Modules) -> None:
@@ -120,7 +120,7 @@ class AttributeReads:
         places: list[Replacement] = [(torch.Tensor, "__getattr__", self._missed())]
         for _, held in self._before:
             places += [
-                (torch.Tensor, name, _Attribute(name, self._read))
+                (torch.Tensor, name, _AttributeProbe(name, self._read))
                 for name in held
                 if not hasattr(torch.Tensor, name)
             ]
@@ -185,7 +185,7 @@ def _asks_for_itself() -> bool:
     return owner_of(sys._getframe(2)) in ("framework", "own")
 
 
-class _Attribute:
+class _AttributeProbe:
     """A data descriptor, which takes precedence over the tensor's ``__dict__``, where the attribute is
     stored.
     """
@@ -259,7 +259,7 @@ def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Modu
 TRAINING, MEMBERS = "training flags", "members"
 
 
-class _Flag:
+class _TrainingFlagProbe:
     """A data descriptor, which takes precedence over the module's ``__dict__``, where the flag is stored."""
 
     def __init__(self, probe: Patch, probes: PatchSet, original: Any) -> None:
@@ -292,7 +292,7 @@ def _members_asked(session: Session, module: torch.nn.Module, *args: Any, **kwar
 # a call of a small graph. A weight that is added later, and that no layer computes with, is seen by nothing
 # but the second row.
 MODULE_READS = (
-    Patch(torch.nn.Module, "training", _Flag, _flag_read),
+    Patch(torch.nn.Module, "training", _TrainingFlagProbe, _flag_read),
     Patch(torch.nn.Module, "_named_members", note_call, _members_asked),
 )
 

@@ -35,7 +35,7 @@ from ..memory.memory import is_shared
 from ..numbers.numbers import typed
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 from ..trace import Trace
-from .parameters import Weights
+from .parameters import TorchWeights
 from .places import GRADIENT, gradients_in
 
 # Of a module: what holds no state of the forward pass, or what other means look after.
@@ -45,12 +45,12 @@ _BOOKKEEPING = frozenset({
 })  # fmt: skip
 
 
-class State:
+class ReachableState:
     """What a function can reach before a recording, and the ``places`` that are known to be state."""
 
     def __init__(
         self,
-        weights: Weights,
+        weights: TorchWeights,
         places: Sequence[StatePlace] = (),
         stateful: Sequence[Any] = (),
         numbers: bool = True,
@@ -227,7 +227,7 @@ class State:
         self.world.restore()
 
 
-def _world_of(weights: Weights, stateful: Sequence[Any]) -> ObjectSnapshot:
+def _world_of(weights: TorchWeights, stateful: Sequence[Any]) -> ObjectSnapshot:
     modules = weights.modules()
     paths = [(weights.path_of(module) or "", module) for module in modules]
     named = [(type(item).__name__, item) for item in stateful]
@@ -240,7 +240,7 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> ObjectSnapshot:
     return ObjectSnapshot((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
 
 
-def _refuse_iterators(weights: Weights, world: ObjectSnapshot) -> None:
+def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:
     parts = {id(part): (held, key, part) for held, key, part in world.parts if not held.kind.dotted}.values()
     held = ((held.name_of(key), part) for held, key, part in parts if any(iterators_in((part,))))
     for name, part in (*weights.roots(), *held):
