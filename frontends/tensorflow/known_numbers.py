@@ -87,7 +87,7 @@ class RecordedElements:
 def elements_of(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements of the operands at ``places`` with at most 64 elements, or None if none are.
+    """Return the elements of those operands at ``places`` that have at most 64, or None if there are none.
 
     Always return None inside of loops and branches, where the elements may differ between iterations.
     """
@@ -173,7 +173,7 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of an operation on known arrays, or None without a rule or for large results.
+    """Return the results of an operation on known arrays, or None if it has no rule or they are too large.
 
     ``decide`` returns the current value of a size or of a condition on sizes, and guards on it.
     """

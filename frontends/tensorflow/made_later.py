@@ -1,4 +1,4 @@
-"""Operations that are run on demand only, because the recording needs no more than most shapes.
+"""Operations that are run on demand only, because the recording needs most arrays for their shapes.
 
 The shape is known beforehand if the traced graph states it or a rule derives it from the operands. Only
 operations are listed here that cannot fail because of the values of their operands.

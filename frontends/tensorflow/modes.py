@@ -70,7 +70,7 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the mode of a function, shared by all its recordings and by all methods of the same object."""
+    """Return the mode of a function, shared by its recordings and by all methods of one object."""
     owner = getattr(function, "__self__", function)
     try:
         return _modes.setdefault(owner, Mode())
