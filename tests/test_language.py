@@ -1,0 +1,141 @@
+"""How the code reads, as far as a machine can see: words of docstrings, lengths of lines, names and cycles."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx
+import pytest
+
+from .test_architecture import Source, imports_of, read_sources
+
+MOST_COLUMNS = 110
+# First words of docstrings that are neither verbs nor nouns: articles, prepositions, relatives.
+CLIPPED = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the all both each every no none one those these such of as by for in inside on at to from with without "
+        "under behind beyond before after between along like per if because not only never what where when which that "
+        "who whose why how whether true false",
+    )
+)
+# Classes of one name: each is the word of its package.
+SAME_NAMES: dict[str, str] = {
+    "Graph": "the graph of nodes, and the object that users call",
+}
+# Modules whose import, within functions or for type checkers alone, closes a cycle.
+_TAKEN = "functions in files of their own take an instance of its class"
+CYCLES: dict[str, str] = {
+    "graph_compiler.runtime.graph": "methods of graphs, in files of their own, take the graph itself",
+    "graph_compiler.runtime.variant": _TAKEN,
+    "graph_compiler.runtime.pipeline": _TAKEN,
+    "graph_compiler.runtime.verify.verify": "loaded with the first verification, whose summary others name",
+    "graph_compiler.runtime.calling.mismatch": "loaded to explain a call that does not match",
+    "graph_compiler.runtime.saving.save": "loaded with the first file",
+    "graph_compiler.runtime.weights.load_weights": "loaded with the first weights of a file",
+    "graph_compiler.frontends.jax.lifting.abstract_eval": "loaded with the first rule of shapes",
+    "graph_compiler.transforms.verifying": "loaded with the first verification",
+    "graph_compiler.recording.control_flow.statements": _TAKEN,
+    "graph_compiler.frontends.common.lifter": _TAKEN,
+    "graph_compiler.frontends.jax.lifting.table": _TAKEN,
+    "graph_compiler.frontends.jax.equations": _TAKEN,
+    "graph_compiler.frontends.jax.tracers": _TAKEN,
+    "graph_compiler.frontends.numpy.capture": _TAKEN,
+    "graph_compiler.frontends.tensorflow.reader": _TAKEN,
+}
+
+
+@pytest.fixture(scope="module")
+def sources(checkout: Path) -> list[Source]:
+    return read_sources(checkout)
+
+
+def docstrings_of_functions(sources: list[Source]) -> Iterator[str]:
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+                text := ast.get_docstring(node)
+            ):
+                yield text
+
+
+def is_clipped(text: str) -> bool:
+    """Return True if a docstring begins with an article, a preposition, a relative pronoun or code.
+
+    >>> is_clipped("Return the axes."), is_clipped("The axes."), is_clipped("``x`` as an array.")
+    (False, True, True)
+    """
+    first = text.split()[0]
+    return (
+        not first[0].isalpha()
+        or any(sign in first for sign in "()[]=_/")
+        or first.lower().rstrip(",:;.") in CLIPPED
+    )
+
+
+def is_comment(line: str) -> bool:
+    """Return True for a comment on a line of its own; False for a ruler."""
+    return line.lstrip().startswith("#") and "-----" not in line
+
+
+@pytest.fixture(scope="module")
+def figures(sources: list[Source]) -> dict[str, float]:
+    lines = [line for source in sources for line in source.text.split("\n")]
+    documented = list(docstrings_of_functions(sources))
+    return {
+        "docstrings of functions in 1,000 lines": 1000 * len(documented) / len(lines),
+        "% of them that begin with no verb or noun": 100 * sum(map(is_clipped, documented)) / len(documented),
+        "% of lines that are no comment on a line of its own": 100
+        - 100 * sum(map(is_comment, lines)) / len(lines),
+    }
+
+
+MOST: dict[str, float] = {
+    "docstrings of functions in 1,000 lines": 34,
+    "% of them that begin with no verb or noun": 28,
+    "% of lines that are no comment on a line of its own": 99,
+}
+
+
+@pytest.mark.parametrize("figure", MOST)
+def test_figures(figure: str, figures: dict[str, float]) -> None:
+    assert figures[figure] <= MOST[figure]
+
+
+def test_lines_are_short(sources: list[Source]) -> None:
+    long = [
+        f"{source.path}:{number}"
+        for source in sources
+        for number, line in enumerate(source.text.splitlines(), 1)
+        if len(line) > MOST_COLUMNS
+    ]
+    assert not long
+
+
+def test_classes_have_names_of_their_own(sources: list[Source]) -> None:
+    files: dict[str, list[str]] = collections.defaultdict(list)
+    for source in sources:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef):
+                files[node.name].append(source.path)
+    twice = {name: found for name, found in files.items() if len(found) > 1}
+    assert {name: found for name, found in twice.items() if name not in SAME_NAMES} == {}
+    assert SAME_NAMES.keys() <= twice.keys(), "listed, and there is one class alone"
+
+
+def test_modules_import_each_other_in_no_cycle(sources: list[Source]) -> None:
+    """Imports for type checkers and within functions count, too, unless the module is in `CYCLES`."""
+    modules = {source.module for source in sources}
+    graph = networkx.DiGraph()
+    for source in sources:
+        at_once = {found.module for found in imports_of(source, modules) if not found.in_function}
+        for found in imports_of(source, modules, types=True):
+            if found.module in modules - {source.module} and (
+                found.module in at_once or found.module not in CYCLES
+            ):
+                graph.add_edge(source.module, found.module)
+    assert [sorted(each) for each in networkx.strongly_connected_components(graph) if len(each) > 1] == []
