@@ -16,7 +16,7 @@ NO_ARRAY = -1
 
 @dataclass(frozen=True, slots=True)
 class SameArray:
-    """Which inputs are the same object.
+    """Identity of inputs: which of them are the same object.
 
     firsts: for each input, the index of the first input that is the same object; `NO_ARRAY` if its
         identity does not matter.
@@ -82,7 +82,7 @@ class SameArray:
 def first_of_each(graph: Graph) -> list[int]:
     """Return, for each input, the index of the first input that is the same object.
 
-    Return its own index if nothing is assumed.
+    It is the input's own index if nothing is assumed.
     """
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
     return [

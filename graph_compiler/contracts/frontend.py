@@ -121,7 +121,7 @@ class Fillable(Protocol):
 
 
 class Weights(Protocol):
-    """Where the user's model stores its arrays.
+    """Storage of the arrays of the user's model.
 
     For a framework whose functions store none, there are no names.
     """
@@ -263,7 +263,7 @@ class Reference(Protocol):
     ) -> list[tuple[str, list[Any]]]:
         """Return name and results of every call in a run of ``function``.
 
-        Return nothing if calls cannot be observed.
+        Return an empty list if calls cannot be observed.
         """
         function(*args, **kwargs)
         return []

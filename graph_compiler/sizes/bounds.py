@@ -11,7 +11,7 @@ from .algebra import Apply, Scalar, Size, Symbol, apply, hint_of
 from .substitution import substitute
 
 Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
-"""The least and the greatest number that a symbol stands for; None for one that is known."""
+"""Function that returns the least and greatest value of a symbol; None for one without bounds."""
 
 
 def upper_bound(size: Scalar, ends: Ends) -> Any:

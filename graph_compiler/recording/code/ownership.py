@@ -113,7 +113,7 @@ def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
 def package_of(name: Any) -> str:
     """Return the top-level package of a module's name.
 
-    Return empty if ``name`` is no string, as for classes of some extensions.
+    Return an empty string if ``name`` is not a string, as for classes of some extensions.
 
     >>> package_of("torch.nn.functional"), package_of(None)
     ('torch', '')

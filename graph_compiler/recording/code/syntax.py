@@ -144,7 +144,7 @@ def adding_location(function: Any) -> Iterator[None]:
 def place_of(function: Any) -> str:
     """Return the file and line of a function in brackets, for the end of a message.
 
-    Return empty if it has no Python code.
+    Return an empty string if it has no Python code.
 
     >>> "syntax.py:" in place_of(place_of), place_of(len)
     (True, '')

@@ -161,7 +161,6 @@ def _without_values(function: ast.FunctionDef) -> None:
 
 
 def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
-    """Return the code of the function itself inside the code of a module."""
     inner = whole
     while OWN not in inner.co_varnames + inner.co_cellvars:
         inner = next(item for item in inner.co_consts if isinstance(item, types.CodeType))

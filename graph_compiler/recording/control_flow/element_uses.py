@@ -58,4 +58,4 @@ OF_ELEMENTS: dict[Any, Callable[..., Any]] = {
     builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"),
     builtins.float: _number("float64"),
 }  # fmt: skip
-"""Functions of Python -> what is called in their place: of the regions, the function, its arguments."""
+"""Python function -> function to call instead, with the regions, the function and its arguments."""

@@ -79,7 +79,7 @@ class ListInIteration(GrowingView):
 
 @dataclass(frozen=True)
 class _AppendedPart:
-    """What each iteration appends at one point of its body.
+    """Items that each iteration appends at one point of its body.
 
     form: form of an item.
     kinds: kinds of its leaves.
@@ -210,7 +210,6 @@ class GrowingList:
         return self.before
 
     def _rows(self, parts: Sequence[Any]) -> Any:
-        """Return an array with one row per item, from arrays with one row per iteration."""
         if len(parts) == 1 and self.plan[0].is_item:
             return parts[0]
         items = [array[:, None] if part.is_item else array for array, part in zip(parts, self.plan)]

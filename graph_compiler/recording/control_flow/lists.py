@@ -139,7 +139,6 @@ def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
 
 
 def _takes(use: Callable[..., Any], first: int, others: Any, kwargs: Any) -> bool:
-    """Return True if a function accepts these arguments after its first ones."""
     try:
         inspect.signature(use).bind(*[None] * first, *others, **kwargs)
     except TypeError:

@@ -539,7 +539,6 @@ class LoopRecorder:
         return more
 
     def _begins(self, name: str, after: VariableContents) -> bool:
-        """Return True if an iteration gives a variable its first value."""
         if name not in self.values:
             return True
         before = self.values[name][1]

@@ -247,7 +247,7 @@ class Regions(ABC):
 
 
 class ListGrowth(threading.local):
-    """Whether loops of this thread's recording may append to lists in the graph.
+    """State of this thread's recording that decides if loops may append to lists in the graph.
 
     may_grow: they may.
     did_grow: some did. If the attempt fails, the next one unrolls such loops.

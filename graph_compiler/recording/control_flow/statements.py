@@ -197,7 +197,6 @@ class Statements:
             self._is_probing = before
 
     def _goes_on(self, found: Regions, exits: Any, test: Any) -> Any:
-        """Return the value of ``not any(exits()) and test()``."""
         flags, is_left = _flags(exits)
         if is_left:
             return False
@@ -444,7 +443,6 @@ def _place() -> str:
 
 
 def _user_frame() -> FrameType | None:
-    """Return the innermost frame of user code, or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame):
         frame = frame.f_back

@@ -22,7 +22,7 @@ from ..code.syntax import syntax_of
 from .syntax import Found, is_source
 
 UNKNOWN = object()
-"""What only a run could tell: an element of a container, the result of a call, an argument."""
+"""Value that is known only at run time: an element of a container, a result of a call, an argument."""
 
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Yield, ast.YieldFrom,

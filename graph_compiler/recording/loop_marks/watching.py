@@ -191,7 +191,7 @@ def _is_range(call: ast.Call) -> bool:
 _INDEX, _TRUTH = ArraySpec((), "int64"), ArraySpec((), "bool")
 _MOST_PARTS = 64
 _TELLING, _MANY = 6, 32
-"""How many steps are recorded before others are run without that, and how few others are not worth it."""
+"""Number of iterations to record before the rest runs unrecorded, and the least number worth that."""
 
 
 class LoopCallbacks(NamedTuple):

@@ -64,7 +64,6 @@ def _leaves(args: list[Any]) -> list[Any]:
 
 
 def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> Any:
-    """Return the result as a symbolic number, or NotImplemented if plain numbers are needed."""
     name = by_count.get(len(args))
     if name is None or not any(map(symbols.is_symbolic, args)):
         return NotImplemented

@@ -189,7 +189,6 @@ def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
 
 
 def _held(owner: Any) -> list[Any]:
-    """Return the attribute values of an object, such as the model that a method calls."""
     return (
         []
         if isinstance(owner, types.FunctionType | types.ModuleType)

@@ -190,7 +190,6 @@ def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[Envi
 def _parts(
     holder: Any, own: dict[str, Any], where: str, reader: _CodeReads, known: set[tuple[int, str]], depth: int
 ) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the attributes of ``holder`` that the code names."""
     for name in sorted(reader.names & own.keys()):
         if (id(holder), name) not in known and depth:
             known.add((id(holder), name))
@@ -219,7 +218,7 @@ def _part(
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
     """Return the contents of a container, of a large dict only the values of these keys.
 
-    Return empty for anything else.
+    Return an empty list for anything else.
     """
     if isinstance(items, dict):
         return (

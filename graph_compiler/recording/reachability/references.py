@@ -1,4 +1,4 @@
-"""What one function refers to besides its arguments.
+"""References of one function besides its arguments.
 
 That is its closure, the globals that its code names, its defaults, and modules.
 """

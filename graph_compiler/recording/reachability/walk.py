@@ -236,7 +236,6 @@ class Reached:
         return None
 
     def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
-        """Return the loaded modules that code takes by name."""
         modules = list(imported_modules(function))
         if reads_modules_whole(function):
             self._read_whole_modules(modules)
@@ -373,7 +372,6 @@ def _places(reach: Reached) -> Iterator[ReplaceablePart]:
 
 
 def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterator[ReplaceablePart]:
-    """Yield the parts of a container, all or those with these keys."""
     kind = kind_of(held)
     parts = kind.pairs(held) if kind is not None else {}
     for key in parts if keys is None else [key for key in keys if key in parts]:

@@ -135,7 +135,6 @@ def place_at(held: TrackedContainer, key: Any) -> StatePlace:
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """Return the items of a dict, set, list or deque, by key."""
     if isinstance(value, dict):
         return value
     if isinstance(value, Fixed):
