@@ -15,7 +15,7 @@ from ...ir.node import Node, values_in
 from ...ops.dtypes import INTEGERS, ITEMSIZE
 from ...ops.registry import ArraySpec, Op, Unknown
 from ...sizes import Size, Symbol, apply, hint_of, substitute
-from .read_numbers import as_read, fixed, is_read, number_of
+from .read_numbers import element_before_cast, fix_numbers, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
@@ -31,7 +31,7 @@ def from_bits(b: Any, bits: Any) -> Any:
     return b.sum(b.bitwise_left_shift(bits, places), axis=bits.ndim - 1, dtype=bits.dtype)
 
 
-def reduced_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) -> Any:
+def reduce_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) -> Any:
     """Reduce integers over ``axis`` by bitwise ``and``, ``or`` or ``xor``. Axes must not be negative."""
     bits = bits_of(b, x)
     if how == "xor":
@@ -83,7 +83,7 @@ class RaisingBuilder(Builder):
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.reads_numbers:
-            inputs, params = fixed(self, inputs), fixed(self, params)
+            inputs, params = fix_numbers(self, inputs), fix_numbers(self, params)
         return super().apply(op, inputs, params)
 
     def result_type(self, *operands: Any) -> str:
@@ -98,8 +98,8 @@ class RaisingBuilder(Builder):
             return x if dtype is None else self.cast(x, dtype)
         dtype = dtype or self.result_type(x)
         if is_read(x):
-            return self.cast(as_read(self, number_of(self, x), dtype), dtype)
-        return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
+            return self.cast(element_before_cast(self, number_of(self, x), dtype), dtype)
+        return self.full(shape=(), fill_value=convert_number(x, dtype), dtype=dtype)
 
     def cast(self, x: Any, dtype: Any) -> Any:
         return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
@@ -107,9 +107,9 @@ class RaisingBuilder(Builder):
     def operand(self, x: Any, dtype: str) -> Any:
         """Convert ``x`` to an operand for arrays of ``dtype``.
 
-        Values are cast, and numbers converted by :func:`number_as`.
+        Values are cast, and numbers converted by :func:`convert_number`.
         """
-        return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
+        return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """Return ``spec`` with guarded and shortened sizes.
@@ -235,7 +235,7 @@ class RaisingBuilder(Builder):
         self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
 
 
-def number_as(item: Any, dtype: str) -> Any:
+def convert_number(item: Any, dtype: str) -> Any:
     """Convert a number to fit arrays of ``dtype``: 2 is 2.0 for floats, -1 is 255 for ``uint8``."""
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item
@@ -244,14 +244,14 @@ def number_as(item: Any, dtype: str) -> Any:
     if isinstance(item, complex):
         return item
     if dtype in INTEGERS:
-        return wrapped(int(item), dtype)
+        return wrap_around(int(item), dtype)
     return float(item) if "float" in dtype or isinstance(item, bool) else item
 
 
-def wrapped(number: int, dtype: str) -> int:
+def wrap_around(number: int, dtype: str) -> int:
     """Wrap ``number`` around to the range of the integer type ``dtype``.
 
-    >>> wrapped(-2, "uint8"), wrapped(200, "int8"), wrapped(7, "int32")
+    >>> wrap_around(-2, "uint8"), wrap_around(200, "int8"), wrap_around(7, "int32")
     (254, -56, 7)
     """
     bits = int(dtype.removeprefix("u").removeprefix("int"))

@@ -8,7 +8,7 @@ from typing import Any
 CALLS = "graph_compiler.parallel."
 
 
-def exchanged(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
+def lift_collective(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
     """Emit the canonical operation for the recorded collective ``name``."""
     # All gathers over an axis have the same symbolic size, that of its indices.
     if name == "axis_indices":

@@ -17,7 +17,7 @@ def _same(name: str) -> Compute:
     return lambda b, *numbers: getattr(b, name)(*numbers)
 
 
-def scaled(factor: float) -> Compute:
+def scale_by(factor: float) -> Compute:
     return lambda b, x: b.multiply(x, factor)
 
 
@@ -56,8 +56,8 @@ COMPUTE: dict[str, Compute] = {
     },
     "fabs": _same("abs"),
     "cbrt": cbrt,
-    "degrees": scaled(180 / math.pi),
-    "radians": scaled(math.pi / 180),
+    "degrees": scale_by(180 / math.pi),
+    "radians": scale_by(math.pi / 180),
     "gamma": _gamma,
     "remainder": _remainder,
     "pow_float": _same("pow"),
@@ -83,7 +83,7 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
         b.expect(b.logical_or(b.logical_not(test(result)), given), True)
 
 
-def computed(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
+def compute_math(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
     """Compute the function ``name`` of :data:`COMPUTE`, guarded against arguments for which Python raises.
 
     At least one of the numbers is an array.

@@ -381,7 +381,7 @@ class Selection:
 
 
 # ---------------------------------------------------------------------------------------------- steps back
-def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
+def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """Replace slices with negative steps by slices with positive steps of a flipped array.
 
     Return the flipped ``x``, the axes that were flipped, and the new index.
@@ -556,7 +556,7 @@ def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[
 # ---------------------------------------------------------------------------------------------- reading
 def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
     """Emit ``x[index]``. ``b.recorded`` holds the number of elements that a mask selected while recording."""
-    x, _, index = straightened(b, x, index)
+    x, _, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     hints = b.recorded[0].hints if b.recorded else ()
     return read_arrays(b, selection.read(b, x), selection.arrays, hints)
@@ -636,7 +636,7 @@ def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------- writing
 def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
     """Return ``x`` after ``x[index] = value``."""
-    x, turned, index = straightened(b, x, index)
+    x, turned, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     value = b.operand(value, x.dtype)
     if not selection.empty and selection.arrays:

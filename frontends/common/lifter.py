@@ -105,7 +105,7 @@ def name_at(path: Path, positional: list[str]) -> str:
     return legal("_".join([head, *map(str, rest)]))
 
 
-def named_arguments(
+def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
     """Map the ``id`` of each argument of a call to its parameter name."""

@@ -175,9 +175,10 @@ def as_index(b: Any, x: Value, index: Any) -> Any:
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
-        return fixed(b, index)
+        return fix_numbers(b, index)
     picked = tuple(
-        _place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts)
+        _place(b, part, x.shape[axis]) if is_read(part) else fix_numbers(b, part)
+        for axis, part in enumerate(parts)
     )
     return picked if isinstance(index, tuple) else picked[0]
 
@@ -188,7 +189,7 @@ def _place(b: Any, number: Size, size: Any) -> Value:
     return place
 
 
-def as_read(b: Any, number: Value, dtype: str) -> Value:
+def element_before_cast(b: Any, number: Value, dtype: str) -> Value:
     """Return the array element before its cast to a Python number if it has ``dtype``, else ``number``."""
     node = b.maker(number)
     return (
@@ -198,11 +199,11 @@ def as_read(b: Any, number: Value, dtype: str) -> Value:
     )
 
 
-def fixed(b: Any, structure: Any) -> Any:
-    return map_structure(lambda item: _fixed(b, item) if is_read(item) else item, structure)
+def fix_numbers(b: Any, structure: Any) -> Any:
+    return map_structure(lambda item: _fix_number(b, item) if is_read(item) else item, structure)
 
 
-def _fixed(b: Any, size: Size) -> Any:
+def _fix_number(b: Any, size: Size) -> Any:
     if size not in b.fixed:
         b.fixed.add(size)
         value = number_of(b, size)
@@ -299,7 +300,7 @@ def _finite(name: str) -> Callable[..., Any]:
 
 
 def _of_math(name: str) -> Callable[..., Any]:
-    return lambda b, *operands: host_math.computed(b, name, operands)
+    return lambda b, *operands: host_math.compute_math(b, name, operands)
 
 
 _RULES: dict[str, Callable[..., Any]] = {

@@ -15,12 +15,12 @@ from ...trees import Branch, Leaf
 Range = tuple[float, float]
 
 
-def drawn(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
+def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
     """Return a random array for ``dtype``, with elements in the range ``seen``.
 
     Floats that were constant or huge get elements of both signs, or near 1 if the smallest was positive.
 
-    >>> drawn((2,), "int32", (3.0, 3.0), seed=0), drawn((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
+    >>> random_array((2,), "int32", (3.0, 3.0), seed=0), random_array((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
     (array([3, 3]), dtype('float64'))
     """
     draw, (least, greatest), shape = np.random.default_rng(seed), seen, tuple(shape)

@@ -30,9 +30,9 @@ from ...recording.patches import Patch, Session, replace_call, replaced, under_a
 from ...recording.patches.patch import Replacement
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
-from .dtypes import dtype_name, is_key, narrowed
-from .intercept.associative_scans import scanned_in_parallel
-from .intercept.counted_loops import counted, scanned
+from .dtypes import dtype_name, is_key, narrow_dtype
+from .intercept.associative_scans import symbolic_associative_scan
+from .intercept.counted_loops import symbolic_fori_loop, symbolic_scan
 from .names import CUSTOM, INDEXED, METHOD, holder_of
 from .sizes import ReadNumber, current, decided, hints, symbolic
 
@@ -45,7 +45,7 @@ def as_jax(array: Any) -> Any:
     """
     if isinstance(array, jax.Array):
         return array
-    dtype = narrowed(dtype_name_of(array))
+    dtype = narrow_dtype(dtype_name_of(array))
     if hasattr(array, "detach"):
         plain = array.detach().cpu().resolve_conj().resolve_neg()
         # NumPy has no bfloat16.
@@ -96,9 +96,9 @@ def _run(*arrays: Any, call: PublicCall) -> Any:
     return forward(call.function, *arrays)
 
 
-def _batched(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
+def _batch_rule(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
     if call.name == CUSTOM:
-        return _custom_batched(arrays, tuple(axes), call)
+        return _batch_custom_call(arrays, tuple(axes), call)
     results = jax.vmap(call.function, in_axes=tuple(axes))(*arrays)
     return results, [0] * len(results)
 
@@ -137,7 +137,7 @@ class Leaves:
         return flatten(forward(self.function, *args, **kwargs), is_array)[0]
 
 
-def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: PublicCall) -> Any:
+def _batch_custom_call(arrays: Any, axes: tuple[int | None, ...], call: PublicCall) -> Any:
     """Batch a call of a function with a derivative rule as one call, so that its rule still applies."""
     (function, *args), kwargs = unflatten(call.arguments, arrays)
 
@@ -145,15 +145,15 @@ def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: PublicCall)
         leaves, _tree = flatten((given, named), is_array)
         return unflatten(call.result, jax.vmap(call.function, in_axes=axes)(*leaves))
 
-    results, _ = flatten(_bound(CUSTOM, run, (Mapped(function, axes), *args), kwargs), is_array)
+    results, _ = flatten(_bind_call(CUSTOM, run, (Mapped(function, axes), *args), kwargs), is_array)
     return results, [0] * len(results)
 
 
-def _differentiated(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
+def _jvp_rule(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
     return jax.jvp(call.function, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
 
 
-def _transposed(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
+def _transpose_rule(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
     """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions."""
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
@@ -168,9 +168,9 @@ def _transposed(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
     return [next(found) if is_unknown else None for is_unknown in unknown]
 
 
-batching.primitive_batchers[call_p] = _batched
-ad.primitive_transposes[call_p] = _transposed
-ad.primitive_jvps[call_p] = _differentiated
+batching.primitive_batchers[call_p] = _batch_rule
+ad.primitive_transposes[call_p] = _transpose_rule
+ad.primitive_jvps[call_p] = _jvp_rule
 mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 
 
@@ -221,7 +221,9 @@ _function_names = _FunctionNames()
 
 
 @contextmanager
-def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterator[Callable[[Any], Any]]:
+def recording_calls(
+    names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()
+) -> Iterator[Callable[[Any], Any]]:
     """Record calls of the public functions ``names`` by this thread inside of the block.
 
     The functions are replaced in JAX, in the libraries built on it, and in the ``scopes`` of the user's
@@ -231,12 +233,12 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
     for name in names:
         if name.startswith(METHOD):
             methods += _method(name)
-        elif (original := _found(name)) is not None:
-            replacements[id(original)] = original, _named(name, original)
-    for loop, of_any_length in ((jax.lax.fori_loop, counted), (jax.lax.scan, scanned)):
+        elif (original := _public_function(name)) is not None:
+            replacements[id(original)] = original, _recording_wrapper(name, original)
+    for loop, of_any_length in ((jax.lax.fori_loop, symbolic_fori_loop), (jax.lax.scan, symbolic_scan)):
         replacements[id(loop)] = loop, of_any_length(loop)
     in_parallel = jax.lax.associative_scan
-    replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
+    replacements[id(in_parallel)] = in_parallel, symbolic_associative_scan(in_parallel, _traces)
     with replaced(
         [
             *methods,
@@ -257,23 +259,29 @@ def _with_rule(function: Any) -> Any:
     )
 
 
-def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any, **kwargs: Any) -> Any:
+def _record_custom_call(
+    session: Session, original: Callable[..., Any], rule: Any, *args: Any, **kwargs: Any
+) -> Any:
     own = getattr(rule.fun, "__module__", None) or ""
     if own.partition(".")[0] in _HOLDERS or not _traces():
         return forward(original, rule, *args, **kwargs)
-    return _bound(CUSTOM, lambda _, *given, **named: original(rule, *given, **named), (rule, *args), kwargs)
+    return _bind_call(
+        CUSTOM, lambda _, *given, **named: original(rule, *given, **named), (rule, *args), kwargs
+    )
 
 
-CUSTOM_RULES = tuple(Patch(cls, "__call__", replace_call, _whole) for cls in (jax.custom_jvp, jax.custom_vjp))
+CUSTOM_RULES = tuple(
+    Patch(cls, "__call__", replace_call, _record_custom_call) for cls in (jax.custom_jvp, jax.custom_vjp)
+)
 
 
-def _found(name: str) -> Any:
-    holder, short = _place(name)
+def _public_function(name: str) -> Any:
+    holder, short = _holder_of(name)
     return getattr(holder, short, None)
 
 
 @functools.cache
-def _place(name: str) -> tuple[Any, str]:
+def _holder_of(name: str) -> tuple[Any, str]:
     try:
         return holder_of(name)
     # This version of JAX has no such function.
@@ -293,7 +301,9 @@ def _method(name: str) -> list[Replacement]:
             holder,
             found,
             type(kept)(
-                _by_arrays(_named(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun))
+                _by_arrays(
+                    _recording_wrapper(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun)
+                )
             ),
         )
     ]
@@ -323,13 +333,13 @@ def _decided_step(item: Any) -> Any:
     return decided(expression_of(item)) if current().loops.reads_step(item) else item
 
 
-def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _recording_wrapper(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     thread = threading.get_ident()
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if threading.get_ident() != thread or not _traces():
             return forward(original, *args, **kwargs)
-        return _bound(name, original, args, kwargs)
+        return _bind_call(name, original, args, kwargs)
 
     call.__name__ = getattr(original, "__name__", name)
     call.__wrapped__ = original  # type: ignore[attr-defined]
@@ -345,18 +355,18 @@ def _traces() -> bool:
 
 
 @forwards
-def recorded_as(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    return _bound(name, function, args, {}) if _traces() else function(*args)
+def record_as(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    return _bind_call(name, function, args, {}) if _traces() else function(*args)
 
 
-def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     if (
         not name.endswith(INDEXED)
         and current().loops.steps
         and any(map(current().loops.reads_step, iterate_structure((args, kwargs))))
     ):
         try:
-            return _bound(name, original, *map_structure(_step_as_array, (args, kwargs)))
+            return _bind_call(name, original, *map_structure(_step_as_array, (args, kwargs)))
         # JAX may raise any exception for an array where it needs a number.
         except Exception as problem:
             if is_fault(problem):
@@ -375,7 +385,7 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
 
     types, program = _abstract_results(name, body, tree, leaves), None
     if types is None:
-        program = _traced(body, leaves)
+        program = _trace_body(body, leaves)
         types = tuple(program.out_avals)
     found = call_p.bind(*leaves, call=PublicCall(name, tree, results[-1], body, types, program))
     return unflatten(results[-1], found)
@@ -389,7 +399,7 @@ def _abstract_results(
 
     recording = current()
     before, _thread.quiet = getattr(_thread, "quiet", False), True
-    now = with_numbers(tree)
+    now = with_hints(tree)
     try:
         seen = jax.eval_shape(
             lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves)
@@ -420,13 +430,11 @@ def _abstract_results(
     )
 
 
-def with_numbers(tree: Tree) -> Tree:
+def with_hints(tree: Tree) -> Tree:
     """Replace symbolic sizes in the arguments by their current values."""
     if isinstance(tree, Static):
         return Static(map_structure(lambda item: hint_of(expression_of(item)), tree.value))
-    return (
-        replace(tree, children=tuple(map(with_numbers, tree.children))) if isinstance(tree, Branch) else tree
-    )
+    return replace(tree, children=tuple(map(with_hints, tree.children))) if isinstance(tree, Branch) else tree
 
 
 def program_of(call: PublicCall, types: Iterable[Any]) -> ClosedJaxpr:
@@ -444,7 +452,7 @@ def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
     return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
 
 
-def _traced(body: Callable[..., Any], leaves: list[Any]) -> ClosedJaxpr:
+def _trace_body(body: Callable[..., Any], leaves: list[Any]) -> ClosedJaxpr:
     try:
         return jax.make_jaxpr(body)(*(_type(leaf, leaf.shape) for leaf in leaves))
     except Exception as problem:

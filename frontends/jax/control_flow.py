@@ -21,12 +21,12 @@ from ...ops.registry import ArraySpec, get
 from ...recording.faults import is_fault
 from ...sizes import Size, apply, expression_of
 from .dtypes import words_type
-from .error_checks import checked
-from .intercept.checkpoints import CHECKPOINTS, is_checkpoint, opened
-from .intercept.loops import marked
+from .error_checks import read_error_check
+from .intercept.checkpoints import CHECKPOINTS, checkpointed_program, is_checkpoint
+from .intercept.loops import read_mark
 from .intercept.rules import TracedRule, has_derivative, name_of, rule_of
 from .names import PRIMITIVE, REFUSE_GRADIENT, ValueNumbers
-from .regions import expected
+from .regions import read_expectation
 
 if TYPE_CHECKING:
     from .equations import Reader
@@ -37,7 +37,7 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     params = equation.params
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
-    program, is_kept = opened(program)
+    program, is_kept = checkpointed_program(program)
     unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
     program = _without_inputs(program, unread)
     rows = [item for place, item in enumerate(operands) if place >= first and place not in unread]
@@ -69,13 +69,13 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     asked, stepped, state = operands[:first], operands[first:second], operands[second:]
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
-    if (length := _count(reader, condition, body, [*asked, *state], first)) is not None:
-        return _counted(reader, equation, length, stepped, state)
+    if (length := _trip_count(reader, condition, body, [*asked, *state], first)) is not None:
+        return _counting_scan(reader, equation, length, stepped, state)
     step = _RegionWriter(reader, equation, body.in_avals[len(stepped) :])
     many = condition.out_avals[0]
-    some = [] if not many.shape else [partial(_some, many)]
+    some = [] if not many.shape else [partial(_any_continues, many)]
     goes_on = step.body("condition", condition, asked, some)
-    kept = [] if not many.shape else [partial(_kept, many, body.out_avals, condition, asked)]
+    kept = [] if not many.shape else [partial(_frozen_if_done, many, body.out_avals, condition, asked)]
     return step.node(
         "while_loop",
         step.arrays(state),
@@ -99,7 +99,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
             return truth, bool(place)
         return step.small(lambda index: index == place, [equation.invars[0].aval], index), True
 
-    if reader.as_words and (place := checked(reader, branches, is_taken, step.origin)) is not None:
+    if reader.as_words and (place := read_error_check(reader, branches, is_taken, step.origin)) is not None:
         return reader.inlined(equation, branches[place], captured)
     names = (
         ["otherwise", "then"] if len(branches) == 2 else [f"branch_{place}" for place in range(len(branches))]
@@ -135,8 +135,8 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
     "associative_scan": associative_scan,
     **dict.fromkeys(CHECKPOINTS, checkpoint),
     "cond": cond,
-    "expect": expected,
-    "mark": marked,
+    "expect": read_expectation,
+    "mark": read_mark,
     "scan": scan,
     "while": while_loop,
 }
@@ -240,14 +240,14 @@ def _is_read(program: ClosedJaxpr, place: int) -> bool:
 
 
 def _without_inputs(program: ClosedJaxpr, places: Sequence[int]) -> ClosedJaxpr:
-    return _rearranged(
+    return _with_variables(
         program,
         [var for place, var in enumerate(program.jaxpr.invars) if place not in places],
         program.jaxpr.outvars,
     )
 
 
-def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Any]) -> ClosedJaxpr:
+def _with_variables(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Any]) -> ClosedJaxpr:
     jaxpr = program.jaxpr
     if len(invars) == len(jaxpr.invars) and list(outvars) == list(jaxpr.outvars):
         return program
@@ -264,13 +264,13 @@ def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[A
 
 
 # ---------------------------------------------------------------------------------- loops of many, under vmap
-def _some(many: Any, step: _RegionWriter, inputs: list[Value], found: list[Any]) -> list[Any]:
+def _any_continues(many: Any, step: _RegionWriter, inputs: list[Value], found: list[Any]) -> list[Any]:
     return [
         step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)
     ]
 
 
-def _kept(
+def _frozen_if_done(
     many: Any,
     avals: Sequence[Any],
     condition: ClosedJaxpr,
@@ -292,7 +292,9 @@ def _kept(
 
 
 # ------------------------------------------------------------------------------------- loops that count
-def _count(reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int) -> Any:
+def _trip_count(
+    reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int
+) -> Any:
     """Return the trip count of a ``lax.fori_loop``, or None for other loops and unknown trip counts.
 
     The state of such a loop begins with a counter and an end. The condition compares them, and each
@@ -315,7 +317,7 @@ def _count(reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: 
         and added.invars[0] is counter
         and _is_one(added.invars[1])
     )
-    low, high = (_number(reader, item) for item in operands[:2])
+    low, high = (_known_number(reader, item) for item in operands[:2])
     if not counts or step.outvars[1] is not end or low is None or high is None:
         return None
     length = high - low
@@ -326,7 +328,7 @@ def _is_one(atom: Any) -> bool:
     return isinstance(atom, Literal) and np.ndim(atom.val) == 0 and int(atom.val) == 1
 
 
-def _number(reader: Reader, item: Any) -> Any:
+def _known_number(reader: Reader, item: Any) -> Any:
     """Return the number or size that ``item`` was made of, or None."""
     if not isinstance(item, Value):
         return int(item)
@@ -349,7 +351,9 @@ def _number(reader: Reader, item: Any) -> Any:
     )
 
 
-def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], state: list[Any]) -> list[Any]:
+def _counting_scan(
+    reader: Reader, equation: Any, length: Any, stepped: list[Any], state: list[Any]
+) -> list[Any]:
     """Read a counting ``while`` as a ``scan`` without sequences that carries the counter but not the end."""
     body = equation.params["body_jaxpr"]
     avals = body.in_avals[len(stepped) :]
@@ -358,7 +362,7 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
 
     jaxpr, first = body.jaxpr, len(stepped)
     counter, last, *rest = jaxpr.invars[first:]
-    straight = _rearranged(
+    straight = _with_variables(
         body, [*jaxpr.invars[:first], last, counter, *rest], [jaxpr.outvars[0], *jaxpr.outvars[2:]]
     )
     block = step.body("body", straight, [*stepped, end])
@@ -385,7 +389,7 @@ def _truth_of(reader: Reader, index: Value) -> Value | None:
 ORDERS = 2
 
 
-def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+def call_with_rule(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
     """Read a call of a function with a derivative rule.
 
     If the rule cannot be traced, the results are marked so that taking a gradient of them raises.

@@ -19,10 +19,10 @@ def dtype_name(dtype: Any) -> str:
     """
     if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
         return str(dtype)
-    return narrowed(str(np.dtype(dtype)))
+    return narrow_dtype(str(np.dtype(dtype)))
 
 
-def narrowed(name: str) -> str:
+def narrow_dtype(name: str) -> str:
     return name if jax.config.jax_enable_x64 else NARROWED.get(name, name)
 
 

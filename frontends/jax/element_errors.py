@@ -20,7 +20,7 @@ _CONVERSIONS = (
 
 
 @contextmanager
-def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
+def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
     """Turn JAX's errors about elements into :class:`CallMismatch` if ``leaves`` are traced from outside."""
     try:
         yield
@@ -37,14 +37,14 @@ def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def explain_unknown_elements(name: str) -> Iterator[None]:
     """Turn JAX's errors about elements, and flax's errors about trace levels, into :class:`TracingError`."""
     try:
         yield
     except jax.errors.ConcretizationTypeError as problem:
-        raise _concrete(name, problem) from problem
+        raise _unknown_elements(name, problem) from problem
     except _CONVERSIONS as problem:
-        raise _concrete(name, problem) from problem
+        raise _unknown_elements(name, problem) from problem
     # flax has no class of its own for all of these.
     except Exception as problem:
         if "trace level" not in str(problem):
@@ -67,7 +67,7 @@ class UnknownElements(TracingError):
     """Error: code needs the elements of a tracer."""
 
 
-def _concrete(name: str, problem: Exception) -> TracingError:
+def _unknown_elements(name: str, problem: Exception) -> TracingError:
     return UnknownElements(
         f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded "
         f"({str(problem).splitlines()[0]}), and code of "

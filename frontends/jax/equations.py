@@ -28,14 +28,14 @@ from ...recording.code.ownership import owner_of_file
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Tree, iterate_structure, map_structure, unflatten
 from .calls import Leaves
-from .control_flow import ORDERS, READ, CallWriter, ruled
+from .control_flow import ORDERS, READ, CallWriter, call_with_rule
 from .dtypes import dtype_name, is_key, words_type
 from .error_checks import PURE, Callback, holds_checks
-from .foreign_primitives import opened
+from .foreign_primitives import foreign_program
 from .intercept.combining import COMBINED
 from .intercept.rules import RULED, public_of
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
-from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called, programs_in, solving
+from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called_program, programs_in, solve_program
 from .programs import CallProgram, OnWords, Whole
 from .sizes import as_array
 
@@ -43,7 +43,7 @@ from .sizes import as_array
 _FEWEST = 3
 
 
-def repeated(program: ClosedJaxpr) -> frozenset[int]:
+def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
     """Return the ``id`` of each jitted function of the user that is called more than once, at any depth."""
     counts: Counter[int] = Counter()
     kept: set[int] = set()
@@ -126,7 +126,7 @@ class Reader:
         self.orders: int | None = ORDERS
 
     def read_whole(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        self.repeated = repeated(program)
+        self.repeated = repeated_programs(program)
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
@@ -140,7 +140,7 @@ class Reader:
         def operands(atoms: Iterable[Any]) -> list[Any]:
             used = [atom for atom in atoms if not isinstance(atom, Literal) and atom in numbers]
             held.update((var, self._kept_aside(numbers.pop(var))) for var in dict.fromkeys(used))
-            return [_held(held, atom) for atom in atoms]
+            return [_operand(held, atom) for atom in atoms]
 
         for equation in program.jaxpr.eqns:
             held.update(zip(equation.outvars, self._equation(equation, operands(equation.invars))))
@@ -158,14 +158,14 @@ class Reader:
         name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params
         if name == "public_call":
             return self._call(equation, params["call"], operands)
-        if (program := opened(equation)) is not None:
+        if (program := foreign_program(equation)) is not None:
             has_rule = equation.primitive in ad.primitive_jvps and program.jaxpr.eqns
             return (
                 self._by_rule(equation, program, operands)
                 if has_rule
                 else self.inlined(equation, program, operands)
             )
-        if (inner := called(equation)) is not None:
+        if (inner := called_program(equation)) is not None:
             if name in RULED:
                 return self._ruled(equation, inner, operands)
             return (shared_call if id(inner) in self.repeated else Reader.inlined)(
@@ -189,7 +189,7 @@ class Reader:
                 equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands
             )
         if name in SOLVES:
-            return self.read(*solving(params, operands))
+            return self.read(*solve_program(params, operands))
         if name in _SAYS:
             return []
         if name == "debug_callback":
@@ -210,7 +210,7 @@ class Reader:
             and not name.startswith("random_")
             and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars))
         ):
-            return self.inlined(equation, _on_words(equation), operands)
+            return self.inlined(equation, _program_on_words(equation), operands)
         if name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
@@ -219,7 +219,7 @@ class Reader:
             )
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
         if _applies_function(equation) and self.as_words:
-            return self.inlined(equation, _applied(equation, origin), operands)
+            return self.inlined(equation, _apply_program(equation, origin), operands)
         if _applies_function(equation) or any(
             hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()
         ):
@@ -252,7 +252,7 @@ class Reader:
     def _by_rule(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         if self.as_words and self.checks and holds_checks(inner.jaxpr):
             self.inlined(equation, inner, operands)
-        return ruled(self, equation, inner, operands)
+        return call_with_rule(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         """Read a program that an equation calls and return its results."""
@@ -427,7 +427,7 @@ def _applies_function(equation: Any) -> bool:
     return bool(update.eqns) or update.outvars[0] is not update.invars[1]
 
 
-def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
+def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
     """Return a program for ``x.at[index].apply``: the function of all elements, selected by the index."""
     params = dict(equation.params)
     if not params["unique_indices"]:
@@ -452,7 +452,7 @@ def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
     return jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars))
 
 
-def _on_words(equation: Any) -> ClosedJaxpr:
+def _program_on_words(equation: Any) -> ClosedJaxpr:
     move = jax.vmap(
         lambda *operands: equation.primitive.bind(*operands, **equation.params),
         in_axes=tuple(-1 if is_key(atom.aval) else None for atom in equation.invars),
@@ -524,7 +524,7 @@ def _plain_number(item: Any) -> Any:
     return int(item) if isinstance(item, np.integer) else expression_of(item)
 
 
-def _held(held: dict[Any, Any], atom: Any) -> Any:
+def _operand(held: dict[Any, Any], atom: Any) -> Any:
     if not isinstance(atom, Literal):
         return held[atom]
     value = np.asarray(atom.val).astype(atom.aval.dtype)[()]

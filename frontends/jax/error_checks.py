@@ -11,7 +11,7 @@ from jax.extend.core import ClosedJaxpr
 
 from ...ir.graph import Guard, check
 from ...ir.node import Origin, Value
-from .nested import called, programs_in
+from .nested import called_program, programs_in
 from .programs import Whole
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Callback(Whole):
         )
 
 
-def checked(
+def read_error_check(
     reader: Reader,
     branches: tuple[ClosedJaxpr, ...],
     is_taken: Callable[[int], tuple[Value, bool]],
@@ -60,7 +60,7 @@ def is_called_back(program: ClosedJaxpr) -> bool:
     jaxpr = program.jaxpr
     made: set[Any] = set()
     for equation in jaxpr.eqns:
-        inner = called(equation)
+        inner = called_program(equation)
         if (
             equation.primitive.name == PURE
             or inner is not None

@@ -10,7 +10,7 @@ from jax.extend.core import ClosedJaxpr
 _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
-def opened(equation: Any) -> ClosedJaxpr | None:
+def foreign_program(equation: Any) -> ClosedJaxpr | None:
     """Return the program that implements another package's primitive; None for a primitive of JAX.
 
     Exceptions of the implementation, which is the other package's code, propagate.

@@ -142,8 +142,8 @@ class ValueNumbers:
             return None
         call = (
             node.op,
-            _frozen(map_structure(self.of, node.inputs)),
-            _frozen(map_structure(self.of, node.params)),
+            _hashable(map_structure(self.of, node.inputs)),
+            _hashable(map_structure(self.of, node.params)),
         )
         try:
             hash(call)
@@ -152,11 +152,11 @@ class ValueNumbers:
         return call
 
 
-def _frozen(item: Any) -> Any:
+def _hashable(item: Any) -> Any:
     if isinstance(item, Mapping):
-        return tuple((key, _frozen(part)) for key, part in item.items())
+        return tuple((key, _hashable(part)) for key, part in item.items())
     if isinstance(item, (list, tuple)):
-        return (type(item), *map(_frozen, item))
+        return (type(item), *map(_hashable, item))
     return item
 
 
@@ -178,7 +178,7 @@ _SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {
 Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
-def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
+def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     """Return readable source text for a primitive, or None if only ``primitive.bind`` expresses it."""
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
@@ -230,7 +230,7 @@ def _plain(number: Any, dtype: str) -> Any:
     return plain if number.dtype.type(plain) == number and not (plain == 0 and np.signbit(number)) else None
 
 
-def typed(item: Any) -> Any:
+def short_scalar(item: Any) -> Any:
     """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged."""
     if (
         not isinstance(item, np.generic)
@@ -314,7 +314,7 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
     return f"lax.iota(jnp.{node.outputs[0].dtype}, {text(params['shape'][0])!r})"
 
 
-def _drawn(written: str) -> Written:
+def _random_function(written: str) -> Written:
     """Return a row that writes a function of ``jax.random`` if all arrays are scalar, as a single key is."""
     return lambda node, text: (
         written.format(
@@ -326,7 +326,7 @@ def _drawn(written: str) -> Written:
     )
 
 
-def _of_keys(written: str) -> Written:
+def _key_function(written: str) -> Written:
     """Return a row that writes a function of ``jax.random`` if an array of the call is a key, not words."""
     return lambda node, text: (
         written.format(repr(text(node.inputs[0])), **node.params)
@@ -344,12 +344,12 @@ _ROWS: dict[str, Written] = {
     "convert_element_type_p": _converted,
     "integer_pow_p": _power,
     "iota_p": _iota,
-    "random_bits_p": _drawn("jax.random.bits({0}, {shape}, jnp.uint{bit_width})"),
-    "random_fold_in_p": _drawn("jax.random.fold_in({0}, {1})"),
-    "random_seed_p": _of_keys("jnp.vectorize(functools.partial(jax.random.key, impl={impl!r}))({0})"),
-    "random_split_p": _drawn("jax.random.split({0}, {shape})"),
-    "random_unwrap_p": _of_keys("jax.random.key_data({0})"),
-    "random_wrap_p": _of_keys("jax.random.wrap_key_data({0}, impl={impl!r})"),
+    "random_bits_p": _random_function("jax.random.bits({0}, {shape}, jnp.uint{bit_width})"),
+    "random_fold_in_p": _random_function("jax.random.fold_in({0}, {1})"),
+    "random_seed_p": _key_function("jnp.vectorize(functools.partial(jax.random.key, impl={impl!r}))({0})"),
+    "random_split_p": _random_function("jax.random.split({0}, {shape})"),
+    "random_unwrap_p": _key_function("jax.random.key_data({0})"),
+    "random_wrap_p": _key_function("jax.random.wrap_key_data({0}, impl={impl!r})"),
     "select_n_p": _selected,
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},

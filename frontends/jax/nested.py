@@ -27,12 +27,12 @@ SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
 CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "outside_call"})
 
 
-def called(equation: Any) -> ClosedJaxpr | None:
+def called_program(equation: Any) -> ClosedJaxpr | None:
     program = equation.params.get(_CALLS.get(equation.primitive.name, ""))
     return program if program is None or isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
 
 
-def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+def solve_program(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
     lengths = params["const_lengths"]
     before = lengths.matvec + lengths.vecmat
     return params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[sum(lengths) :]]

@@ -87,7 +87,7 @@ class JaxWeights(contracts.Weights):
                 replacements.update({id(model.item): replacement} if replacement is not model.item else {})
             stack.enter_context(replacing_parts(self._places, replacements))
             yield (
-                _called(self.function, replacements),
+                _replaced_callable(self.function, replacements),
                 lambda: {
                     f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()
                 },
@@ -97,7 +97,7 @@ class JaxWeights(contracts.Weights):
         """Add a model that the function is found to call, if it is new. Return the prefix of its names."""
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:
-            prefix = _fresh(name, set(self._models))
+            prefix = _unused_prefix(name, set(self._models))
             self._models[prefix] = model
             self._owners.update({f"{prefix}{short}": (model, short) for short in model.arrays()})
         return prefix
@@ -177,7 +177,7 @@ def _model_called(function: Any) -> Any:
     return function
 
 
-def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
+def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
     """Return the replacement of the callable: the replaced model, or the same method of it."""
     if id(function) in replacements:
         return replacements[id(function)]
@@ -204,11 +204,11 @@ def _named_models(
         model.leave_out(known)
         known.update(map(id, model.parts()))
         name = names.get(item) or type(model.item).__name__.lower()
-        prefix = "" if model.item is called else _fresh(name, prefixes)
+        prefix = "" if model.item is called else _unused_prefix(name, prefixes)
         prefixes.add(prefix)
         yield prefix, model
 
 
-def _fresh(name: str, known: set[str]) -> str:
+def _unused_prefix(name: str, known: set[str]) -> str:
     numbered = (f"{name}_{number}." for number in range(1, len(known) + 2))
     return f"{name}." if f"{name}." not in known else next(one for one in numbered if one not in known)

@@ -43,16 +43,16 @@ from ...recording.search import Refutation, search_recording
 from ...recording.state.contents import refuse_outside
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
-from ..common.lifter import input_names, named_arguments
+from ..common.lifter import argument_names, input_names
 from ..common.read_numbers import DTYPES, Reading, decide, with_numbers
-from .calls import CUSTOM_RULES, as_jax, dtype_name_of, seen
-from .dtypes import dtype_name, is_key, narrowed, words_type
-from .element_errors import UnknownElements, told, told_inside
+from .calls import CUSTOM_RULES, as_jax, dtype_name_of, recording_calls
+from .dtypes import dtype_name, is_key, narrow_dtype, words_type
+from .element_errors import UnknownElements, explain_outer_trace, explain_unknown_elements
 from .equations import Reader
 from .intercept.host_math import SYMBOLS, dimension_shims
 from .intercept.loops import ROWS, TracedLoops
 from .intercept.reads import ANSWERS, Answers, TracerReads
-from .intercept.updates import updates
+from .intercept.updates import update_patches
 from .models import is_model, settings_of
 from .models.called_graphs import CalledGraph
 from .models.nnx import is_nnx
@@ -101,7 +101,7 @@ def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origi
 _PLAIN = (bool, int, float, str, type(None))
 
 
-def outside_of(reached: Reached) -> list[EnvironmentGuard]:
+def environment_guards(reached: Reached) -> list[EnvironmentGuard]:
     """Return guards on what the callables refer to.
 
     The arrays of models are parameters, so only their settings are guarded.
@@ -109,14 +109,14 @@ def outside_of(reached: Reached) -> list[EnvironmentGuard]:
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
     )
-    return [wide, *facts_outside(reached, _of_model, _contents)]
+    return [wide, *facts_outside(reached, _model_guards, _contents)]
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
-    return Reached(objects, WalkPolicy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
+    return Reached(objects, WalkPolicy(_is_leaf, lambda item: _call_methods(item) if is_model(item) else ()))
 
 
-def _called(model: Any) -> list[Any]:
+def _call_methods(model: Any) -> list[Any]:
     return [
         method for name in ("__call__", "call") if (method := getattr(type(model), name, None)) is not None
     ]
@@ -126,7 +126,7 @@ def _is_leaf(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray))
 
 
-def _of_model(model: Any) -> Iterator[EnvironmentGuard]:
+def _model_guards(model: Any) -> Iterator[EnvironmentGuard]:
     """Yield guards on the plain attributes and submodules of each part of a model."""
     for part, key in settings_of(model):
         own, item = vars(part), vars(part)[key]
@@ -147,7 +147,7 @@ def _contents(item: Any) -> bytes | None:
 
 
 @contextmanager
-def restored() -> Iterator[None]:
+def restored_config() -> Iterator[None]:
     """Restore JAX's configuration after the block."""
     before = dict(jax.config.values)
     try:
@@ -189,7 +189,7 @@ def record(request: Request) -> Recording:
 
     The only state that a JAX function may change is in the variables of ``nnx`` modules.
     """
-    with recording_lock, restored():
+    with recording_lock, restored_config():
         return search_recording(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),
             JaxHypotheses(loops=request.numbers),
@@ -227,7 +227,7 @@ class _Attempt:
         self.locator = Locator()
         self.reached = reached = reach_of(self._referred())
         self.weights = JaxWeights(
-            self.function, reached, named_arguments(self.function, request.args, request.kwargs)
+            self.function, reached, argument_names(self.function, request.args, request.kwargs)
         )
         refuse_outside(reached.found())
         functions = reached.functions
@@ -243,7 +243,7 @@ class _Attempt:
             self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops
         )
         self.session = Session(self.shown, SYMBOLS, jax.core.eval_context, example_of, self._hold)
-        self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
+        self.before = EnvironmentGuards([*all_of(functions), *environment_guards(reached)])
         # Types of the array inputs.
         self.types: list[Any] = []
         # Symbols of the number inputs, by their positions among the leaves.
@@ -277,12 +277,12 @@ class _Attempt:
         types = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in held.values()]
         with (
             deciding(self),
-            seen(_names(), self._scopes()) as replaced,
+            recording_calls(_names(), self._scopes()) as replaced,
             patching(_PATCHES, self.session, self.spaces, self._places()),
-            patching(updates(), self.session),
+            patching(update_patches(), self.session),
             patching(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
             patching(_WITH_ANSWERS, self.session) if self.hypotheses.reads else nullcontext(),
-            told(graph.name),
+            explain_unknown_elements(graph.name),
             _own_caches(bool(self.weights.models)),
         ):
             self.replaced = replaced
@@ -327,7 +327,7 @@ class _Attempt:
         """Run the function untraced and return what Python reads from the arrays."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
-        inside = told_inside(self.recorder.graph.name, self.leaves)
+        inside = explain_outer_trace(self.recorder.graph.name, self.leaves)
         held = self.weights.arrays()
         with self.weights.called_with(held) as (called, _held), answers.noting(), inside:
             forward(called, *args, **kwargs)
@@ -368,7 +368,7 @@ class _Attempt:
             return None
         given = dtype_name_of(leaf)
         keys = isinstance(leaf, jax.Array) and is_key(leaf)
-        dtype = narrowed(given) if self.for_jax else given
+        dtype = narrow_dtype(given) if self.for_jax else given
         value = self.recorder.add_input(
             self.names[index], leaf, self._spec(leaf) if keys else ArraySpec(tuple(leaf.shape), dtype)
         )
@@ -376,7 +376,7 @@ class _Attempt:
         weak = self.for_jax and bool(getattr(leaf, "weak_type", False))
         self.types.append(
             jax.ShapeDtypeStruct(
-                shape, leaf.dtype if keys else jax.numpy.dtype(narrowed(given)), weak_type=weak
+                shape, leaf.dtype if keys else jax.numpy.dtype(narrow_dtype(given)), weak_type=weak
             )
         )
         return value
@@ -396,7 +396,7 @@ class _Attempt:
 
     def _narrowed(self, value: Value) -> Value:
         """Convert a 64-bit input to 32 bits, as JAX does if its 64-bit types are off."""
-        dtype = narrowed(value.dtype)
+        dtype = narrow_dtype(value.dtype)
         if dtype == value.dtype:
             return value
         made = Value(value.name, ArraySpec(value.spec.shape, dtype))
@@ -539,7 +539,9 @@ class _Attempt:
                 "that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached)])
+        return EnvironmentGuards(
+            [*self.globals.facts(), *self.session.facts(), *environment_guards(self.reached)]
+        )
 
     def _output(self, value: Any) -> Value:
         if isinstance(value, Value):

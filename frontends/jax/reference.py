@@ -15,7 +15,7 @@ from ...ir.node import Value
 from ...ops.dtypes import KEYS
 from ...trees import flatten
 from ..common import reference
-from ..common.reference import Range, drawn
+from ..common.reference import Range, random_array
 from . import recording
 from .calls import as_jax
 from .parameters import JaxWeights
@@ -52,14 +52,14 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return a random array or key for ``dtype``, with elements in the range ``seen`` (see ``drawn``).
+    """Return a random array or key for ``dtype``, with elements in the range ``seen`` (see ``random_array``).
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)
     """
     if dtype.startswith("key<"):
         return jax.random.split(jax.random.key(seed, impl=KEYS[dtype]), tuple(shape))
-    return jax.numpy.asarray(drawn(shape, dtype, seen, seed)).astype(dtype)
+    return jax.numpy.asarray(random_array(shape, dtype, seen, seed)).astype(dtype)
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:

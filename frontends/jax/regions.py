@@ -18,7 +18,7 @@ from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs, 
 from ...sizes import is_symbolic
 from .dtypes import dtype_name
 from .intercept.collectives import collective
-from .intercept.counted_loops import scanned
+from .intercept.counted_loops import symbolic_scan
 from .sizes import as_array, decided, hints, symbolic
 
 
@@ -118,7 +118,7 @@ class JaxRegions(Regions):
         run = jax.checkpoint(step) if checkpoint else step
         count = None if rows else symbolic(length)
         with self.inside():
-            last, items = scanned(jax.lax.scan)(run, tuple(carried), tuple(rows), count)
+            last, items = symbolic_scan(jax.lax.scan)(run, tuple(carried), tuple(rows), count)
         return [*last, *items]
 
 
@@ -140,7 +140,7 @@ expect_p.multiple_results = True
 expect_p.def_abstract_eval(lambda truth, *, note: [])
 
 
-def expected(reader: Any, equation: Any, operands: list[Any]) -> list[Any]:
+def read_expectation(reader: Any, equation: Any, operands: list[Any]) -> list[Any]:
     if isinstance(operands[0], Value):
         equation.params["note"](operands[0])
     return []

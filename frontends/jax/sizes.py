@@ -24,7 +24,7 @@ from ...forwarding import forwards
 from ...ops.bounds import nonnegative
 from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
 from ...sizes.number import unary
-from .intercept.asking import asker, compares, is_jax, wants_answer
+from .intercept.asking import asking_frame, compares, is_jax, wants_answer
 
 # `_recording.now` is the recording of the thread.
 _recording = threading.local()
@@ -108,11 +108,11 @@ _TAKE_SYMBOLS = frozenset(
 )
 
 
-def _asked_by_jax() -> bool:
+def _is_jax_asking() -> bool:
     return is_jax(sys._getframe(2))
 
 
-def _extreme(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return a method for the larger (``"ge"``) or smaller (``"lt"``) of two sizes.
 
     It returns the operand that is currently chosen, guarded unless that is always so, so sizes stay
@@ -136,7 +136,7 @@ def _at_least(left: Any, right: Any) -> bool | None:
     return True if nonnegative(left - right) else False if nonnegative(right - left - 1) else None
 
 
-def _negated(answer: bool | None) -> bool | None:
+def _negate(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
 
 
@@ -167,7 +167,7 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
         return True
-    asking = asker(frame)
+    asking = asking_frame(frame)
     if is_jax(asking):
         return not compares(asking) or _is_broadcast(condition, frame) or recording.leaves_open(condition)
     return not wants_answer(asking)
@@ -175,7 +175,7 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
 
 def _key(size: Size, frame: FrameType) -> int:
     recording = getattr(_recording, "now", None)
-    wanted = recording is not None and recording.knows(size) and wants_answer(asker(frame))
+    wanted = recording is not None and recording.knows(size) and wants_answer(asking_frame(frame))
     return hash(decided(size) if wanted else size)
 
 
@@ -208,11 +208,11 @@ def _is_broadcast(condition: Any, frame: FrameType) -> bool:
 
 _KNOWN: dict[str, Callable[[Any, Any], bool | None]] = {
     "ge": _at_least,
-    "lt": lambda a, b: _negated(_at_least(a, b)),
+    "lt": lambda a, b: _negate(_at_least(a, b)),
     "le": lambda a, b: _at_least(b, a),
-    "gt": lambda a, b: _negated(_at_least(b, a)),
+    "gt": lambda a, b: _negate(_at_least(b, a)),
     "eq": _equal,
-    "ne": lambda a, b: _negated(_equal(a, b)),
+    "ne": lambda a, b: _negate(_equal(a, b)),
 }
 
 
@@ -247,7 +247,7 @@ class SymbolicFloat(SymbolicNumber):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        return SymbolicFloat if _asked_by_jax() else float
+        return SymbolicFloat if _is_jax_asking() else float
 
     def __hash__(self) -> int:
         return _key(self.expression, sys._getframe(1))
@@ -282,7 +282,7 @@ class Dimension(SymbolicFloat):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        return Dimension if _asked_by_jax() else int
+        return Dimension if _is_jax_asking() else int
 
     @property
     def dimension_as_value(self) -> Callable[[], Any]:
@@ -293,12 +293,12 @@ class Dimension(SymbolicFloat):
 
     @forwards
     def __index__(self) -> int:
-        if sys._getframe(1).f_code.co_name in _TAKE_SYMBOLS and _asked_by_jax():
+        if sys._getframe(1).f_code.co_name in _TAKE_SYMBOLS and _is_jax_asking():
             raise TypeError("a symbolic size is no index")
         return int(decided(self.expression))
 
-    max, rmax = _extreme("ge"), _extreme("ge", reflected=True)
-    min, rmin = _extreme("lt"), _extreme("lt", reflected=True)
+    max, rmax = _larger_or_smaller("ge"), _larger_or_smaller("ge", reflected=True)
+    min, rmin = _larger_or_smaller("lt"), _larger_or_smaller("lt", reflected=True)
 
 
 class ReadNumber(SymbolicFloat):
@@ -308,7 +308,7 @@ class ReadNumber(SymbolicFloat):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        return ReadNumber if _asked_by_jax() else int
+        return ReadNumber if _is_jax_asking() else int
 
     def __hash__(self) -> int:
         return _key(self.expression, sys._getframe(1))

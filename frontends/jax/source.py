@@ -15,7 +15,7 @@ from ...ops.text import factor
 from ..common.indexing import index_text
 from ..common.lifter import RecordedCalls
 from .equations import AxisNumbers, EnumMember
-from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable, row_key, typed
+from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable_source, row_key, short_scalar
 from .programs import Whole, jax_record
 
 # Primitives written as the public function of the same name, which implies the program of the update.
@@ -38,7 +38,7 @@ class JaxCalls(RecordedCalls):
     prelude = ("bounded_while", "refuse_gradient")
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        inputs = [text(typed(item)) for item in node.inputs]
+        inputs = [text(short_scalar(item)) for item in node.inputs]
         params = [f"{key}={text(item)!r}" for key, item in node.params.items()]
         key = row_key(node.op)
         if key == "__getitem__":
@@ -53,7 +53,7 @@ class JaxCalls(RecordedCalls):
             return f"{_shortened(node.op)}({', '.join([*map(repr, inputs), *params])})"
         if node.op in OWN:
             return f"{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
-        if (found := readable(key, node, text)) is not None:
+        if (found := readable_source(key, node, text)) is not None:
             return found
         if key == "neg_p":
             return f"-{factor(repr(inputs[0]))}"

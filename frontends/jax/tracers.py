@@ -118,11 +118,11 @@ def _shim(shown: HiddenTracers) -> type:
     return Asked("Tracer", (), {"__module__": Tracer.__module__})
 
 
-def _noted(session: Session, original: Any, problem: Exception, tracer: Any, *args: Any) -> None:
+def _note_error(session: Session, original: Any, problem: Exception, tracer: Any, *args: Any) -> None:
     original(problem, tracer, *args)
     # For a mask among indices JAX passes only the type of the tracer.
     if session.trace.is_own(tracer) or not isinstance(tracer, Tracer):
         session.trace.errors.append(problem)
 
 
-ERRORS = tuple(Patch(cls, "__init__", replace_call, _noted) for cls in _ERRORS)
+ERRORS = tuple(Patch(cls, "__init__", replace_call, _note_error) for cls in _ERRORS)

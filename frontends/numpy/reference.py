@@ -14,7 +14,7 @@ from ...passes.lowering.region_checks import TRUTH, canonical
 from ...recording.patches.host_random import host_state_kept as random_kept
 from ...trees import flatten
 from ..common import reference
-from ..common.reference import Range, drawn
+from ..common.reference import Range, random_array
 from .calls import METHOD, as_array, is_array
 from .parameters import NumpyWeights
 
@@ -61,12 +61,12 @@ def _range(array: Array) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
-    """Return a random array for ``dtype``, with elements in the range ``seen`` (see ``drawn``).
+    """Return a random array for ``dtype``, with elements in the range ``seen`` (see ``random_array``).
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
     """
-    return np.asarray(drawn(shape, dtype, seen, seed)).astype(dtype)
+    return np.asarray(random_array(shape, dtype, seen, seed)).astype(dtype)
 
 
 def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:

@@ -14,7 +14,7 @@ from ...ir.graph import Graph
 from ...ir.node import Value
 from ...trees import flatten
 from ..common import reference
-from ..common.reference import Range, drawn
+from ..common.reference import Range, random_array
 from . import tracing as arguments
 from .dtypes import dtype_of_array
 from .variables import VariableWeights
@@ -51,7 +51,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
     """
-    return tf.constant(drawn(shape, dtype, seen, seed).astype(tf.as_dtype(dtype).as_numpy_dtype))
+    return tf.constant(random_array(shape, dtype, seen, seed).astype(tf.as_dtype(dtype).as_numpy_dtype))
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:

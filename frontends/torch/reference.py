@@ -16,7 +16,7 @@ from ...ir.node import Value
 from ...recording.lock import recording_lock
 from ...trees import flatten, iterate_structure
 from ..common import reference
-from ..common.reference import Range, drawn
+from ..common.reference import Range, random_array
 from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
 from .basics.tensors import NUMBERS
@@ -74,7 +74,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
     """
-    made = torch.from_numpy(np.asarray(drawn(shape, dtype, seen, seed)))
+    made = torch.from_numpy(np.asarray(random_array(shape, dtype, seen, seed)))
     return made.to(getattr(seen, "device", None), getattr(torch, dtype))
 
 

@@ -21,7 +21,7 @@ from jax import lax
 
 import graph_compiler
 from graph_compiler.errors import CallMismatch, GraphCompilerError, TracingError, UnsupportedOperation
-from graph_compiler.frontends.jax.models.nnx import held, put
+from graph_compiler.frontends.jax.models.nnx import set_value, value_of
 
 from ..support.compare import assert_same
 from ..support.contexts import wide_types
@@ -344,7 +344,7 @@ def test_captured_modules_are_watched() -> None:
         return layer(x)
 
     graph = graph_compiler.compile(function, args=(X,), to="numpy")
-    put(layer.kernel, held(layer.kernel) * 2)
+    set_value(layer.kernel, value_of(layer.kernel) * 2)
     np.testing.assert_allclose(graph(np.asarray(X)), function(X), rtol=1e-6)
 
 
@@ -372,15 +372,15 @@ def test_module_with_state(to: str) -> None:
         np.testing.assert_allclose(
             np.asarray(graph(np.asarray(X) if to != "jax" else X)), twin(X), rtol=1e-5, atol=1e-6
         )
-    np.testing.assert_allclose(np.asarray(graph.state["norm.mean"]), held(twin.norm.mean), rtol=1e-5)
-    assert isinstance(held(module.norm.mean), jax.Array)
-    np.testing.assert_allclose(held(module.norm.mean), held(twin.norm.mean), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(graph.state["norm.mean"]), value_of(twin.norm.mean), rtol=1e-5)
+    assert isinstance(value_of(module.norm.mean), jax.Array)
+    np.testing.assert_allclose(value_of(module.norm.mean), value_of(twin.norm.mean), rtol=1e-5)
 
 
 def test_module_parameters_are_live() -> None:
     module = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
     graph = graph_compiler.compile(module, source="jax", args=(X,))
-    put(module.kernel, jnp.ones((3, 2)))
+    set_value(module.kernel, jnp.ones((3, 2)))
     assert_same(graph(X), module(X))
     gradient = jax.grad(lambda p: graph.functional(p, X).sum())(dict(graph.parameters))
     assert gradient["kernel"].shape == (3, 2)

@@ -31,7 +31,7 @@ _CONTAINERS = frozenset({
 _PARTS = frozenset({"__eq__", "__ne__", "__hash__"})
 
 
-def asker(frame: FrameType) -> FrameType:
+def asking_frame(frame: FrameType) -> FrameType:
     while frame.f_code.co_name in _PARTS and frame.f_back is not None:
         frame = frame.f_back
     return frame

@@ -88,7 +88,9 @@ class _LengthlessRecording:
 
 
 # ---------------------------------------------------------------------------------- in the place of JAX's own
-def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bool]) -> Callable[..., Any]:
+def symbolic_associative_scan(
+    original: Callable[..., Any], is_traced: Callable[[], bool]
+) -> Callable[..., Any]:
     """Return an ``associative_scan`` that binds the primitive while this thread's calls are recorded."""
     thread = threading.get_ident()
 
@@ -97,7 +99,7 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
             return forward(original, fn, elems, reverse, axis)
         leaves, tree = jax.tree.flatten(elems)
         # JAX raises for a negative axis in reverse, so the call is left to it.
-        known = None if reverse and axis < 0 else _checked(leaves, axis)
+        known = None if reverse and axis < 0 else _common_axis(leaves, axis)
         call = None if known is None else _combine(fn, tree, leaves, known)
         if known is None or call is None:
             return forward(original, fn, elems, reverse, axis)
@@ -110,7 +112,7 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
     return associative_scan
 
 
-def _checked(leaves: list[Any], axis: Any) -> int | None:
+def _common_axis(leaves: list[Any], axis: Any) -> int | None:
     """Return ``axis`` as a nonnegative int, or None if the leaves have no common length along it.
 
     JAX then raises its error.
@@ -147,7 +149,7 @@ def _combine(
         known = {id(item): now for item, now in zip(outside, held)}
         # The arrays are recognized by identity, because `fn` is traced again.
         consts = [known.get(id(item), item) for item in program.consts]
-        return list(jaxpr_as_fun(_open(program))(*consts, *left, *right))
+        return list(jaxpr_as_fun(_with_constants_as_inputs(program))(*consts, *left, *right))
 
     try:
         pairs, program = _traced(flat, leaves, axis)
@@ -157,7 +159,7 @@ def _combine(
             raise
         return None
     outside[:] = program.consts
-    return CombineFunction(function, _open(program), pairs), list(program.consts)
+    return CombineFunction(function, _with_constants_as_inputs(program), pairs), list(program.consts)
 
 
 def _traced(
@@ -171,12 +173,12 @@ def _traced(
     with deciding(_LengthlessRecording(current(), Symbol(pairs[0], axis, 0))):
         program = jax.make_jaxpr(flat)(types[:count], types[count:])
         for made, given in zip(program.out_avals, types):
-            if made.dtype != given.dtype or not _is_as(made.shape, given.shape):
+            if made.dtype != given.dtype or not _has_shape(made.shape, given.shape):
                 raise _PairMismatch(f"a pair of {given} gives {made}")
     return tuple(pairs), program
 
 
-def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
+def _has_shape(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
     """Return True if two shapes are equal, with guards if they are not so in every call."""
     pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
     return len(shape) == len(wanted) and all(
@@ -184,7 +186,7 @@ def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
     )
 
 
-def _open(program: ClosedJaxpr) -> ClosedJaxpr:
+def _with_constants_as_inputs(program: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr = program.jaxpr
     info = jaxpr.debug_info
     if info.arg_names is not None:
@@ -205,7 +207,9 @@ def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, 
 
 
 @associative_scan_p.def_impl
-def _doubled(*operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool) -> list[Any]:
+def _scan_by_doubling(
+    *operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool
+) -> list[Any]:
     """Compute all prefixes in a loop that JAX can differentiate.
 
     Iteration ``i`` combines each element with the one ``2**i`` before it.
@@ -219,8 +223,10 @@ def _doubled(*operands: Any, combine: CombineFunction, sequences: int, axis: int
         twice = [jax.lax.concatenate([leaf, leaf], axis) for leaf in old]
         # The last elements wrap around to the front, where the mask is false.
         before = [jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice]
-        left = [_followed(mask, leaf) for mask, leaf in zip(reached, before)]
-        made = combine.function(held, left, [_followed(mask, leaf) for mask, leaf in zip(reached, old)])
+        left = [_with_gradients_where(mask, leaf) for mask, leaf in zip(reached, before)]
+        made = combine.function(
+            held, left, [_with_gradients_where(mask, leaf) for mask, leaf in zip(reached, old)]
+        )
         return tuple(jax.lax.select(mask, new, leaf) for mask, new, leaf in zip(reached, made, old))
 
     def steps(old: Any, reach: Any) -> Any:
@@ -232,19 +238,19 @@ def _doubled(*operands: Any, combine: CombineFunction, sequences: int, axis: int
     return [jax.lax.rev(leaf, (axis,)) for leaf in made] if reverse else list(made)
 
 
-def _followed(mask: Any, leaf: Any) -> Any:
+def _with_gradients_where(mask: Any, leaf: Any) -> Any:
     # Elsewhere unrelated elements are combined, and 0 times an infinite derivative is NaN.
     return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
 
 
-def _differentiated(primals: Any, tangents: Any, **params: Any) -> Any:
+def _jvp_rule(primals: Any, tangents: Any, **params: Any) -> Any:
     def run(*operands: Any) -> list[Any]:
-        return _doubled(*operands, **params)
+        return _scan_by_doubling(*operands, **params)
 
     return jax.jvp(run, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
 
 
-def _batched(
+def _batch_rule(
     operands: Any, places: Any, *, combine: CombineFunction, sequences: int, axis: int, reverse: bool
 ) -> Any:
     count = len(operands) - sequences
@@ -278,6 +284,6 @@ def _with_batch(leaf: Any, place: Any, size: Any) -> Any:
     )
 
 
-batching.primitive_batchers[associative_scan_p] = _batched
-ad.primitive_jvps[associative_scan_p] = _differentiated
-mlir.register_lowering(associative_scan_p, mlir.lower_fun(_doubled, multiple_results=True))
+batching.primitive_batchers[associative_scan_p] = _batch_rule
+ad.primitive_jvps[associative_scan_p] = _jvp_rule
+mlir.register_lowering(associative_scan_p, mlir.lower_fun(_scan_by_doubling, multiple_results=True))

@@ -26,7 +26,7 @@ def is_checkpoint(equation: Any) -> bool:
     )
 
 
-def opened(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
+def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
     """Return the program inside of one that only runs it under ``jax.checkpoint``, and True.
 
     Return any other program unchanged, and False.

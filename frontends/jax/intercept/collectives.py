@@ -69,7 +69,7 @@ mlir.register_lowering(_index, mlir.lower_fun(lambda axis_name: jnp.int32(0), mu
 _gather = Primitive("device_all_gather")
 
 
-def _stacked(x: Any, *, axis_name: str, size: Size) -> Any:
+def _stack_copies(x: Any, *, axis_name: str, size: Size) -> Any:
     return jnp.stack([x] * RECORDED_DEVICES)
 
 
@@ -78,11 +78,11 @@ def _own_part(cotangent: Any, x: Any, *, axis_name: str, size: Size) -> list[Any
     return [jax.lax.dynamic_index_in_dim(total, _index.bind(axis_name=axis_name), keepdims=False)]
 
 
-_gather.def_impl(_stacked)
+_gather.def_impl(_stack_copies)
 _gather.def_abstract_eval(
     lambda x, *, axis_name, size: x.update(shape=(symbolic(size), *x.shape), weak_type=False)
 )
-mlir.register_lowering(_gather, mlir.lower_fun(_stacked, multiple_results=False))
+mlir.register_lowering(_gather, mlir.lower_fun(_stack_copies, multiple_results=False))
 batching.primitive_batchers[_gather] = lambda operands, places, **params: (
     _gather.bind(*operands, **params),
     places[0] + 1,

@@ -36,7 +36,7 @@ def operation(program: Any) -> str | None:
     return None
 
 
-def _combine(program: Any, consts: Any = ()) -> Combine:
+def _vectorize(program: Any, consts: Any = ()) -> Combine:
     """Vectorize a function of two scalars (or of two scalars for each of several arrays)."""
     function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
 
@@ -50,7 +50,7 @@ def _combine(program: Any, consts: Any = ()) -> Combine:
     return combine
 
 
-def _apart(program: Any) -> list[str]:
+def _independent_operations(program: Any) -> list[str]:
     """Return the operation for each of several independently reduced arrays; otherwise an empty list."""
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
@@ -71,7 +71,11 @@ def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
     """
     if operation(params["jaxpr"]) is not None:
         return None
-    combine, axes, names = _combine(params["jaxpr"]), params["dimensions"], _apart(params["jaxpr"])
+    combine, axes, names = (
+        _vectorize(params["jaxpr"]),
+        params["dimensions"],
+        _independent_operations(params["jaxpr"]),
+    )
 
     def each(*operands: Any) -> Any:
         pairs = zip(operands, operands[len(names) :], names)
@@ -108,7 +112,7 @@ def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:
         return None
-    combine = _combine(params["jaxpr"], params["consts"])
+    combine = _vectorize(params["jaxpr"], params["consts"])
     frame = [(*pair, gap - 1) for pair, gap in zip(params["padding"], params["base_dilation"])]
 
     def straight(*operands: Any) -> Any:

@@ -17,7 +17,7 @@ from ....sizes import Size, apply, expression_of, is_symbolic
 from ..sizes import decided, symbolic
 
 
-def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic."""
     thread = threading.get_ident()
 
@@ -44,7 +44,7 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
     return fori_loop
 
 
-def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
+def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``scan`` that takes a symbolic ``length`` from its sequences, or from an unused one."""
     thread = threading.get_ident()
 

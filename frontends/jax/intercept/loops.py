@@ -112,7 +112,7 @@ class TracedLoops(Loops):
         return replace(mark, position=self._positions[mark.position], state=state, asked=asked)
 
 
-def marked(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def read_mark(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     equation.params["note"](reader, operands)
     return []
 

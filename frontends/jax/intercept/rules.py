@@ -19,7 +19,7 @@ from ....ops.dtypes import is_floating, is_inexact
 from ....sizes import expression_of
 from ..dtypes import dtype_name
 from ..folders import JAX
-from ..nested import called
+from ..nested import called_program
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
 # Functions in JAX's sources whose canonical operation has the derivative of their rule in every target, with
@@ -168,7 +168,7 @@ def _type(aval: Any) -> Any:
 
 def name_of(equation: Any) -> tuple[str, str]:
     """Return the name of the function that an equation calls, and where it is defined (``file:line``)."""
-    program = called(equation)
+    program = called_program(equation)
     info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")
     return name or "a function", place

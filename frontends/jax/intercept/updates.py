@@ -16,7 +16,7 @@ import numpy as np
 from ....forwarding import forward
 from ....recording.patches import Patch, PatchSet, Session, replace_call
 from ....sizes import expression_of, hint_of, is_symbolic
-from ..calls import recorded_as
+from ..calls import record_as
 from ..names import SETITEM
 from ..sizes import ReadNumber, decided
 
@@ -28,7 +28,7 @@ _OTHERS = ("get", "apply", "divide", "power")
 
 
 @functools.cache
-def updates() -> PatchSet:
+def update_patches() -> PatchSet:
     """Return probes for the methods of ``x.at[index]``. The first call initializes JAX's backend."""
     reference = type(jax.numpy.zeros(1).at[0])
     probes = [
@@ -61,12 +61,12 @@ def _answer(name: str) -> Callable[..., Any]:
         if (combine := _COMBINED[name]) is not None:
             values = combine(x[index], values)
         values = jax.numpy.asarray(values).astype(x.dtype)
-        return recorded_as(SETITEM, _written, (x, index, values))
+        return record_as(SETITEM, _set_elements, (x, index, values))
 
     return updated
 
 
-def _written(x: Any, index: Any, values: Any) -> Any:
+def _set_elements(x: Any, index: Any, values: Any) -> Any:
     return x.at[_for_jax(index)].set(values)
 
 

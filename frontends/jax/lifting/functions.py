@@ -21,7 +21,7 @@ from ...common.read_numbers import read
 from ..dtypes import dtype_name
 from ..names import READ_NUMBER, SETITEM
 from .primitives.indexing import default_fill
-from .ranges import inside, is_inside
+from .ranges import clamp_index, is_inside
 from .table import JaxBuilder, rows
 
 
@@ -66,10 +66,10 @@ def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
         raise NotImplementedError
     if any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in items):
         raise NotImplementedError
-    return read_index(b, x, _clamped(b, x, items))
+    return read_index(b, x, _clamp_indices(b, x, items))
 
 
-def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]:
+def _clamp_indices(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]:
     axes = iter(x.shape[: sum(item is not None for item in items)])
     if Ellipsis in [item for item in items if not isinstance(item, Value)]:
         place = next(place for place, item in enumerate(items) if item is Ellipsis)
@@ -79,7 +79,7 @@ def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]
         )
     sizes = [None if item is None else next(axes) for item in items]
     return tuple(
-        inside(b, item, size) if isinstance(item, Value) else item for item, size in zip(items, sizes)
+        clamp_index(b, item, size) if isinstance(item, Value) else item for item, size in zip(items, sizes)
     )
 
 
@@ -414,7 +414,7 @@ def dot_product_attention(
     ):
         raise NotImplementedError
     if (
-        any(not _same(b, query.shape[-2], x.shape[-2]) for x in (key, value))
+        any(not _guard_equal(b, query.shape[-2], x.shape[-2]) for x in (key, value))
         or query.dtype != "float32"
         or (is_causal and mask is not None)
     ):
@@ -428,7 +428,7 @@ def dot_product_attention(
     return b.permute_dims(found, axes=order)
 
 
-def _same(b: JaxBuilder, left: Any, right: Any) -> bool:
+def _guard_equal(b: JaxBuilder, left: Any, right: Any) -> bool:
     if left == right:
         return True
     if hint_of(left) != hint_of(right):
@@ -468,7 +468,7 @@ def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = N
         return b.take(a, indices, axis=axis)
     if indices.dtype in UNSIGNED:
         raise NotImplementedError
-    places = inside(b, indices, size)
+    places = clamp_index(b, indices, size)
     shape = (*(1,) * axis, *indices.shape, *(1,) * (a.ndim - axis - 1))
     is_there = b.reshape(b.equal(b.astype(indices, dtype=places.dtype), places), shape=shape)
     return b.where(is_there, b.take(a, places, axis=axis), default_fill(a.dtype))

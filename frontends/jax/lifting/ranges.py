@@ -24,7 +24,7 @@ Range = tuple[Any, Any]
 _WIDE = ("int32", "int64")
 
 
-def inside(b: JaxBuilder, index: Value, size: Any) -> Value:
+def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
     """Return ``index``, clamped to ``[-size, size)`` unless it is known to be inside."""
     found = range_of(b, index)
     if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
@@ -55,7 +55,7 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
     return found
 
 
-def note_step(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
+def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
     """Store the ranges of the inputs of a ``scan`` body: carried counters, and sequences."""
     if node.op != "scan":
         return
@@ -88,13 +88,13 @@ def _number(b: JaxBuilder, number: Any, dtype: str) -> Any:
 
 
 # ------------------------------------------------------------------------------------- operations
-def _same(b: JaxBuilder, node: Node) -> Range | None:
+def _input_range(b: JaxBuilder, node: Node) -> Range | None:
     return range_of(b, node.inputs[0])
 
 
 def _converted(b: JaxBuilder, node: Node) -> Range | None:
     """Return the range after a cast, or None if the dtype does not hold it and wraps around."""
-    found, dtype = _same(b, node), node.outputs[0].dtype
+    found, dtype = _input_range(b, node), node.outputs[0].dtype
     if found is None or dtype in _WIDE:
         return found
     held = np.iinfo(dtype)
@@ -157,7 +157,7 @@ def _clipped(b: JaxBuilder, node: Node) -> Range | None:
     return None if low is None or high is None else (low[0], high[1])
 
 
-def _chosen(b: JaxBuilder, node: Node) -> Range | None:
+def _selected(b: JaxBuilder, node: Node) -> Range | None:
     """Return the union of both ranges.
 
     For ``where(index < 0, index + size, index)`` it is the range of an ``index`` that is never negative.
@@ -190,7 +190,7 @@ def _picked(b: JaxBuilder, node: Node) -> Range | None:
         or source.params["axis"] != len(keys) - 1
         or not isinstance(keys[-1], int)
     ):
-        return _same(b, node)
+        return _input_range(b, node)
     place = keys[-1]
     for part in source.inputs:
         size = part.shape[len(keys) - 1]
@@ -199,7 +199,7 @@ def _picked(b: JaxBuilder, node: Node) -> Range | None:
         if place < size:
             return range_of(b, part)
         place -= size
-    return _same(b, node)
+    return _input_range(b, node)
 
 
 _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
@@ -216,7 +216,7 @@ _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
             "squeeze",
             "take",
         ),
-        _same,
+        _input_range,
     ),
     **dict.fromkeys(("argmax", "argmin", "argsort"), _places),
     **dict.fromkeys(("concat", "stack"), lambda b, node: _any_of(b, node.inputs)),
@@ -230,5 +230,5 @@ _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
     "random_integers": _drawn,
     "random_permutation": _permuted,
     "subtract": _sum,
-    "where": _chosen,
+    "where": _selected,
 }

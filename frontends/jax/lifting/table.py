@@ -16,7 +16,7 @@ from ....ops.registry import ArraySpec
 from ...common.builder import RaisingBuilder
 from ...common.lifter import LiftingTable
 from ..dtypes import dtype_name
-from .ranges import Range, note_step
+from .ranges import Range, note_scan_inputs
 
 rows = LiftingTable("jax")
 
@@ -32,7 +32,7 @@ class JaxBuilder(RaisingBuilder):
         self.ranges: dict[Value, Range | None] = {}
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        note_step(self, node, operands, inputs)
+        note_scan_inputs(self, node, operands, inputs)
 
     def result_type(self, *operands: Any) -> str:
         found = [item.dtype for item in operands if isinstance(item, Value)]
@@ -54,5 +54,5 @@ class JaxBuilder(RaisingBuilder):
         return self.array(x, self.result.dtype)
 
 
-def tupled(axes: Any) -> tuple[int, ...]:
+def int_tuple(axes: Any) -> tuple[int, ...]:
     return tuple(int(axis) for axis in axes)

@@ -18,7 +18,7 @@ class KerasModel(VariableModel):
     def __init__(self, item: Any) -> None:
         named: dict[str, Any] = {}
         for variable in item.variables:
-            named[_fresh(variable.path, named)] = variable
+            named[_unused_name(variable.path, named)] = variable
         super().__init__(item, named)
 
     def arrays(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _array(variable: Any) -> jax.Array:
     return value
 
 
-def _fresh(name: str, known: Mapping[str, Any]) -> str:
+def _unused_name(name: str, known: Mapping[str, Any]) -> str:
     numbered = (f"{name}_{number}" for number in range(1, len(known) + 2))
     return name if name not in known else next(one for one in numbered if one not in known)
 

@@ -56,10 +56,10 @@ class NnxModel(VariableModel):
         super().__init__(item, dict(variables_of(item)))
 
     def arrays(self) -> dict[str, Any]:
-        return {name: held(variable) for name, variable in self._variables.items()}
+        return {name: value_of(variable) for name, variable in self._variables.items()}
 
     def put(self, name: str, array: Any) -> None:
-        put(self._variables[name], array)
+        set_value(self._variables[name], array)
 
     def is_trained(self, name: str) -> bool:
         from flax import nnx
@@ -157,15 +157,15 @@ def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
     for path, variable in sorted(
         found, key=lambda pair: tuple((isinstance(key, str), key) for key in pair[0])
     ):
-        if isinstance(held(variable), jax.Array):
+        if isinstance(value_of(variable), jax.Array):
             yield ".".join(map(str, path)), variable
 
 
-def held(variable: Any) -> Any:
+def value_of(variable: Any) -> Any:
     return variable.get_value() if hasattr(variable, "get_value") else variable.value
 
 
-def put(variable: Any, array: Any) -> None:
+def set_value(variable: Any, array: Any) -> None:
     if hasattr(type(variable), "set_value"):
         variable.set_value(array)
     # Before flax 0.11.

@@ -45,7 +45,7 @@ class TreeModel(ImmutableModel):
         return bool(jax.numpy.issubdtype(self.arrays()[name].dtype, jax.numpy.inexact))
 
     def parts(self) -> list[Any]:
-        return list(_inside(self.item))
+        return list(_parts(self.item))
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
@@ -104,15 +104,15 @@ def named_leaves(item: Any) -> dict[str, Any]:
     ['layers.0']
     """
     paths, _ = jax.tree_util.tree_flatten_with_path(item)
-    return {_dotted(path): leaf for path, leaf in paths if isinstance(leaf, jax.Array)}
+    return {_dotted_path(path): leaf for path, leaf in paths if isinstance(leaf, jax.Array)}
 
 
 def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
     paths, tree = jax.tree_util.tree_flatten_with_path(item)
-    return jax.tree_util.tree_unflatten(tree, [arrays.get(_dotted(path), leaf) for path, leaf in paths])
+    return jax.tree_util.tree_unflatten(tree, [arrays.get(_dotted_path(path), leaf) for path, leaf in paths])
 
 
-def _dotted(path: tuple[Any, ...]) -> str:
+def _dotted_path(path: tuple[Any, ...]) -> str:
     return ".".join(
         str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name))) for key in path
     )
@@ -136,9 +136,9 @@ def _short_names(item: Any) -> dict[str, str]:
     return {known.get(id(leaf), path): path for path, leaf in named_leaves(item).items()}
 
 
-def _inside(item: Any) -> Iterator[Any]:
+def _parts(item: Any) -> Iterator[Any]:
     yield item
     children = jax.tree_util.tree_leaves(item, is_leaf=lambda part: part is not item)
     for child in children:
         if not jax.tree_util.all_leaves([child]):
-            yield from _inside(child)
+            yield from _parts(child)

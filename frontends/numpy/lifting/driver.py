@@ -11,7 +11,7 @@ from ....ir.node import Node, Origin, Value
 from ....ops.collectives import COLLECTIVES
 from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure
-from ...common.collectives import exchanged
+from ...common.collectives import lift_collective
 from ...common.element_conditions import expect_elements
 from ...common.indexing import note_bounds
 from ...common.lifter import Lifter
@@ -24,7 +24,7 @@ from .table import NumpyBuilder, rows
 def _row(name: str) -> None:
     @rows.row(name)
     def row(b: NumpyBuilder, *operands: Any) -> Any:
-        return exchanged(b, name, *map(b.array, operands[:-1]), axis_name=operands[-1])
+        return lift_collective(b, name, *map(b.array, operands[:-1]), axis_name=operands[-1])
 
 
 for _name in COLLECTIVES:

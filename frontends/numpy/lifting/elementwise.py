@@ -16,7 +16,7 @@ from ....sizes import apply, hint_of
 from ...common import host_math
 from ...common.builder import bits_of
 from ...common.element_conditions import LINEAR_ALGEBRA, Conditions, are_finite
-from ...common.host_math import cbrt, scaled
+from ...common.host_math import cbrt, scale_by
 from ...common.indexing import cut
 from ...common.read_numbers import LARGE
 from .manipulation import diff, ravel
@@ -74,7 +74,7 @@ def _row(name: str) -> None:
     @rows.row(f"math.{name}")
     def row(b: NumpyBuilder, *given: Any) -> Any:
         numbers = tuple(b.cast(b.array(number, "float64"), "float64") for number in given)
-        return host_math.computed(b, _BY_COUNT.get((name, len(given)), name), numbers)
+        return host_math.compute_math(b, _BY_COUNT.get((name, len(given)), name), numbers)
 
 
 def _row_of_rounding(name: str) -> None:
@@ -414,10 +414,10 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "matvec": _matvec,
     "vecmat": _vecmat,
     "bitwise_count": _bitwise_count,
-    "degrees": scaled(180 / math.pi),
-    "rad2deg": scaled(180 / math.pi),
-    "radians": scaled(math.pi / 180),
-    "deg2rad": scaled(math.pi / 180),
+    "degrees": scale_by(180 / math.pi),
+    "rad2deg": scale_by(180 / math.pi),
+    "radians": scale_by(math.pi / 180),
+    "deg2rad": scale_by(math.pi / 180),
 }
 for _name, _compute in _FORMULAS.items():
     elementwise(_name, _compute)

@@ -12,7 +12,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import product
-from ...common.builder import reduced_bits
+from ...common.builder import reduce_bits
 from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows
 
 _NONE = (None, np._NoValue)
@@ -135,7 +135,7 @@ def _by_bits(how: str) -> Callable[..., Any]:
         axes = axes_of(axis, x.ndim)
         whole = b.cast(x, "uint8") if x.dtype == "bool" else x
         return b.cast(
-            reduced_bits(b, whole, how, tuple(range(x.ndim)) if axes is None else axes, flag(keepdims)),
+            reduce_bits(b, whole, how, tuple(range(x.ndim)) if axes is None else axes, flag(keepdims)),
             x.dtype,
         )
 

@@ -15,10 +15,10 @@ from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
-from ...common.collectives import CALLS, exchanged
+from ...common.collectives import CALLS, lift_collective
 from ...common.indexing import OF_TENSORFLOW, note_bounds
 from ...common.lifter import Lifter
-from ...common.read_numbers import fixed, is_read, read
+from ...common.read_numbers import fix_numbers, is_read, read
 from ..known_numbers import RecordedElements, fix_operand
 from ..names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
@@ -136,7 +136,7 @@ class _TensorFlowLifter(Lifter):
         if node.op == READ:
             return read(self.b, operands[0])
         if node.op.startswith(CALLS):
-            return exchanged(self.b, row_key(node.op), *operands, **attributes)
+            return lift_collective(self.b, row_key(node.op), *operands, **attributes)
         key, row = self.key(node), self.row(node)
         if row is None:
             raise UnsupportedOperation(reason(key))
@@ -147,7 +147,7 @@ class _TensorFlowLifter(Lifter):
             if place in arrays:
                 operands[place] = _as_arrays(self.b, operand, dtypes[place])
             elif not rows.takes_read(key):
-                operands[place] = fixed(self.b, operand)
+                operands[place] = fix_numbers(self.b, operand)
         # A row needs at least one array, from which it takes the dtype.
         if arrays and not any(isinstance(operands[place], (Value, tuple)) for place in arrays):
             operands[arrays[0]] = self.b.array(operands[arrays[0]], dtypes[arrays[0]])

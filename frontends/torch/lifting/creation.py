@@ -13,7 +13,7 @@ from ....ops import ArraySpec
 from ....ops.dtypes import is_complex, is_floating, is_inexact, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
-from ...common.builder import number_as
+from ...common.builder import convert_number
 from ...common.read_numbers import is_read
 from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .demands import assume
@@ -95,7 +95,7 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)
-    return b.full(shape=shape, fill_value=number_as(value, name), dtype=name)
+    return b.full(shape=shape, fill_value=convert_number(value, name), dtype=name)
 
 
 # ------------------------------------------------------------------------------ of one number
@@ -224,7 +224,9 @@ def range_(
     start, end = (0, start) if end is None else (start, end)
     count = apply("floor", (end - start) / step) + 1
     name = dtype_name(dtype)
-    return b.add(b.multiply(b.arange(stop=count, dtype=name), number_as(step, name)), number_as(start, name))
+    return b.add(
+        b.multiply(b.arange(stop=count, dtype=name), convert_number(step, name)), convert_number(start, name)
+    )
 
 
 @rows.row("linspace")
@@ -393,7 +395,7 @@ def _tuples(data: Any, dtype: str) -> Any:
     if isinstance(data, (list, tuple)):
         return tuple(_tuples(item, dtype) for item in data)
     data = data.item() if isinstance(data, np.generic) else data
-    return number_as(data, dtype)
+    return convert_number(data, dtype)
 
 
 def _stacked(b: TorchBuilder, leaves: list[Any], shape: tuple[int, ...], dtype: str) -> Any:

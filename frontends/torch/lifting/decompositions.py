@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ops.collectives import COLLECTIVES, KERNELS
 from ....sizes import apply, hint_of, hints
-from ...common.collectives import exchanged
+from ...common.collectives import lift_collective
 from ...common.condition_numbers import condition_number, nuclear_condition_number
 from .manipulation import adjoint, matrix_transpose, select_scatter, slice_scatter
 from .table import TorchBuilder, axis, rows
@@ -44,7 +44,7 @@ def _row(key: str) -> None:
 
     @rows.row(key)
     def row(b: TorchBuilder, *operands: Any) -> Any:
-        return exchanged(b, name, *operands[:-1], axis_name=operands[-1])
+        return lift_collective(b, name, *operands[:-1], axis_name=operands[-1])
 
 
 for _key in (*COLLECTIVES, *KERNELS):

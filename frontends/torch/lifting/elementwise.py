@@ -14,7 +14,7 @@ from ....ops.dtypes import is_complex, is_floating, is_inexact
 from ....sizes import Size, product
 from ....trees import iterate_structure, map_structure
 from ...common.element_conditions import LINEAR_ALGEBRA
-from ...common.read_numbers import as_index, fixed, is_read, read
+from ...common.read_numbers import as_index, fix_numbers, is_read, read
 from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
 
@@ -93,7 +93,7 @@ def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any
     """Fix symbols in an argument: numbers read from tensors unless `numbers`, and floats of sizes unless
     `floats`.
     """
-    argument = argument if numbers else fixed(b, argument)
+    argument = argument if numbers else fix_numbers(b, argument)
     return (
         argument
         if floats

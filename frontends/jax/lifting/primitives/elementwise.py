@@ -31,7 +31,7 @@ _BINARY = {
 }  # fmt: skip
 
 
-def together(b: JaxBuilder, *operands: Any) -> list[Any]:
+def without_broadcasts(b: JaxBuilder, *operands: Any) -> list[Any]:
     return [_narrow(b, item, [other for other in operands if other is not item]) for item in operands]
 
 
@@ -56,7 +56,7 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 def _binary(name: str) -> Callable[..., Any]:
-    return lambda b, x, y, **_: getattr(b, name)(*together(b, x, y))
+    return lambda b, x, y, **_: getattr(b, name)(*without_broadcasts(b, x, y))
 
 
 for _primitive, _name in _UNARY.items():
@@ -69,7 +69,7 @@ for _primitive, _name in _BINARY.items():
 rows.table({
     # The result is complex even if `x` is real.
     "conj_p": lambda b, x, **_: b.conj(b.as_result(x)),
-    "regularized_incomplete_beta_p": lambda b, a, c, x: b.betainc(*together(b, a, c, x)),
+    "regularized_incomplete_beta_p": lambda b, a, c, x: b.betainc(*without_broadcasts(b, a, c, x)),
 })  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
 
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         if not is_complex(b.result.dtype):
-            return getattr(b, name)(*together(b, x, y))
+            return getattr(b, name)(*without_broadcasts(b, x, y))
         x, y = b.as_result(x), b.as_result(y)
         first, second = (b.real(x), b.real(y)), (b.imag(x), b.imag(y))
         compare = getattr(b, comparison)
@@ -94,7 +94,7 @@ rows.row("min_p")(_extreme("minimum", "less"))
 def _logical(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         kind = "logical" if "bool" in (getattr(x, "dtype", None), getattr(y, "dtype", None)) else "bitwise"
-        return getattr(b, f"{kind}_{name}")(*together(b, x, y))
+        return getattr(b, f"{kind}_{name}")(*without_broadcasts(b, x, y))
 
     return row
 
@@ -124,7 +124,7 @@ rows.table({
     "eq_to_p": lambda b, x, y: b.logical_not(b.logical_or(_before(b, x, y), _before(b, y, x))),
     "not_p": lambda b, x: b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x),
     # The exponent may be an integer array if the base is floating.
-    "pow_p": lambda b, x, y: b.pow(*together(b, *(b.operand(item, b.result.dtype) for item in (x, y)))),
+    "pow_p": lambda b, x, y: b.pow(*without_broadcasts(b, *(b.operand(item, b.result.dtype) for item in (x, y)))),
     # JAX has this in the derivative of `tanh` since 0.11. The product has no cancellation near 1.
     "one_minus_square_p": lambda b, x, **_: b.multiply(
         b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype))
@@ -137,7 +137,7 @@ rows.table({
 
 @rows.row("div_p")
 def div(b: JaxBuilder, x: Any, y: Any) -> Any:
-    return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*together(b, x, y))
+    return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*without_broadcasts(b, x, y))
 
 
 @rows.row("integer_pow_p")
@@ -202,7 +202,7 @@ def select_n(b: JaxBuilder, which: Any, *cases: Any) -> Any:
         cases = (b.as_result(cases[0]), *cases[1:])
     which = b.array(which)
     if which.dtype == "bool":
-        return b.where(*together(b, which, cases[1], cases[0])) if len(cases) > 1 else cases[0]
+        return b.where(*without_broadcasts(b, which, cases[1], cases[0])) if len(cases) > 1 else cases[0]
     chosen = cases[-1]
     for number in range(len(cases) - 2, -1, -1):
         chosen = b.where(b.less_equal(which, number), cases[number], chosen)
@@ -213,10 +213,10 @@ def select_n(b: JaxBuilder, which: Any, *cases: Any) -> Any:
 def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
     if is_complex(x.dtype) and not is_complex(b.result.dtype) and b.result.dtype != "bool":
         x = b.real(x)
-    return b.astype(_saturated(b, x, b.result.dtype), dtype=b.result.dtype)
+    return b.astype(_saturate(b, x, b.result.dtype), dtype=b.result.dtype)
 
 
-def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
+def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
     """Clip floats to the range of a narrow integer dtype, and to 0 for unsigned ones, before a cast.
 
     Other frameworks wrap around or leave the result to the processor.

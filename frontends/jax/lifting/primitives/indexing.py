@@ -9,8 +9,8 @@ from .....ir import Value
 from .....ops.dtypes import UNSIGNED, is_complex, is_inexact, is_integer
 from .....sizes import apply, hint_of, product
 from ....common.indexing import cut, holds
-from ..ranges import inside, is_inside
-from ..table import JaxBuilder, rows, tupled
+from ..ranges import clamp_index, is_inside
+from ..table import JaxBuilder, int_tuple, rows
 from .elementwise import known_number
 from .reductions import ordering
 
@@ -29,7 +29,7 @@ def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
     return (None if start == 0 else start, None if stop == size else stop, int(step))
 
 
-def starts_inside(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
+def clamp_starts(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
     return [
         _start(b, known_number(b, start), have, size) for start, have, size in zip(starts, x.shape, sizes)
     ]
@@ -54,7 +54,7 @@ def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
 @rows.row("dynamic_slice_p")
 def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
     sizes = tuple(slice_sizes)
-    begin = starts_inside(b, x, starts, sizes)
+    begin = clamp_starts(b, x, starts, sizes)
     key = tuple(
         _WHOLE if isinstance(at, Value) or have == size else (at, at + size, 1)
         for at, size, have in zip(begin, sizes, x.shape)
@@ -73,7 +73,7 @@ def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
 
 @rows.row("dynamic_update_slice_p")
 def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> Any:
-    begin = starts_inside(b, x, starts, update.shape)
+    begin = clamp_starts(b, x, starts, update.shape)
     if not any(isinstance(at, Value) for at in begin):
         return b.setitem(x, update, key=tuple((at, at + size, 1) for at, size in zip(begin, update.shape)))
     axes = tuple(
@@ -111,7 +111,7 @@ class SliceIndices:
         indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices
         self.b, self.x, self.sizes = b, x, sizes
         self.batch = indices.shape[:-1]
-        self.started, self.gone, self.batched = tupled(started), tupled(gone), tupled(batched)
+        self.started, self.gone, self.batched = int_tuple(started), int_tuple(gone), int_tuple(batched)
         self.axes = [
             axis
             for axis in range(x.ndim)
@@ -123,7 +123,7 @@ class SliceIndices:
         # If True, negative indices of the user are passed on, because every target counts them from the end.
         self.as_given = as_given
         self.inside: list[Value] = []
-        self.batch_of = dict(zip(self.batched, tupled(batch_of)))
+        self.batch_of = dict(zip(self.batched, int_tuple(batch_of)))
         self.starts = {axis: pick_last(b, indices, place) for place, axis in enumerate(self.started)}
 
     def _is_whole(self, axis: int) -> bool:
@@ -159,9 +159,9 @@ class SliceIndices:
         b, last = self.b, self.x.shape[axis] - self.sizes[axis]
         if is_inside(b, start, 0, last):
             return start
-        raw = as_given(b, start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
+        raw = user_index(b, start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
         if raw is not None:
-            return inside(b, raw, self.x.shape[axis])
+            return clamp_index(b, raw, self.x.shape[axis])
         top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
         if not clip:
             self.inside.append(b.logical_and(b.greater_equal(start, 0), b.less_equal(start, top)))
@@ -194,10 +194,10 @@ def pick_last(b: JaxBuilder, indices: Value, place: int) -> Value:
 
 
 def known_start(b: JaxBuilder, start: Any) -> Any:
-    return filled_with(b, _behind(b, start, _SAME_NUMBER))
+    return filled_with(b, _source_behind(b, start, _SAME_NUMBER))
 
 
-def _behind(b: JaxBuilder, item: Any, ops: Container[str]) -> Any:
+def _source_behind(b: JaxBuilder, item: Any, ops: Container[str]) -> Any:
     while (node := b.maker(item)) is not None and node.op in ops:
         item = node.inputs[0]
     return item
@@ -208,7 +208,7 @@ def filled_with(b: JaxBuilder, x: Any) -> Any:
     return node.params["fill_value"] if node is not None and node.op == "full" else None
 
 
-def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
+def user_index(b: JaxBuilder, start: Value, size: Any) -> Value | None:
     """Return the user's index if ``start`` is JAX's normalization of negative indices of it, or None."""
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
@@ -244,7 +244,7 @@ def _source(b: JaxBuilder, value: Value) -> Value:
 
 
 def _number(b: JaxBuilder, item: Any) -> Any:
-    item = _behind(b, item, ("astype", "broadcast_to"))
+    item = _source_behind(b, item, ("astype", "broadcast_to"))
     number = filled_with(b, item)
     return item if number is None else number
 
@@ -279,7 +279,7 @@ def gather(
         as_given,
     )
     if not places.axes:
-        return _without_index(b, x, places, tupled(d.offset_dims))
+        return _without_index(b, x, places, int_tuple(d.offset_dims))
     fills = mode_name(mode) == "FILL_OR_DROP"
     arrays = places.arrays(clip=not fills)
     shape = b.result.hints
@@ -288,9 +288,9 @@ def gather(
         if len(arrays) == 1
         else b.gather_nd(x, *arrays, axes=tuple(places.axes))
     )
-    order = _order(places, tupled(d.offset_dims), len(shape))
+    order = _order(places, int_tuple(d.offset_dims), len(shape))
     found = b.permute_dims(found, axes=order)
-    return _filled(b, found, places, tupled(d.offset_dims), fill_value) if places.inside else found
+    return _fill_outside(b, found, places, int_tuple(d.offset_dims), fill_value) if places.inside else found
 
 
 def _order(places: SliceIndices, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
@@ -314,7 +314,7 @@ def _without_index(b: JaxBuilder, x: Value, places: SliceIndices, offset_dims: t
     return b.broadcast_to(b.reshape(x, shape=spread), shape=whole)
 
 
-def _filled(
+def _fill_outside(
     b: JaxBuilder, found: Value, places: SliceIndices, offset_dims: tuple[int, ...], fill_value: Any
 ) -> Any:
     are_inside = places.inside[0]
@@ -394,8 +394,8 @@ def _scattered(
     # There is only one element, which needs no index.
     if x.ndim == updates.ndim == 0:
         return getattr(b, _ELEMENT[reduce])(x, updates) if reduce else updates
-    gone, batched = tupled(d.inserted_window_dims), tupled(d.operand_batching_dims)
-    windows = tupled(d.update_window_dims)
+    gone, batched = int_tuple(d.inserted_window_dims), int_tuple(d.operand_batching_dims)
+    windows = int_tuple(d.update_window_dims)
     kept = [axis for axis in range(x.ndim) if axis not in gone and axis not in batched]
     sizes = [1] * x.ndim
     for place, axis in zip(windows, kept):
@@ -422,11 +422,11 @@ def _scattered(
     ]
     values = b.permute_dims(updates, axes=tuple(named.index(item) for item in places.placed()))
     if places.inside:
-        return _dropping(b, x, values, arrays, places, reduce)
+        return _scatter_inside(b, x, values, arrays, places, reduce)
     return b.scatter_nd(x, values, *arrays, axes=tuple(places.axes), reduce=reduce)
 
 
-def _dropping(
+def _scatter_inside(
     b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: SliceIndices, reduce: str | None
 ) -> Any:
     """Scatter without the slices that are out of bounds.

@@ -8,14 +8,14 @@ from typing import Any
 from .....ops.dtypes import is_complex
 from .....ops.layouts import CHANNELS_FIRST, CHANNELS_LAST
 from .....sizes import hint_of
-from ..table import JaxBuilder, rows, tupled
-from .shapes import spaced
+from ..table import JaxBuilder, int_tuple, rows
+from .shapes import dilate
 
 
 @rows.row("dot_general_p")
 def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
     """Contract and batch axes; the result has the batch axes, then the remaining axes of ``x`` and ``y``."""
-    (left, right), (left_batch, right_batch) = (tuple(map(tupled, pair)) for pair in dimension_numbers)
+    (left, right), (left_batch, right_batch) = (tuple(map(int_tuple, pair)) for pair in dimension_numbers)
     # A product of bools is true if any of the element products is.
     if b.result.dtype == "bool":
         x, y = (b.array(b.array(item), "int32") for item in (x, y))
@@ -196,7 +196,7 @@ def conv_general_dilated(
     The specs name batch and channels of ``x``, output and input channels of the kernel, then spatial axes.
     """
     given, kernel, made = (
-        tupled(spec)
+        int_tuple(spec)
         for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec)
     )
     # The window is larger than the array.
@@ -210,13 +210,13 @@ def conv_general_dilated(
     if layout == CHANNELS_FIRST:
         x = _with_batch_groups(b, b.permute_dims(x, axes=given), batch_groups)
     space = range(1, x.ndim - 1) if layout == CHANNELS_LAST else range(2, x.ndim)
-    x, pads = _ready(b, x, list(space), tupled(lhs_dilation), tuple(padding))
+    x, pads = _dilate_and_crop(b, x, list(space), int_tuple(lhs_dilation), tuple(padding))
     result = b.conv(
         x,
         b.permute_dims(weight, axes=kernel),
-        strides=tupled(window_strides),
+        strides=int_tuple(window_strides),
         padding=pads,
-        dilation=tupled(rhs_dilation),
+        dilation=int_tuple(rhs_dilation),
         groups=b.fix(feature_group_count) * batch_groups,
         layout=layout,
     )
@@ -238,14 +238,14 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
     return b.reshape(turned, shape=(turned.shape[0], groups * channels, *space))
 
 
-def _ready(
+def _dilate_and_crop(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
     """Return ``x`` dilated by zeros and cropped by negative padding, and the remaining padding."""
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):
         gaps[axis], pads[axis] = gap - 1, pair
-    x = spaced(b, x, 0, tuple(gaps))
+    x = dilate(b, x, 0, tuple(gaps))
     cut = tuple(tuple(map(_cut, pair)) for pair in pads)
     x = b.pad(x, padding=cut)
     return x, tuple(tuple(side - _cut(side) for side in pads[axis]) for axis in space)

@@ -12,7 +12,7 @@ import jax
 from .....ir import Value
 from .....ops.collectives import COLLECTIVES
 from .....sizes import product
-from ....common.collectives import exchanged
+from ....common.collectives import lift_collective
 from ..table import JaxBuilder, rows
 
 _WORDS = 2
@@ -92,7 +92,7 @@ def _word(b: JaxBuilder, hashes: Value, place: int) -> Value:
 def _row(name: str) -> None:
     @rows.row(f"device_{name}_p")
     def row(b: JaxBuilder, *operands: Any, axis_name: str, size: Any = None) -> Any:
-        return exchanged(b, name, *map(b.as_result, operands), axis_name=axis_name)
+        return lift_collective(b, name, *map(b.as_result, operands), axis_name=axis_name)
 
 
 for _name in COLLECTIVES:

@@ -9,11 +9,11 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, UNSIGNED, is_complex, is_floating, is_inexact, is_integer
 from .....sizes import product
-from ....common.builder import reduced_bits
+from ....common.builder import reduce_bits
 from ....common.indexing import along, cut
 from ...intercept.combining import operation
-from ..table import JaxBuilder, rows, tupled
-from .shapes import spaced
+from ..table import JaxBuilder, int_tuple, rows
+from .shapes import dilate
 
 # For each primitive of two elements: the primitive that reduces by it, and the neutral element.
 _KNOWN: dict[str, tuple[str, Any]] = {
@@ -39,7 +39,7 @@ def _row(name: str) -> Any:
     return row
 
 
-def _begun(b: JaxBuilder, found: Value, init: Any, name: str) -> Value:
+def _with_initial(b: JaxBuilder, found: Value, init: Any, name: str) -> Value:
     if not isinstance(init, Value) and init == _KNOWN[name][1]:
         return found
     return _row(f"{name}_p")(b, found, b.operand(init, found.dtype))
@@ -57,7 +57,7 @@ def reduce(
     **_: Any,
 ) -> Any:
     name = _operation(jaxpr)
-    return (_begun(b, _row(_KNOWN[name][0])(b, x, axes=dimensions), init, name),)
+    return (_with_initial(b, _row(_KNOWN[name][0])(b, x, axes=dimensions), init, name),)
 
 
 @rows.row("reduce_window_p")
@@ -72,17 +72,17 @@ def reduce_window(
     if name in ("max", "min"):
         found = _row(f"reduce_window_{name}_p")(b, x, **params)
     else:
-        windows, axes = in_windows(b, x, _KNOWN[name][1], params)
+        windows, axes = sliding_windows(b, x, _KNOWN[name][1], params)
         found = _row(_KNOWN[name][0])(b, windows, axes=axes)
-    return (_begun(b, found, init, name),)
+    return (_with_initial(b, found, init, name),)
 
 
-def in_windows(
+def sliding_windows(
     b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]
 ) -> tuple[Value, tuple[int, ...]]:
     """Return the windows of an array, along new last axes, and these axes."""
     outside = b.operand(outside, x.dtype)
-    x = spaced(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
+    x = dilate(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
     x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=outside)
     rank, gaps = x.ndim, params.get("window_dilation") or (1,) * x.ndim
     for axis, (size, step, gap) in enumerate(
@@ -100,7 +100,7 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
     if len(operands) == 1 and not is_complex(operands[0].dtype):
         return (b.sort(operands[0], axis=axis, stable=True),)
     order = ordering(b, operands[:num_keys], axis)
-    return tuple(_moved(b, operand, order, axis) for operand in operands)
+    return tuple(_gather_in_order(b, operand, order, axis) for operand in operands)
 
 
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
@@ -117,7 +117,7 @@ def _parts(b: JaxBuilder, key: Any) -> tuple[Any, ...]:
     return (b.real(key), b.imag(key)) if is_complex(key.dtype) else (key,)
 
 
-def _moved(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
+def _gather_in_order(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
     if x.dtype not in UNSIGNED or x.dtype == "uint8":
         return b.take_along_axis(x, order, axis=axis)
     # Not every target can gather unsigned integers, but all can gather signed ones with the same bits.
@@ -161,7 +161,7 @@ def approx_top_k(
 
 
 def over(axes: Any) -> Any:
-    axes = tupled(axes)
+    axes = int_tuple(axes)
     return axes[0] if len(axes) == 1 else axes
 
 
@@ -213,7 +213,7 @@ def _bitwise(name: str) -> Callable[..., Any]:
         if not tuple(axes):
             return x
         if x.dtype != "bool":
-            return reduced_bits(b, x, name, tupled(axes))
+            return reduce_bits(b, x, name, int_tuple(axes))
         if name == "xor":
             return b.equal(b.remainder(b.sum(x, axis=over(axes), dtype="int32"), 2), 1)
         return (b.any if name == "or" else b.all)(x, axis=over(axes))
@@ -315,7 +315,7 @@ def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
         raise NotImplementedError("the extremes of complex numbers in windows")
     windows = _windows(x, params)
     if windows is None:
-        each, axes = in_windows(b, x, least(x.dtype), params)
+        each, axes = sliding_windows(b, x, least(x.dtype), params)
         return b.max(each, axis=axes)
     pooled = b.max_pool(b.permute_dims(x, axes=windows.order), **windows.params(), dilation=windows.dilation)
     return b.permute_dims(pooled, axes=windows.back)
@@ -327,14 +327,18 @@ def least(dtype: str) -> Any:
     return 0 if dtype.startswith("u") or dtype == "bool" else -(2 ** (8 * ITEMSIZE[dtype] - 1))
 
 
-def _turned(b: JaxBuilder, x: Value) -> Value:
+def _reverse_order(b: JaxBuilder, x: Value) -> Value:
     if x.dtype == "bool":
         return b.logical_not(x)
     return b.negative(x) if is_inexact(x.dtype) else b.bitwise_invert(x)
 
 
 rows.table(
-    {"reduce_window_min_p": lambda b, x, **params: _turned(b, reduce_window_max(b, _turned(b, x), **params))}
+    {
+        "reduce_window_min_p": lambda b, x, **params: _reverse_order(
+            b, reduce_window_max(b, _reverse_order(b, x), **params)
+        )
+    }
 )
 
 
@@ -342,7 +346,7 @@ rows.table(
 def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
     windows = _windows(x, params)
     if windows is None or any(gap != 1 for gap in windows.dilation) or not is_floating(x.dtype):
-        each, axes = in_windows(b, x, 0, params)
+        each, axes = sliding_windows(b, x, 0, params)
         return b.sum(each, axis=axes, dtype=x.dtype)
     moved = b.permute_dims(x, axes=windows.order)
     count = len(windows.kernel)
@@ -362,7 +366,7 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
     windows = _windows(x, params)
     if windows is None:
         raise NotImplementedError("select_and_scatter_add with windows over more than three axes")
-    seen = _turned(b, x) if select_prim.name == "le" else x
+    seen = _reverse_order(b, x) if select_prim.name == "le" else x
     moved, given = b.permute_dims(seen, axes=windows.order), b.permute_dims(source, axes=windows.order)
     _, places = b.max_pool_with_indices(moved, **windows.params(), dilation=windows.dilation)
     rank = len(windows.kernel)
@@ -378,9 +382,9 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
 @rows.row("select_and_gather_add_p")
 def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
     """Select ``tangents`` at the extreme of each window of ``x``: the jvp of pooling."""
-    seen = _turned(b, x) if select_prim.name == "le" else x
-    windows, _ = in_windows(b, seen, least(x.dtype), params)
-    given, _ = in_windows(b, tangents, 0, params)
+    seen = _reverse_order(b, x) if select_prim.name == "le" else x
+    windows, _ = sliding_windows(b, seen, least(x.dtype), params)
+    given, _ = sliding_windows(b, tangents, 0, params)
     flat = (*windows.shape[: x.ndim], product(windows.shape[x.ndim :]))
     place = b.argmax(b.reshape(windows, shape=flat), axis=x.ndim, keepdims=True)
     return b.getitem(
@@ -388,4 +392,4 @@ def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: 
     )
 
 
-__all__ = ["tupled"]
+__all__ = ["int_tuple"]

@@ -7,14 +7,14 @@ from typing import Any
 from .....ir import Value
 from .....ops.bounds import nonnegative
 from .....sizes import apply, hint_of
-from ..table import JaxBuilder, rows, tupled
+from ..table import JaxBuilder, int_tuple, rows
 from .elementwise import known_number
 
 
 @rows.row("broadcast_in_dim_p")
 def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
     """Broadcast ``x``, whose axis ``i`` becomes axis ``broadcast_dimensions[i]``."""
-    shape, places = tuple(shape), tupled(broadcast_dimensions)
+    shape, places = tuple(shape), int_tuple(broadcast_dimensions)
     number = known_number(b, x)
     if not isinstance(number, Value) and x.ndim == 0:
         return b.full(shape=shape, fill_value=number, dtype=x.dtype)
@@ -34,7 +34,7 @@ def spread(
 @rows.row("reshape_p")
 def reshape(b: JaxBuilder, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> Any:
     return b.reshape(
-        x if dimensions is None else b.permute_dims(x, axes=tupled(dimensions)), shape=tuple(new_sizes)
+        x if dimensions is None else b.permute_dims(x, axes=int_tuple(dimensions)), shape=tuple(new_sizes)
     )
 
 
@@ -45,10 +45,10 @@ def squeeze(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
 
 
 rows.table({
-    "transpose_p": lambda b, x, *, permutation: b.permute_dims(x, axes=tupled(permutation)),
+    "transpose_p": lambda b, x, *, permutation: b.permute_dims(x, axes=int_tuple(permutation)),
     "concatenate_p": lambda b, *arrays, dimension: b.concat(*map(b.as_result, arrays), axis=int(dimension)),
     "stack_p": lambda b, *arrays, axis, **_: b.stack(*map(b.as_result, arrays), axis=int(axis)),
-    "rev_p": lambda b, x, *, dimensions: b.flip(x, axis=tupled(dimensions)),
+    "rev_p": lambda b, x, *, dimensions: b.flip(x, axis=int_tuple(dimensions)),
     "tile_p": lambda b, x, *, reps: b.tile(x, repetitions=tuple(reps)),
 })  # fmt: skip
 
@@ -73,19 +73,19 @@ def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
     x, value = b.as_result(x), known_number(b, value)
     if all(between == 0 for _, _, between in padding_config) and not isinstance(value, Value):
         return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
-    x = spaced(b, x, value, tuple(int(between) for _, _, between in padding_config))
+    x = dilate(b, x, value, tuple(int(between) for _, _, between in padding_config))
     if isinstance(value, Value):
-        return _framed(b, x, value, padding_config)
+        return _pad_by_array(b, x, value, padding_config)
     return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
 
 
-def spaced(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
+def dilate(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
     """Return ``x`` with elements of ``value`` between its own, ``between[axis]`` along each axis."""
     if not any(between):
         return x
     shape = tuple(_spaced_size(size, gap) for size, gap in zip(x.shape, between))
     key = tuple((None, None, gap + 1) for gap in between)
-    return b.setitem(filled(b, value, shape, x.dtype), x, key=key)
+    return b.setitem(full_of(b, value, shape, x.dtype), x, key=key)
 
 
 def _spaced_size(size: Any, gap: int) -> Any:
@@ -93,20 +93,20 @@ def _spaced_size(size: Any, gap: int) -> Any:
     return size if not gap else length if nonnegative(size - 1) else apply("max", length, 0)
 
 
-def filled(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> Any:
+def full_of(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> Any:
     if isinstance(value, Value):
         return b.broadcast_to(value, shape=shape)
     return b.full(shape=shape, fill_value=b.operand(value, dtype), dtype=dtype)
 
 
-def _framed(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
+def _pad_by_array(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
     """Crop ``x`` by negative padding, then write it into the middle of an array filled with ``value``."""
     cut = tuple((min(hint_of(low), 0), min(hint_of(high), 0)) for low, high, _ in config)
     x = b.pad(x, padding=cut)
     grown = [(max(hint_of(low), 0), max(hint_of(high), 0)) for low, high, _ in config]
     shape = tuple(size + low + high for size, (low, high) in zip(x.shape, grown))
     key = tuple((low, low + size, 1) for size, (low, _) in zip(x.shape, grown))
-    return b.setitem(filled(b, value, shape, x.dtype), x, key=key)
+    return b.setitem(full_of(b, value, shape, x.dtype), x, key=key)
 
 
 # Dtypes that every target has an `arange` of.

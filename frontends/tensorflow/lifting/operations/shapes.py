@@ -12,7 +12,7 @@ from .....ops.dtypes import is_complex
 from .....ops.registry import ArraySpec
 from .....sizes import apply, hint_of, product
 from ....common.indexing import cut, read_index, write_index
-from ....common.read_numbers import as_index, fixed, is_read
+from ....common.read_numbers import as_index, fix_numbers, is_read
 from ..table import ComputedOperand, TensorFlowBuilder, axes_in, axes_of, axis_in, known, numbers, rows
 
 
@@ -303,7 +303,7 @@ def data_format_dim_map(
 
 @rows.row("Fill", static=("dims", "value"), takes_read=True)
 def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
-    shape = numbers(fixed(b, dims), "the shape")
+    shape = numbers(fix_numbers(b, dims), "the shape")
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.array(value, b.result.dtype), shape=shape)
     return b.full(shape=shape, fill_value=b.operand(value, b.result.dtype), dtype=b.result.dtype)
