@@ -39,7 +39,7 @@ class ArrayProperty:
 
 @dataclass(frozen=True)
 class Traits:
-    """What the core has to know about code written in a framework. All fields are empty by default.
+    """Properties of code written in a framework that the core needs. All fields are empty by default.
 
     entry_methods: methods with the code of a model, one of which a call of the object runs (``forward``).
     module_marks: methods that identify objects whose arrays the frontend finds and names (``state_dict``).

@@ -24,7 +24,7 @@ WHOLE = (None, None, 1)
 
 @dataclass(frozen=True)
 class AxisRule:
-    """How an operation runs on permuted arrays.
+    """Rule for running an operation on permuted arrays.
 
     moved(params, spec of the first array, order): the new parameters and the order of the result, or None.
     carriers: the inputs whose axes are permuted: "broadcast" or "all" for all of them, or "first".

@@ -30,6 +30,7 @@ def _nonnegative(value: Any, rounds: int) -> bool:
     if not isinstance(value, Size):
         return bool(value >= 0)
     terms = list(value.terms())
+    # The sign of a term is the sign of its coefficient only if all of its atoms are nonnegative.
     if not all(_atom_nonnegative(atom, rounds) for monomial, _ in terms for atom in monomial):
         return False
     if all(coefficient >= 0 for _, coefficient in terms):
@@ -63,10 +64,13 @@ def _relaxed(value: Size, term: Any, rest: Any, atom: Apply) -> Iterator[Any]:
         and isinstance(atom.arguments[1], int)
         and atom.arguments[1] > 0
     ):
+        # `a // b <= a / b`, and multiplying by the positive `b` keeps the sign.
         yield (value - term) * atom.arguments[1] + rest * atom.arguments[0]
     elif atom.function == "mod" and subtracted:
+        # `a % b <= a` for nonnegative `a`.
         yield value - term + rest * atom.arguments[0]
     elif (atom.function == "min" and subtracted) or (atom.function == "max" and not subtracted):
+        # `min` is at most, and `max` at least, each of its arguments.
         yield from (value - term + rest * argument for argument in atom.arguments)
 
 

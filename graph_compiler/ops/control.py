@@ -220,7 +220,7 @@ def runs_blocks(op: str) -> bool:
 
 
 RUN_BLOCKS = frozenset({"associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop"})
-"""The names of the operations of this section."""
+"""Names of the operations of this section."""
 
 
 def own_operands(op: str, params: dict[str, Any]) -> int:

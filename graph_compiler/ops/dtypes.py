@@ -84,6 +84,7 @@ def dtype_name(array: Any) -> str:
     ('float64', 'float32')
     """
     dtype = array.dtype
+    # Dtypes of torch have no name, and print as `torch.float32`.
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 

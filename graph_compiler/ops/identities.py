@@ -38,6 +38,7 @@ def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any]
     """
 
     def holds(x: Any, y: Any) -> bool:
+        # -0.0 equals 0, but subtracting it turns -0.0 into 0.0.
         if type(y) not in (int, float) or y != number or math.copysign(1, y) < 0 or not hasattr(x, "dtype"):
             return False
         return of_floats if is_floating(x.dtype) else type(y) is int and is_integer(x.dtype)

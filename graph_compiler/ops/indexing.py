@@ -40,6 +40,7 @@ def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int
         raise InvalidGraph(f"{len(indices)} index arrays for the axes {axes}")
     common = broadcast(*(index.shape for index in indices))
     rest = [dim for axis, dim in enumerate(x.shape) if axis not in axes]
+    # NumPy moves the axes of index arrays to the front if the indexed axes are not adjacent.
     place = axes[0] if axes[-1] - axes[0] + 1 == len(axes) else 0
     return (*rest[:place], *common, *rest[place:])
 
@@ -181,6 +182,7 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
         if rows == columns
         else apply("min", rows + min(offset, 0), columns - max(offset, 0))
     )
+    # A diagonal outside of the matrix is empty.
     return shorter if nonnegative(shorter) else apply("max", shorter, 0)
 
 

@@ -34,6 +34,7 @@ def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
         ]
         for label, dim in named:
             sizes[label] = _merge_sizes(sizes.get(label, 1), dim)
+        # The axes of `...` broadcast against those of the other arrays.
         batch = broadcast(batch, array.shape[len(before) : array.ndim - len(after)])
     before, dots, after = result.partition("...")
     kept = (*(sizes[label] for label in before), *(batch if dots else ()), *(sizes[label] for label in after))

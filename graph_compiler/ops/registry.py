@@ -1,4 +1,4 @@
-"""How operations of the canonical vocabulary are declared, and the table of all of them.
+"""Declarations of the operations of the canonical vocabulary, and the table of all of them.
 
 An operation is declared by its shape and dtype rule: a function from the metadata of its input arrays
 (positional) and its parameters (keyword-only) to the metadata of its outputs. The signature *is* the
@@ -97,7 +97,7 @@ class ArraySpec:
 
     @property
     def hints(self) -> tuple[int, ...]:
-        """The shape while recording."""
+        """Shape while recording."""
         return tuple([dim.hint if isinstance(dim, (Size, Unknown)) else dim for dim in self.shape])
 
     def __repr__(self) -> str:
@@ -167,6 +167,7 @@ def declare(
 def _op_of(name: str, section: str, rule: Callable[..., Any], regions: tuple[str, ...]) -> Op:
     inputs, params, required, variadic = [], {}, 0, False
     for parameter in inspect.signature(rule).parameters.values():
+        # Regions are passed to the rule by name, but belong to the node, not to its parameters.
         if parameter.name in {region.lstrip("*") for region in regions}:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -195,6 +196,7 @@ def decomposition(name: str) -> Callable[[Rule], Rule]:
     def register(function: Rule) -> Rule:
         if name in _DECOMPOSITIONS:
             raise DuplicateRow(f"operation {name!r} has two decompositions")
+        # Raises an error if there is no such operation.
         get(name)
         _DECOMPOSITIONS[name] = function
         return function

@@ -24,6 +24,7 @@ def broadcast_dims(left: Any, right: Any) -> Any:
         return right
     if isinstance(left, int) and isinstance(right, int):
         raise InvalidGraph(f"sizes {left} and {right} cannot be broadcast against each other")
+    # A known size other than 1 is the result: the other size equals it, or is 1.
     for dim in (left, right):
         if isinstance(dim, int):
             return dim

@@ -42,6 +42,7 @@ def factor(text: str) -> str:
     >>> factor("~mask.astype(bool)")
     '(~mask.astype(bool))'
     """
+    # Generated operators are surrounded by spaces, so other texts are names, calls or literals.
     if " " not in text and not text.startswith(("-", "~", "+")):
         return text
     body = ast.parse(text, mode="eval").body

@@ -1,4 +1,4 @@
-"""The order of passes for a target: those that make loops and functions, and those that lower operations."""
+"""Order of passes for a target: those that make loops and functions, and those that lower operations."""
 
 from __future__ import annotations
 

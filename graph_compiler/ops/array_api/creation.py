@@ -24,6 +24,7 @@ def arange_length(start: Any, stop: Any, step: Any) -> Any:
     >>> arange_length(2, 9, 2), arange_length(0, 1, 0.3), arange_length(5, 0, -2)
     (4, 4, 3)
     """
+    # Integer arithmetic stays exact and symbolic, so floats are the exception.
     if any(type(hint_of(number)) is float for number in (start, stop, step)):
         length = apply("ceil", (stop - start) / step)
     elif isinstance(step, int) and step > 0:

@@ -101,5 +101,6 @@ def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Array
 def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
     """Compute the ``n``-th difference of neighbours along ``axis``; for bools whether they differ."""
     size = x.shape[axis]
+    # The result of too few elements is empty, not of negative size.
     left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)
     return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)

@@ -232,6 +232,7 @@ def _scan_over_time(
 
     def write(*given: Any) -> tuple[Any, ...]:
         old, (row, *inside) = given[: len(state)], given[len(state) :]
+        # The carry must keep its shape, also if a size is read from another array.
         new = [b.reshape(one, shape=other.shape) for one, other in zip(step(row, *old), old, strict=True)]
         if not inside:
             return (*new, new[0])

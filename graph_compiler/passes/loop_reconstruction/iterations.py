@@ -82,7 +82,8 @@ _ARITHMETIC = frozenset({
     "divide", "maximum", "minimum", "lt", "le", "gt", "ge", "eq", "ne", "less", "less_equal", "greater",
     "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
 })  # fmt: skip
-_ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
+# Powers are excluded, because integers have no negative powers.
+_ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {
     "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp",
     "log", "neg", "negative", "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and",
     "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul", "copy", "shape", "size", "T",
@@ -90,7 +91,8 @@ _ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have n
     "broadcast_in_dim", "squeeze", "select_n", "dot_general",
 }  # fmt: skip
 _STEPS, _TOO_WIDE = 2**15, 2**31
-_CONVERTED = frozenset({"asarray"})  # the number itself as an array
+# Operations that only convert the loop index to an array.
+_CONVERTED = frozenset({"asarray"})
 
 
 class ValueIndex:
@@ -247,7 +249,7 @@ class RetainedVariables:
             for path, value in last.items()
             if value is not None and places.is_before(value, marks[0])
         }
-        """Those that hold arrays from before the loop at its end."""
+        """Variables that hold an array from before the loop when it ends."""
 
     def are_certain(self, first: int) -> bool:
         return all(
@@ -276,7 +278,8 @@ class RetainedVariables:
 
 
 _FEWEST = 2
-_INDEX = "index"  # the pattern of the number of a step
+# Pattern of the loop index.
+_INDEX = "index"
 
 
 def folded_loop(
@@ -317,7 +320,8 @@ class _LoopBuilder:
         if any(
             mark.index in node.inputs for step, mark in zip(self.before, loop.marks) for node in step.nodes
         ):
-            raise IterationsDiffer  # an inner loop reads the number of a step that is written out
+            # An inner loop reads the index of an unrolled iteration.
+            raise IterationsDiffer
         if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
             raise IterationsDiffer
         self.steps = [self.all_steps[place].nodes for place in whole]
@@ -393,7 +397,8 @@ class _LoopBuilder:
             for node in step.nodes
             for value in node.outputs
         ):
-            raise IterationsDiffer  # further steps would have to be guarded too
+            # Further iterations would need guards as well.
+            raise IterationsDiffer
         keys = [[row.key for row in rows] for rows in self.rows]
         if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
             raise IterationsDiffer
@@ -406,7 +411,8 @@ class _LoopBuilder:
             raise IterationsDiffer
         cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
         if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
-            raise IterationsDiffer  # an axis ends a slice in some steps alone
+            # The end of an axis cuts the slice off in some iterations only.
+            raise IterationsDiffer
         if len(self.loop.negated) > 1 and not all(map(self.places.are_harmless, self.loop.marks)):
             raise IterationsDiffer
 
@@ -563,7 +569,8 @@ class _LoopBuilder:
     def _variable(self, value: Value) -> Path:
         paths = self.last_slots.get(value, [])
         if not self.are_whole and len({self._following(path) for path in paths}) > 1:
-            raise IterationsDiffer  # they hold the same only because an inner loop had no step
+            # The variables agree only because an inner loop had no iteration.
+            raise IterationsDiffer
         begun = [
             path
             for path in paths
@@ -595,7 +602,8 @@ class _LoopBuilder:
             yield Value(each.name, each.spec)
         for path, carried in self.carried.items():
             value = value_at(self.marks[-1], path)
-            if value is None:  # a condition that was not asked for
+            # The condition was not evaluated.
+            if value is None:
                 yield Value(carried.name, carried.spec)
                 continue
             is_made = not self.places.is_before(value, self.marks[0])
@@ -707,7 +715,8 @@ class _LoopBuilder:
         if self.loop.outer is not None and any(
             symbol.source not in self.places.sources for symbol in condition.symbols()
         ):
-            raise IterationsDiffer  # it may be another number in each step of an outer loop
+            # The number may differ between iterations of an outer loop.
+            raise IterationsDiffer
         return [Guard(condition, True, self.loop.origin)]
 
     def _numbers(self, start: Any) -> Node:

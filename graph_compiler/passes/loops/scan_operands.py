@@ -334,7 +334,7 @@ DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class RowRead:
-    """Where an iteration finds what a node reads.
+    """Source of what a node reads in an iteration.
 
     source: a sequence (an array and its place), or how many iterations back the row was written.
     rest: key of the part that is selected of the row.
@@ -361,7 +361,7 @@ class RowRead:
 
 @dataclass(frozen=True, slots=True)
 class CarriedCells:
-    """The rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
+    """Rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
 
     A cell is written as a whole: if rows are written part by part, XLA writes one part in place while it
     computes another from the old contents (jaxlib 0.10, on CPUs).
@@ -373,13 +373,13 @@ class CarriedCells:
 
     @property
     def depth(self) -> int:
-        """The largest number of iterations that a read looks back. The loop carries as many cells."""
+        """Largest number of iterations that a read looks back. The loop carries as many cells."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """The last cell that a loop wrote, which the loop also carries out.
+    """Last cell that a loop wrote, which the loop also carries out.
 
     Reads of it after the loop need no other cell.
 
@@ -517,7 +517,7 @@ loop_rows = Pass("loop_rows", _use_row_operands, "deep", ("scan",))
 
 @dataclass
 class _LoopCounter:
-    """The sequence of a ``scan`` that counts its iterations.
+    """Sequence of a ``scan`` that counts its iterations.
 
     place: its index among the sequences.
     low: its lowest number.

@@ -62,7 +62,8 @@ def _memory(
     writable = True
     while (node := maker(value)) is not None:
         first: Any = node.inputs[0] if node.inputs else None
-        if node.op == "call":  # what its function makes, or an operand
+        # The memory belongs to a value that the function makes, or to an operand.
+        if node.op == "call":
             block = node.regions[0].block
             base, inner, is_made = _memory(
                 block.maker, block.outputs[node.outputs.index(value)], views, read_only

@@ -16,7 +16,7 @@ PRODUCTS = frozenset({
     "linear", "bilinear", "matmul", "grouped_matmul", "tensordot", "einsum", "conv", "conv_channels_last",
     "conv_transpose", "scaled_dot_product_attention",
 })  # fmt: skip
-"""The operations that ``torch.autocast`` computes in half precision.
+"""Operations that ``torch.autocast`` computes in half precision.
 
 Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 """

@@ -266,9 +266,9 @@ class _PaddingRewriter:
         self.guards: list[Guard] = []
         self.ragged: dict[Value, PaddedArray] = {}
         self.inner: set[Value] = set()
-        """What is made inside of loops."""
+        """Values that are computed inside of loops."""
         self.ends: dict[Value, tuple[Any, Any]] = {}
-        """The least and the greatest numbers of steps."""
+        """The smallest and the largest index of each loop."""
 
     def nodes(self, nodes: Sequence[Node], is_inner: bool = False) -> list[Node]:
         makers = {value: node for node in nodes for value in node.outputs}

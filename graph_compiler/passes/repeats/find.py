@@ -564,7 +564,8 @@ class CounterSequences:
     def _windows(self, node: Node) -> list[Node] | None:
         """Rewrite a slice with moving bounds as a ``take``, because some compilers need static bounds.
 
-        Return None unless exactly one axis has a moving slice of a fixed positive length and step 1.
+        Return the node itself if no slice moves. Return None unless it is a ``getitem`` with a single moving
+        slice, of a fixed positive length and step 1.
         """
         key = node.params["key"]
         moving = [
@@ -632,7 +633,7 @@ class CounterSequences:
     def _index(self, node: Node, number: Pattern) -> Size | None:
         """Return a size for an index that is ``number`` in each step.
 
-        Return None if its sign changes, which would count from the other end.
+        Return None if ``node`` is not indexed, or if the sign changes, which would count from the other end.
         """
         if (
             node.op not in _KEYED

@@ -41,7 +41,7 @@ _SHORTEST = 3
 
 
 class Difference(NamedTuple):
-    """The number by which two names differ.
+    """Number by which two names differ.
 
     before, after: the text around the number.
     one, other: the number in the first and in the second name.
