@@ -93,7 +93,7 @@ class CallsByKernel:
     names: calls that earlier attempts have asked for.
     asked: calls that this attempt asks for.
 
-    >>> calls = KernelByKernel()
+    >>> calls = CallsByKernel()
     >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
     (None, True, False)
     >>> sorted(calls.names)

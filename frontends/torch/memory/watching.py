@@ -22,7 +22,7 @@ class TensorStamp:
     and those of NumPy to shared memory, do not increment the version.
 
     >>> weight = torch.zeros(2)
-    >>> stamp = Stamp(weight)
+    >>> stamp = TensorStamp(weight)
     >>> stamp.fits(weight), weight.data.add_(1), stamp.fits(weight)
     (True, tensor([1., 1.]), False)
     """
@@ -42,7 +42,7 @@ class TensorWatch:
     """Equivalent of :class:`TensorStamp` for many tensors, which are checked by comparing lists.
 
     >>> weight = torch.zeros(2)
-    >>> watch = Watch([weight])
+    >>> watch = TensorWatch([weight])
     >>> watch.changed(), weight.add_(1), watch.changed()
     (False, tensor([1., 1.]), True)
     """

@@ -39,7 +39,7 @@ def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedCo
     """Return a holder of the gradient of each leaf in `world` that may have one, weights included.
 
     >>> weight = torch.ones(2, requires_grad=True)
-    >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), Weights(abs))
+    >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), TorchWeights(abs))
     >>> held.name_of("grad"), held.kind.pairs(weight)
     ("kept['weight'].grad", {'requires_grad': True})
     """
