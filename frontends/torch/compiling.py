@@ -18,7 +18,7 @@ from ...recording.faults import is_fault
 from ...trees import iterate_structure
 from .capture.known_calls import FirstRunResults, ResultReuse
 from .compat import compiling_flag, set_compiling_flag
-from .process.settings import unwound
+from .process.settings import pop_new_modes
 from .reference import undone
 from .state.state import ReachableState
 
@@ -79,7 +79,7 @@ def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
         set_compiling_flag(outside)
 
 
-def kept(result: Any) -> list[torch.Tensor]:
+def copy_result(result: Any) -> list[torch.Tensor]:
     return [item.detach().clone() for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
 
 
@@ -108,8 +108,8 @@ def differs_outside(
         return False
     with undone(state.weights, seed=None, state=state):
         try:
-            with ResultReuse(seen.calls), unwound():
-                plain = kept(forward(function, *args, **kwargs))
+            with ResultReuse(seen.calls), pop_new_modes():
+                plain = copy_result(forward(function, *args, **kwargs))
         # The user's code runs, and may raise anything where it is told something else.
         except Exception as problem:
             if is_fault(problem):

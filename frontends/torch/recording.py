@@ -51,7 +51,7 @@ from ...trees import (
     statics,
 )
 from ..common.read_numbers import DTYPES, Reading, with_numbers
-from .basics.arguments import given_objects, input_names, is_array, opens, taken_for_arrays, to_tensor
+from .basics.arguments import given_objects, input_names, is_array, opens, tensors_pass_from_numpy, to_tensor
 from .basics.names import row_key
 from .basics.refusals import UnseenDraw, check_outside, refusing
 from .basics.tensors import TENSORS
@@ -59,12 +59,12 @@ from .capture.capture import Capture
 from .capture.known_calls import FirstRunResults
 from .capture.regions import TorchRegions
 from .compat import is_any_autocast_enabled, no_torch_dispatch, no_torch_function
-from .compiling import CompilingFlag, RunResults, compiling, differs_outside, kept
+from .compiling import CompilingFlag, RunResults, compiling, copy_result, differs_outside
 from .gradients.gradients import CallsByKernel
 from .gradients.rules import RULES
 from .memory.kept_views import StoredTensorViews
 from .numbers.keys import KeySizes
-from .numbers.numbers import asks_for_types_unseen, conversion_shims, symbols_of, type_shims, typed
+from .numbers.numbers import asks_for_types_unseen, conversion_shims, symbols_of, type_leaves, type_shims
 from .process.generators import (
     ENCODERS,
     HOST_DRAWS,
@@ -75,10 +75,10 @@ from .process.generators import (
     is_generator,
 )
 from .process.settings import CLOCKS, SETTING_READS, is_listening, with_compiler_if_wanted
-from .state.known_places import changed_often, converted, note_changes, outermost
-from .state.outside import environment_guards_of, outside_of
-from .state.parameters import TorchWeights, hold_to_parameters
-from .state.places import stood_in, with_elements
+from .state.known_places import changed_often, drop_nested, foreign_places, note_changes
+from .state.outside import environment_guards_of, reference_guards
+from .state.parameters import TorchWeights, guard_is_parameter
+from .state.places import substitute_zeros, with_elements
 from .state.reads import MODULE_READS, TRAINING, AttributeReads, member_facts
 from .state.state import ReachableState, enter
 from .state.versions import versions_of
@@ -90,7 +90,7 @@ def is_hook(place: StatePlace) -> bool:
     return any(f"{name}[" in place.name for name in _HOOKS)
 
 
-def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
+def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
     """Record again with what the `first` attempt left in its places, such as hooks that it installed.
 
     Return the second recording if it leaves no more changes and has the same graph. The places then keep
@@ -239,7 +239,7 @@ class Hypotheses:
         self.reading, self.numbers = Reading(False), frozenset()
 
 
-def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
+def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
     """Flatten the arguments of a call into its arrays and their structure.
 
     If the graph stays in torch, random generators are leaves, too.
@@ -259,10 +259,10 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
 
     Numbers at the paths `open_numbers` are inputs as they are.
     """
-    leaves, tree = leaves_and_tree(request)
+    leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
     if not TENSORS.issuperset(map(type, leaves)):
-        tree = typed(tree, iter(leaves))
+        tree = type_leaves(tree, iter(leaves))
     if open_numbers:
         tree = with_numbers(tree, open_numbers)
         leaves = leaves_at(tree, (request.args, request.kwargs))
@@ -303,7 +303,7 @@ def _listening(
         active.looking_after(state.world),
         reads.seen(),
         reads.capture.isolated(),
-        taken_for_arrays(),
+        tensors_pass_from_numpy(),
         compiling(compiled) as claim,
     ):
         yield claim
@@ -359,10 +359,12 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
                 with open_regions(regions := TorchRegions(capture)):
                     result = forward(function, *call[0], **call[1])
                     result = finish_lists(result, *call) if regions.lists else result
-                seen = RunResults(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
+                seen = RunResults(
+                    capture.quietly(copy_result, result) if claim.asked else [], capture.first_run
+                )
             refuse_attributed(result)
             if not weights.are_none:
-                hold_to_parameters(capture, spaces)
+                guard_is_parameter(capture, spaces)
             found = state.finish(capture, containers)
             graph = carry_out(capture.finish(result, tree, containers, state), record_check)
             graph.demand(
@@ -391,7 +393,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         *hypotheses.kept_views.facts(graph, weights, state.places),
     ]
     given = () if has_arrays_alone(tree) else referred(tree)
-    facts += outside_of(
+    facts += reference_guards(
         (function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds
     )
     has_numbers = reading.any or bool(hypotheses.numbers)
@@ -471,11 +473,11 @@ def record(request: Request) -> Recording:
     """
     check_outside(request)
     weights = TorchWeights(
-        request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1])
+        request.function, given_objects(request.function, request.args, flatten_arguments(request)[1])
     )
     if weights.are_none or not weights.awaited():
         return _recorded(request, weights)
-    with stood_in(weights):
+    with substitute_zeros(weights):
         made = _recorded(
             replace(request, args=with_elements(request.args), kwargs=with_elements(request.kwargs))
         )
@@ -488,7 +490,7 @@ def _recorded(request: Request, weights: TorchWeights | None = None) -> Recordin
 
     `weights` are those of the function, if already found.
     """
-    search = _Search(replace(request, places=(*request.places, *converted(request))))
+    search = _Search(replace(request, places=(*request.places, *foreign_places(request))))
     search.hypotheses.weights = weights
     give_up = (
         DisturbanceRetry[_Search](UnseenDraw),
@@ -508,7 +510,7 @@ class _Search:
         self.known = [*request.places, *self.often]
         self.hypotheses = Hypotheses(not request.same_framework, Reading(request.numbers))
         if request.numbers and request.auto_dynamic is not None:
-            given = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
+            given = request.auto_dynamic.numbers_given(flatten_arguments(request)[1])
             self.hypotheses.numbers = given | counting_arguments(
                 request.function, request.args, request.kwargs
             )
@@ -523,7 +525,7 @@ class _Search:
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
-        if any(map(is_hook, made.left)) and (installed := as_installed(made, self._again)):
+        if any(map(is_hook, made.left)) and (installed := record_as_installed(made, self._again)):
             return installed
         hypotheses.compiled = hypotheses.compiled and not made.is_other_code
         hypotheses.keys.give_up()
@@ -537,7 +539,7 @@ class _Search:
     def _once(self) -> Attempt:
         # Context variables that the function sets are restored.
         context = contextvars.copy_context()
-        places = outermost(self.hypotheses.kept_views.without(self.known)) if self.known else ()
+        places = drop_nested(self.hypotheses.kept_views.without(self.known)) if self.known else ()
         return context.run(attempt, replace(self.request, places=places), self.hypotheses)
 
     def too_many(self) -> str:

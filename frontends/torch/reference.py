@@ -24,7 +24,7 @@ from .memory import memory as counted
 from .memory.saved_contents import SavedContents
 from .state.parameters import TorchWeights
 from .state.state import ReachableState
-from .state.versions import versions_kept
+from .state.versions import restore_versions
 
 COPY = "torch.Tensor.clone"
 RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
@@ -106,7 +106,7 @@ def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
-    with versions_kept(tensor for tensor, _ in saved):
+    with restore_versions(tensor for tensor, _ in saved):
         try:
             with random_kept():
                 if seed is not None:

@@ -101,7 +101,7 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 
 @contextmanager
-def taken_for_arrays() -> Iterator[None]:
+def tensors_pass_from_numpy() -> Iterator[None]:
     """Make ``torch.from_numpy``, which no mode intercepts, return a tensor that it is given."""
     original = torch.from_numpy
 

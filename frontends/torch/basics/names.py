@@ -91,11 +91,11 @@ _WISHES = {
 }
 
 
-def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
+def proposed_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
     """Propose a name for each tensor that a call made, with the field's name if torch names the results.
 
     >>> result = torch.ones(3).topk(2)
-    >>> wished_names("topk", result, list(result)), wished_names("__getitem__", result[0], [result[0]])
+    >>> proposed_names("topk", result, list(result)), proposed_names("__getitem__", result[0], [result[0]])
     (['topk_values', 'topk_indices'], ['part'])
     """
     wish = _WISHES.get(key, key.strip("_"))

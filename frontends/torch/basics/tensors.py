@@ -240,16 +240,16 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 
 @functools.lru_cache(maxsize=1024)
-def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
+def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
     """Return the positions and keywords that take an int in every overload of `key` that has them.
 
     The tensor of a method is its first position.
 
-    >>> sorted(whole_numbers_of("multinomial", False), key=str)
+    >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
-    >>> 0 in whole_numbers_of("polygamma", False), 1 in whole_numbers_of("polygamma", True)
+    >>> 0 in integer_parameters("polygamma", False), 1 in integer_parameters("polygamma", True)
     (True, True)
-    >>> whole_numbers_of("pow", False), whole_numbers_of("nothing", False)
+    >>> integer_parameters("pow", False), integer_parameters("nothing", False)
     (frozenset(), frozenset())
     """
     packet = getattr(torch.ops.aten, key, None)
@@ -342,7 +342,7 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def put_back(tensor: torch.Tensor, before: torch.Tensor) -> None:
+def restore_elements(tensor: torch.Tensor, before: torch.Tensor) -> None:
     """Write `before`, an earlier copy of the tensor ``without_repeats``, back to the tensor."""
     # As ``out=`` the tensor was resized to the result.
     if without_repeats(tensor).shape != before.shape:

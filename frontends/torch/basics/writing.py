@@ -88,7 +88,7 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
                 yield position, argument.name
 
 
-def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """Return the tensors that the call may write to besides its own tensor and ``out``."""
     parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
     if not parameters:
@@ -114,5 +114,5 @@ def versions_before(
     """
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]
-    uncounted = list(map(id, written_beside(key, args, kwargs)))
+    uncounted = list(map(id, other_written_tensors(key, args, kwargs)))
     return [None if id(one) in uncounted else version(one) for one in operands]

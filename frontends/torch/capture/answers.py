@@ -27,7 +27,7 @@ from ..memory.watching import layout_of
 from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.sizes import expression_of, numbers_of_sizes, own, plain
 from .control_flow import OPERATORS
-from .nodes import NAMES, foreach, give_memory
+from .nodes import NAMES, foreach, record_data_assignment
 from .regions import rows_of
 from .running import RunningTrace
 
@@ -229,7 +229,7 @@ def _set(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
         # ``module.to(dtype)`` assigns the same data if the module already has this dtype.
         if layout_of(args[0]) == layout_of(args[1]):
             return None
-        return give_memory(capture, *args)
+        return record_data_assignment(capture, *args)
     if is_captured(capture, args[0]):
         capture.gradients.add(args[0])
     if capture.call == "torch.Tensor.requires_grad.__set__":
@@ -269,7 +269,9 @@ def _new(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.record_call(function, capture.call, "new", args, kwargs)
 
 
-def hand_over(capture: RunningTrace, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
+def guard_untracked_result(
+    capture: RunningTrace, result: Any, operands: list[torch.Tensor], arguments: Any
+) -> None:
     """Guard on the sizes in the arguments of a call that made no tensor.
 
     Raise ``TracingError`` if it returned a number computed from a tensor that varies between calls.

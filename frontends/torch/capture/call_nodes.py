@@ -9,12 +9,12 @@ import torch
 from ....ir.node import Node, Value
 from ....trees import map_structure
 from ..basics import tensors as kinds
-from ..basics.names import wished_names
+from ..basics.names import proposed_names
 from ..basics.tensors import fills_memory, spec_of, storage
 from ..compat import is_grad_enabled
-from .int64_seen import becomes_int64
+from .int64_seen import introduces_int64
 from .known_calls import CompletedCall
-from .needs import hold_to_needs
+from .needs import guard_requires_grad
 from .running import RunningTrace
 
 
@@ -28,10 +28,12 @@ def add_node(
     if written:
         capture.rules.refuse_writes(written, origin)
         capture.outer_writes.refuse(written, origin)
-        hold_to_needs(capture, written)
-    wide = capture.quietly(becomes_int64, capture, key, [*made, *(operands[:1] if written else ())], operands)
+        guard_requires_grad(capture, written)
+    wide = capture.quietly(
+        introduces_int64, capture, key, [*made, *(operands[:1] if written else ())], operands
+    )
     memory = {storage(operand): capture.value(operand) for operand in reversed(operands)}
-    names = wished_names(key, call.result, made)
+    names = proposed_names(key, call.result, made)
     outputs = capture.recorder.new_values(
         [(wish, tensor, spec_of(tensor)) for wish, tensor in zip(names, made)]
     )
@@ -51,11 +53,11 @@ def add_node(
     node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
     capture.history.follow(node, written)
     capture.layouts.follow(node, key, made, operands)
-    note_made(capture, made, outputs, operands if written else ())
+    register_results(capture, made, outputs, operands if written else ())
     return node
 
 
-def note_made(
+def register_results(
     capture: RunningTrace, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
     """Register the tensors `made` by a call with the memory and, under gradients, with the backward sizes."""

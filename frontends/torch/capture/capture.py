@@ -33,7 +33,7 @@ from ..basics import tensors as reads
 from ..basics.arguments import as_recorded, opens
 from ..basics.names import is_in_place, name_by_module, name_of, pure_key, row_key
 from ..basics.refusals import Refusals, check_classes
-from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version, whole_numbers_of
+from ..basics.tensors import PLAIN, TENSORS, hints, integer_parameters, spec_of, version
 from ..basics.tensors import hints as hints_in
 from ..basics.writing import versions_before
 from ..compat import (
@@ -64,16 +64,16 @@ from ..process.generators import Generators, HostDrawRecorder, is_generator
 from ..process.settings import (
     device_under_autocast,
     is_listening,
+    pop_new_modes,
     record_cast,
-    settings_kept,
-    unwound,
-    without,
+    restore_settings,
+    without_modes,
 )
 from ..state.parameters import TorchWeights
 from ..state.state import ReachableState
-from .answers import ANSWERS, elements, hand_over
-from .call_nodes import add_node, note_made
-from .control_flow import OPERATORS, in_eager
+from .answers import ANSWERS, elements, guard_untracked_result
+from .call_nodes import add_node, register_results
+from .control_flow import OPERATORS, without_compilation
 from .derivatives import KNOWN, RULES, BackwardKernel, UnknownSize
 from .kernel_sizes import Vmapped, computing, is_sized
 from .known_calls import (
@@ -85,12 +85,12 @@ from .known_calls import (
     TensorOutcome,
     outcome_of,
 )
-from .needs import backward_pass, hold_to_failure
+from .needs import backward_pass, guard_failed_call
 from .nodes import STRUCTURE, size_of
 from .outer_writes import OuterWrites
 from .regions import loops_of
 from .running import RunningTrace
-from .unrecorded import KernelMode, KernelwiseSizes, hold_lengths, resolve_captured, same_sizes, shape_of
+from .unrecorded import KernelMode, KernelwiseSizes, guard_lengths, resolve_captured, same_sizes, shape_of
 
 
 def tensors_made(
@@ -147,7 +147,7 @@ def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs:
         found = any(map(_may_be_number, iterate_structure((args, kwargs))))
     if not found:
         return args, kwargs
-    wanted = whole_numbers_of(pure_key(key), capture.call.startswith("torch.Tensor."))
+    wanted = integer_parameters(pure_key(key), capture.call.startswith("torch.Tensor."))
     plain = tuple(map_structure(number, item) if place in wanted else item for place, item in enumerate(args))
     return plain, {
         name: map_structure(number, item) if name in wanted else item for name, item in kwargs.items()
@@ -158,7 +158,7 @@ def _may_be_number(item: Any) -> bool:
     return isinstance(item, torch.Tensor) and item.ndim == 0 and item.dtype in _WHOLE
 
 
-def made_again(
+def run_known_call(
     capture: RunningTrace,
     function: Callable[..., Any],
     name: str,
@@ -192,7 +192,7 @@ def _is_closed(outcome: Outcome) -> bool:
     return not keeps_history and count_dispatch_modes() == 1 and count_function_modes() == 0
 
 
-def note_again(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
+def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
     """Add the node for a call with a known `outcome`. A call that returns an operand needs no node."""
     if not isinstance(outcome, TensorOutcome):
         return
@@ -203,7 +203,7 @@ def note_again(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> 
     node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
     capture.history.follow(node, ())
     capture.layouts.note(outputs[0], node.uses, outcome.order)
-    note_made(capture, [call.result], outputs, ())
+    register_results(capture, [call.result], outputs, ())
 
 
 class BackwardSizes:
@@ -242,7 +242,7 @@ class BackwardSizes:
             for node in made_by
             if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1
         ]
-        hold_lengths(
+        guard_lengths(
             self.capture,
             [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)],
         )
@@ -322,7 +322,7 @@ class BackwardSizes:
 
 
 def unrecorded() -> AbstractContextManager[None]:
-    return without(Capture, KernelMode)
+    return without_modes(Capture, KernelMode)
 
 
 class Capture(TorchFunctionMode):
@@ -393,7 +393,13 @@ class Capture(TorchFunctionMode):
                 self.generators.following(),
                 self.rules.seen(),
             ):
-                with settings_kept(self.recorder.graph.name), in_eager(self), self.unseen, self, unwound():
+                with (
+                    restore_settings(self.recorder.graph.name),
+                    without_compilation(self),
+                    self.unseen,
+                    self,
+                    pop_new_modes(),
+                ):
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
@@ -572,9 +578,9 @@ class Capture(TorchFunctionMode):
         alike = self.known.key_of(name, key, function, args, kwargs, operands)
         outcome = self.known.outcome(alike)
         if outcome is not None and self.generators.are_unseeded():
-            call = made_again(self, function, name, key, operands, args, kwargs, outcome)
+            call = run_known_call(self, function, name, key, operands, args, kwargs, outcome)
             if outcome.fits(call):
-                note_again(self, call, outcome)
+                record_known_call(self, call, outcome)
                 self.first_run.note(function, args, kwargs, operands, call.result, outcome)
                 return call.result
             # The call had no effects, so it can be made again.
@@ -622,7 +628,7 @@ class Capture(TorchFunctionMode):
                     any(map(self.recorder.varies, written)),
                 )
         else:
-            hand_over(self, result, operands, (args, kwargs))
+            guard_untracked_result(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
             STRUCTURE[key](self, inputs, params, made)
         self.first_run.note(
@@ -651,7 +657,7 @@ class Capture(TorchFunctionMode):
         try:
             return self.run(function, args, kwargs)
         except Exception as problem:
-            hold_to_failure(self, problem, operands, args, kwargs)
+            guard_failed_call(self, problem, operands, args, kwargs)
             raise
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:

@@ -29,7 +29,7 @@ from ..numbers.sizes import expression_of
 from ..process.settings import is_loaded
 from . import written_out
 from .regions import BlockArgument, BlockRecorder
-from .unrecorded import one_of, shape_of
+from .unrecorded import guard_equal, shape_of
 from .written_out import found
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _LENGTHS = (
 )
 
 
-def in_place_of(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
+def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)
@@ -109,7 +109,7 @@ def _recorded(
     try:
         blocks = BlockRecorder(capture, _CALL, (users,))
         values = [capture.value(leaf) for leaf in leaves]
-        one_of(capture, [capture.size(value, axis) for value in values])
+        guard_equal(capture, [capture.size(value, axis) for value in values])
         combine = blocks.block(
             "combine",
             lambda *items: pytree.tree_leaves(operator(*items)),
@@ -205,14 +205,14 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
-def in_eager(capture: RunningTrace) -> Iterator[None]:
+def without_compilation(capture: RunningTrace) -> Iterator[None]:
     """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees its calls."""
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]
     if theirs := found(_SCANS, "generic_associative_scan"):
         places.append(
-            (importlib.import_module(_SCANS), "generic_associative_scan", in_place_of(capture, theirs))
+            (importlib.import_module(_SCANS), "generic_associative_scan", scan_replacement(capture, theirs))
         )
     # ``set_stance`` exists since torch 2.6.
     is_used = is_loaded() and hasattr(torch.compiler, "set_stance")
@@ -287,7 +287,7 @@ def _rows(
 ) -> Any:
     blocks, checkpoint = BlockRecorder(capture, call, (_users(function),)), is_recomputed()
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
-    length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
+    length = guard_equal(capture, [capture.size(value, 0) for value, _ in sequences])
     has_rows = apply("gt", length, 0)
     if isinstance(has_rows, Size):
         # torch raises for arrays without rows.

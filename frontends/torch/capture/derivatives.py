@@ -20,7 +20,7 @@ from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
 from ..numbers.sizes import symbolic
 from .running import RunningTrace
-from .unrecorded import hold_lengths, merged, one_of, shape_of
+from .unrecorded import guard_equal, guard_lengths, merged_sizes, shape_of
 
 Shape = tuple[Any, ...]
 
@@ -93,7 +93,7 @@ class BackwardKernel:
         fitting = [
             item for item in self.given() if isinstance(item, (Size, int, float)) and hint_of(item) == seen
         ]
-        return _opened(one_of(self.capture, fitting), self.capture.decide) if fitting else seen
+        return _opened(guard_equal(self.capture, fitting), self.capture.decide) if fitting else seen
 
     def own(self) -> Shape:
         return shape_of(self.capture, self.capture.value(self.args[0]))
@@ -125,7 +125,7 @@ class BackwardKernel:
             known += [(self.own()[0], *shape) for shape in known]
         fitting = [shape for shape in known if hints(shape) == wanted]
         _only_if(bool(fitting))
-        return self.putting(position, tuple(one_of(self.capture, sizes) for sizes in zip(*fitting)))
+        return self.putting(position, tuple(guard_equal(self.capture, sizes) for sizes in zip(*fitting)))
 
     def putting(self, position: int, *replaced: Any) -> tuple[Any, ...]:
         seen = [list(hints(item)) if isinstance(item, tuple) else hint_of(item) for item in replaced]
@@ -162,7 +162,7 @@ def _view(derivative: BackwardKernel) -> tuple[Any, ...]:
     try:
         return _like(1)(derivative)
     except UnknownSize:
-        shape = merged(derivative.own(), derivative.args[1])
+        shape = merged_sizes(derivative.own(), derivative.args[1])
         _only_if(shape is not None)
         return derivative.putting(1, tuple(shape or ()))
 
@@ -185,7 +185,7 @@ def _widened(derivative: BackwardKernel) -> tuple[Any, ...]:
             if hint_of(size) == wanted[axis]
         ]
         _only_if(bool(fitting))
-        own[axis : axis + (len(own) == len(wanted))] = [one_of(derivative.capture, fitting)]
+        own[axis : axis + (len(own) == len(wanted))] = [guard_equal(derivative.capture, fitting)]
         return derivative.putting(1, tuple(own))
 
 
@@ -217,7 +217,7 @@ def _as_it_is(derivative: BackwardKernel) -> tuple[Any, ...]:
 
 def _summed(derivative: BackwardKernel) -> tuple[Any, ...]:
     if derivative.name == "Expand":
-        hold_lengths(derivative.capture, [derivative.input()])
+        guard_lengths(derivative.capture, [derivative.input()])
         return derivative.args
     return _as_it_is(derivative)
 

@@ -42,7 +42,7 @@ _IN_PARTS = frozenset(
 )
 
 
-def becomes_int64(
+def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
     """Return True if the call is the first to produce such elements, and the graph is for another framework.

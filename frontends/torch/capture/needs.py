@@ -31,7 +31,7 @@ def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], k
         raise
 
 
-def hold_to_failure(
+def guard_failed_call(
     capture: RunningTrace, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
     """Guard on the sizes and ``requires_grad`` that a failed call depends on, because the user's code may go
@@ -47,7 +47,7 @@ def hold_to_failure(
             elements(capture, torch.Tensor.tolist, (tensor,), {})
 
 
-def hold_to_needs(capture: RunningTrace, written: list[Value]) -> None:
+def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
     """Guard on ``requires_grad`` of arguments that are written to, if the graph is for another framework.
 
     torch refuses in-place writes to leaves that require gradients, and other frameworks do not know them.

@@ -163,7 +163,7 @@ def _part(item: Any, place: int) -> Any:
     return item[place] if isinstance(item, (list, tuple)) else item
 
 
-def give_memory(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
+def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
     """Record the assignment ``tensor.data = data``.
 
     Raise ``TracingError`` if the graph is for torch, if `tensor` is an argument, if no recorded call made

@@ -32,7 +32,7 @@ from ..compat import current_transform, without_function_mode
 from ..memory.saved_contents import SavedContents
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 from .running import RunningTrace
-from .unrecorded import UnrecordedMode, shape_of, unrecorded_call
+from .unrecorded import UnrecordedMode, run_unrecorded, shape_of
 
 if TYPE_CHECKING:
     from .running import RunningTrace
@@ -196,7 +196,7 @@ class BlockRecorder:
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
         """Run the operator and return the leaves of its result, and whether random numbers were drawn."""
         capture = self.capture
-        leaves = pytree.tree_leaves(unrecorded_call(capture, call))
+        leaves = pytree.tree_leaves(run_unrecorded(capture, call))
         drew = capture.quietly(capture.generators.unseen_draws)
         return [capture.quietly(_own, leaf) for leaf in leaves], bool(drew)
 

@@ -22,7 +22,7 @@ from ..basics.tensors import hints as hints_in
 from ..basics.tensors import hints as hints_of
 from ..basics.tensors import spec_of, storage
 from ..compat import HigherOrderOperator, TorchDispatchMode, current_transform, no_torch_function
-from ..gradients.gradients import in_kernels
+from ..gradients.gradients import run_portable_kernels
 from ..memory.memory import is_shared
 from ..numbers.numbers import decide_all
 from ..numbers.sizes import symbolic
@@ -52,7 +52,7 @@ class UnrecordedMode(TorchFunctionMode):
         return forward(function, *args, **kwargs)
 
 
-def unrecorded_call(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
+def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
     """Run `call` without recording it, and return its result.
 
     `call` gets a mode in which to run the user's functions. Tensors that it makes are hidden.
@@ -205,13 +205,13 @@ class KernelwiseSizes:
             if isinstance(item, torch.Tensor)
         ]
         shapes = [shape_of(self.capture, value) for value in values]
-        hold_lengths(self.capture, shapes)
+        guard_lengths(self.capture, shapes)
         before = self._shapes, self._given, self._is_product
         self._is_product = row_key(name_of(function)) in _PRODUCTS
         self._shapes = shapes
         self._given = given_numbers(function, hints_in((args, kwargs)))
         try:
-            return in_kernels(function, hints_in(args), hints_in(kwargs))
+            return run_portable_kernels(function, hints_in(args), hints_in(kwargs))
         finally:
             self._shapes, self._given, self._is_product = before
 
@@ -225,7 +225,7 @@ class KernelwiseSizes:
             or not self._given.isdisjoint(args[1])
         ):
             return None
-        shape = merged(shape_of(self.capture, self.capture.value(args[0])), args[1]) or self._told(
+        shape = merged_sizes(shape_of(self.capture, self.capture.value(args[0])), args[1]) or self._told(
             args[1], self._shapes
         )
         return (
@@ -249,14 +249,14 @@ class KernelwiseSizes:
             [1] if number == 1 else [size for shape in shapes for size in shape if hint_of(size) == number]
             for number in wanted
         ]
-        return [one_of(self.capture, sizes) for sizes in found] if all(found) else None
+        return [guard_equal(self.capture, sizes) for sizes in found] if all(found) else None
 
 
 def shape_of(capture: RunningTrace, value: Value) -> tuple[Any, ...]:
     return tuple(capture.size(value, axis) for axis in range(value.ndim))
 
 
-def one_of(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
+def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
     """Return the first of `sizes`, which have the same number now, and guard that they stay equal."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
@@ -271,13 +271,13 @@ def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> A
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
         for pair in zip(*shapes):
-            one_of(capture, pair)
+            guard_equal(capture, pair)
     else:
         capture.fix_all_sizes()
     return same
 
 
-def hold_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> None:
+def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> None:
     """Guard on which axes have length 1 and that none is empty, because torch's code branches on both."""
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
@@ -285,7 +285,7 @@ def hold_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> No
             capture.decide(is_more if size.hint > 1 else size)
 
 
-def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
+def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
     """Return the sizes for `wanted` if neighbouring axes were merged, or axes of length 1 inserted or
     removed.
 

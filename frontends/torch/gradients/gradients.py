@@ -113,7 +113,7 @@ class CallsByKernel:
         return new
 
 
-def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a call with portable kernels: attention as products and a softmax, which can be lifted."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return forward(function, *args, **kwargs)

@@ -17,7 +17,7 @@ from ....recording.caches import cached_results
 from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage, version
-from ..basics.writing import written_arguments, written_beside
+from ..basics.writing import other_written_tensors, written_arguments
 from ..compat import is_wrapped, no_torch_function
 from ..trace import Trace
 from .saved_contents import SavedContents
@@ -151,7 +151,7 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
         else []
     )
     targets += [kwargs["out"]] if kwargs.get("out") is not None else []
-    targets += written_beside(key, args, kwargs)
+    targets += other_written_tensors(key, args, kwargs)
     return (
         [item for item in iterate_structure(targets) if isinstance(item, torch.Tensor)]
         if targets

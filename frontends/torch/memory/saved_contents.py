@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..basics.tensors import put_back, version, without_repeats
+from ..basics.tensors import restore_elements, version, without_repeats
 from ..compat import set_versions
 
 
@@ -31,7 +31,7 @@ class SavedContents:
 
     def _put_back(self) -> None:
         with torch.no_grad():
-            put_back(self.tensor, self.elements)
+            restore_elements(self.tensor, self.elements)
         if self.owner.grad_fn is self.grad_fn:
             return
         self.owner.detach_()

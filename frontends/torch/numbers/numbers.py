@@ -34,13 +34,13 @@ from ..trace import Trace
 from .sizes import expression_of, is_symbolic, numbers_of_sizes, symbolic
 
 
-def typed(tree: Tree, leaves: Iterator[object]) -> Tree:
+def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
     """Replace the leaves of numbers and generators by typed leaves."""
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
         return TypedLeaf(cls) if cls in DTYPES or cls is torch.Generator else tree
     if isinstance(tree, Branch):
-        return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children))
+        return Branch(tree.type, tree.keys, tuple(type_leaves(child, leaves) for child in tree.children))
     return tree
 
 
@@ -141,7 +141,7 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     return map_structure(lambda size: symbolic(size, capture.decide), found)
 
 
-def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
+def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return the expressions behind operands of a Python function whose result can be an expression.
 
     Return None if the function must get plain numbers.
@@ -208,7 +208,7 @@ def symbols_of(capture: Trace) -> Symbols:
     decide = capture.decide
     return Symbols(
         is_symbolic,
-        functools.partial(opened, capture),
+        functools.partial(operand_expressions, capture),
         lambda function, operands: symbolic(computed(function, operands, decide), decide),
         _element,
         _length,

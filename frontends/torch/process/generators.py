@@ -43,7 +43,7 @@ from ....trees import Static, flatten, iterate_structure, unflatten
 from ...common.read_numbers import DTYPES
 from ..basics.refusals import UnseenDraw
 from ..compat import function_modes, is_left_aligned
-from ..numbers.numbers import typed
+from ..numbers.numbers import type_leaves
 from ..numbers.sizes import is_symbolic, symbolic
 from ..trace import Trace
 
@@ -164,7 +164,7 @@ class HostDrawRecorder:
         """Add the numbers of a draw as inputs and return their symbols."""
         leaves, tree = flatten(held, _is_number)
         self.draws.append(draw)
-        self.trees.append(typed(tree, iter(leaves)))
+        self.trees.append(type_leaves(tree, iter(leaves)))
         values = [self.capture.add_number(name, leaf) for leaf in leaves]
         return unflatten(
             tree,

@@ -53,7 +53,7 @@ _STACKS: tuple[_Stack, ...] = (
 
 
 @contextmanager
-def unwound() -> Iterator[None]:
+def pop_new_modes() -> Iterator[None]:
     """Pop modes at the end of the block that were pushed inside of it.
 
     A generator that is never finished may have left some active.
@@ -72,16 +72,16 @@ def is_listening(mode: Any) -> bool:
 
 
 @contextmanager
-def without(*classes: type) -> Iterator[None]:
+def without_modes(*classes: type) -> Iterator[None]:
     """Deactivate modes of the given classes inside of the block. Other modes stay active in their order."""
     if not (count_function_modes() or count_dispatch_modes()):
-        with unwound():
+        with pop_new_modes():
             yield
         return
     stacks = [[pop() for _ in range(height())][::-1] for height, pop, _ in _STACKS]
     try:
         _refill([[mode for mode in stack if not isinstance(mode, classes)] for stack in stacks])
-        with unwound():
+        with pop_new_modes():
             yield
     finally:
         _refill(stacks)
@@ -235,7 +235,7 @@ SETTING_READS: tuple[Patch, ...] = (
 
 
 def _set_device(before: Any) -> None:
-    # ``unwound`` pops the mode of the device.
+    # ``pop_new_modes`` pops the mode of the device.
     default_device.device_context = before
 
 
@@ -285,7 +285,7 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 
 @contextmanager
-def settings_kept(name: str) -> Iterator[None]:
+def restore_settings(name: str) -> Iterator[None]:
     """Restore the settings after the block.
 
     Raise ``TracingError`` if the block left one changed, since calls of the graph would not change it.

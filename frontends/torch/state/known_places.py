@@ -21,7 +21,7 @@ from .places import GRADIENT
 from .state import ReachableState, is_given
 
 
-def converted(request: Request) -> list[StatePlace]:
+def foreign_places(request: Request) -> list[StatePlace]:
     """Return the places in stateful objects that hold arrays of another framework.
 
     Earlier calls of graphs have put them there.
@@ -76,7 +76,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
     return auto_dynamic.noted(state.world, mark_of)
 
 
-def outermost(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
+def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
     """Drop places inside of what another place holds, which is read as a whole.
 
     Of places that contain one another, keep the first.

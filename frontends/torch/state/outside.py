@@ -154,7 +154,7 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def outside_of(
+def reference_guards(
     objects: Iterable[Any], free: FreeParts, weights: TorchWeights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
     """Return guards on what `objects` refer to: closures, globals, attributes, hooks, children of modules.

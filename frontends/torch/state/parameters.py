@@ -33,7 +33,7 @@ from .versions import versions_of
 _NAME = torch.nn.Parameter.__name__
 
 
-def hold_to_parameters(capture: Trace, spaces: Iterable[ModuleNamespace]) -> None:
+def guard_is_parameter(capture: Trace, spaces: Iterable[ModuleNamespace]) -> None:
     if any(_names_it(space) for space in spaces):
         capture.note_fact("is_parameter", capture.count_call_inputs)
 

@@ -61,7 +61,7 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 
 
 @contextmanager
-def stood_in(weights: TorchWeights) -> Iterator[None]:
+def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
     """Replace weights on ``meta`` by zeros inside of the block.
 
     Non-persistent buffers count as persistent meanwhile, because their zeros would become constants.

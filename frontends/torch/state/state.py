@@ -32,7 +32,7 @@ from ...common.read_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
 from ..memory.memory import is_shared
-from ..numbers.numbers import typed
+from ..numbers.numbers import type_leaves
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 from ..trace import Trace
 from .parameters import TorchWeights
@@ -105,7 +105,7 @@ class ReachableState:
         if any(new is not old for new, old in zip(inputs, leaves)):
             place.write(unflatten(tree, inputs))
             held = place.read()
-        return typed(tree, iter(leaves)), held
+        return type_leaves(tree, iter(leaves)), held
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:

@@ -35,11 +35,11 @@ def _versions_of() -> VersionsOf | None:
 versions_of: VersionsOf | None = _versions_of()
 
 
-def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
+def restore_versions(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
     """Restore torch's version counters of `tensors` after the block, which must restore their elements.
 
     >>> weight = torch.zeros(2)
-    >>> with versions_kept([weight]):
+    >>> with restore_versions([weight]):
     ...     _ = weight.add_(1).sub_(1)
     >>> weight._version
     0
