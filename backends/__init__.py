@@ -1,8 +1,8 @@
-"""The frameworks that graphs are written for: one folder each, with the same file names in each.
+"""Frameworks that graphs are written for, one folder each with the same file names.
 
-``lowering/`` holds the rows, canonical operation -> native source; ``arrays.py`` the maps of data types and
-the conversions; ``native.py`` what only that framework has; ``prelude.py`` helpers that are copied into
-generated source.
+``lowering/`` maps canonical operations to source. ``native.py`` has what only this framework has: its
+arrays, devices and random numbers. ``prelude/`` has helper functions that are copied into generated
+source.
 """
 
 # Under another name every registry in here would exist twice.

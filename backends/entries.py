@@ -1,6 +1,4 @@
-"""The backends of this package, as they are registered: what the core knows of each before its framework is
-imported.
-"""
+"""Registration entries of the built-in backends: what is known before their frameworks are imported."""
 
 from __future__ import annotations
 

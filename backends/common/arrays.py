@@ -1,6 +1,4 @@
-"""Arrays of other frameworks as numpy arrays, and back: known by what they can do, so that no framework is
-imported for it.
-"""
+"""Conversion of arrays of any framework to NumPy and back, by duck typing, so that no framework is imported."""
 
 from __future__ import annotations
 
@@ -29,7 +27,9 @@ _REMEDIES = {
 
 
 def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
-    """Raise ``CallMismatch`` for an array that has no counterpart in a framework, with what to pass instead."""
+    """Raise ``CallMismatch`` for an array that ``framework`` has no counterpart of, and say what to pass
+    instead.
+    """
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
     told = " ".join((layout, device, dtype))
@@ -47,8 +47,8 @@ def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
 
 
 def bfloat16() -> np.dtype[Any]:
-    """The data type bfloat16 of ``ml_dtypes``, which numpy itself lacks; ``FrameworkNotInstalled`` where that
-    is not there.
+    """Return the bfloat16 dtype of ``ml_dtypes``. Raise ``FrameworkNotInstalled`` if ``ml_dtypes`` is
+    missing.
     """
     try:
         import ml_dtypes
@@ -60,10 +60,11 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """An array of any framework as a numpy array that shares its memory where it can; None for what is no
+    """Convert an array of any framework to NumPy, sharing storage where possible. Return None if it is no
     array.
 
-    bfloat16 becomes ``ml_dtypes.bfloat16``. Numpy's scalars count as numbers.
+    bfloat16 becomes ``ml_dtypes.bfloat16``. NumPy scalars are no arrays here. Raise ``CallMismatch`` for
+    an array that NumPy has no counterpart of, such as a nested tensor.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)
@@ -96,10 +97,10 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array of numpy computes as such: its class is none of its own, which may have another
-    meaning (a mask, a unit, a matrix).
+    """Return True if ``array`` has no subclass of ``np.ndarray`` with a meaning of its own (mask, unit,
+    matrix).
 
-    JAX's own class stands for the literals of a function.
+    ``np.memmap`` and JAX's subclass for literals count as plain.
 
     >>> is_plain(np.ones(2)), is_plain(np.ma.masked_array([1, 2], mask=[True, False]))
     (True, False)
@@ -109,8 +110,8 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def words_of(array: Any) -> Any:
-    """The words that keys of ``jax.random`` consist of, along a last axis of uint32, and the tensor that a
-    ``tf.Variable`` holds; other arrays as they are.
+    """Return the uint32 data of a ``jax.random`` key, or the value of a ``tf.Variable``. Return other arrays
+    unchanged.
     """
     return array.read_value() if hasattr(type(array), "read_value") else getattr(array, "_base_array", array)
 
@@ -120,9 +121,7 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Puts the elements of ``value`` into a numpy array, or a tensor of torch, whose version counter
-    advances. Others are refused.
-    """
+    """Copy ``value`` into a NumPy array or a torch tensor in place. Raise ``GuardFailed`` for other arrays."""
     if isinstance(array, np.ndarray):
         array[...] = value
         return

@@ -1,4 +1,4 @@
-"""Which arrays of a step are batches, that are split over devices."""
+"""Which arguments of a training step are batches, to be sharded over devices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ...errors import CallMismatch
 
 
 def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
-    """Each array, and whether it is a batch: its first axis is that of the first one. ``CallMismatch`` where
-    it does not divide.
+    """Pair each array with True if its first axis is as long as that of the first array that has axes.
+
+    Raise ``CallMismatch`` if ``parts`` does not divide that length.
 
     >>> import numpy as np
     >>> [is_split for _, is_split in batches([np.ones((4, 2)), np.ones((1, 2)), np.ones(4), np.ones(())], 2)]

@@ -1,4 +1,4 @@
-"""Shapes for which one function was compiled. JAX and TensorFlow compile a whole program for each."""
+"""Record of the shapes that a function was compiled for: JAX and TensorFlow compile a program for each."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Raised while a framework traces a function for a shape that is not compiled yet, after many others
-    were.
-    """
+    """Raised during tracing if too many shapes are compiled already and this one is new."""
 
 
 class CompiledShapes:
-    """Record of the shapes, and values of static numbers, for which ``function`` was compiled.
+    """Shapes, and values of Python numbers, that ``function`` was compiled for.
 
-    is_limited: whether shapes beyond the first 16 are compiled only when they come a second time; so are new
-        numbers.
-    sizes: positions of arguments that are numbers of which sizes are made, as shapes are.
+    is_limited: beyond the first 16 shapes, compile a shape only when it occurs a second time. A new value
+        of a number that is no size is compiled at its second occurrence, except in the first call.
+    sizes: indices of arguments that are numbers used as sizes.
     """
 
     def __init__(self, function: Callable[..., Any], is_limited: bool, sizes: Sequence[int] = ()) -> None:
@@ -42,10 +40,7 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record a trace with these arguments.
-
-        Raise ``NewShape`` if the function should run operation by operation for them.
-        """
+        """Record a trace with the shapes of ``args``. Raise ``NewShape`` if these should run uncompiled."""
         # weights keep their shapes, and arrive in a dict
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not isinstance(arg, dict)
@@ -95,8 +90,9 @@ class CompiledShapes:
 
 
 def _level_of_user() -> int:
-    """Return the ``stacklevel``, for the caller, of the nearest frame outside of this package and of
-    generated code.
+    """Return the ``stacklevel`` for the caller's warning that names the first frame outside this package.
+
+    Frames of generated code count as inside.
     """
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_internal(frame):

@@ -1,6 +1,4 @@
-"""The compilers of the frameworks: what users tell them, and what happens where one cannot compile a
-function.
-"""
+"""Options, caches and failures of the frameworks' compilers."""
 
 from __future__ import annotations
 
@@ -18,7 +16,8 @@ _OFF = ("", "0", "off", "no", "false")
 
 
 def cache_folder(compiler: str) -> str | None:
-    """The folder of one compiler; None where the cache is off, or no folder can be made there.
+    """Return the cache folder of ``compiler``, created if it is missing. Return None if the cache is switched
+    off by the environment variable, or if the folder cannot be created.
 
     >>> import os, tempfile
     >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
@@ -43,7 +42,8 @@ _MOST_LETTERS = 200  # of an error of a compiler, which goes on with all of the 
 
 
 def check_compiler_options(name: str, compiler: Callable[..., Any], options: Iterable[str]) -> None:
-    """``InvalidOption`` for the first option that a compiler does not take.
+    """Raise ``InvalidOption`` for the first of ``options`` that is no parameter of ``compiler``, its first
+    excluded.
 
     >>> check_compiler_options("sorted", sorted, ["reversed"])
     Traceback (most recent call last):
@@ -65,12 +65,11 @@ def compiled_or_plain(
     describe: Callable[[], str] | None = None,
     is_wanted: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function that calls ``compiled`` and, from the first error that has a ``reason`` not to
-    compile, ``function`` instead, which a log line tells: a warning if a compiled function ``is_wanted`` by
-    the user.
+    """Return a function that calls ``compiled``, and falls back to ``function`` when the compiler fails.
 
-    Errors without a reason are the function's own, and are raised. ``describe`` returns more about what was
-    compiled, in words.
+    ``reason`` returns why an exception means that the function cannot be compiled, or None; then the
+    exception is raised. After the first such failure every call runs ``function``. The fallback is logged,
+    as a warning if ``is_wanted``. ``describe`` returns details for ``describe_compilation``.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

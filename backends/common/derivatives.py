@@ -1,8 +1,8 @@
-"""The parts of a ``custom_derivative`` as the ways to write it need them.
+"""Parts of a ``custom_derivative`` node, for the writers of the backends.
 
-Functions with rules stand in the module, not in the function that calls them (``Scope.define``): regions are
-isolated, so all that they read are arguments, sizes are read from these, ``torch.compile`` takes the class,
-and what reads the same is one definition.
+Functions with rules are defined at module level (``Scope.define``), not in the function that calls them.
+Regions are isolated, so everything they read is an argument; ``torch.compile`` accepts such classes; and
+equal functions share one definition.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from .structured import Inside, Scope
 
 @dataclass(frozen=True)
 class Derivative:
-    """Regions of the node, and the inputs of its rule by what they are: ``given`` are tangents, or
-    cotangents, ``has_given`` says which results have one.
+    """Regions of a ``custom_derivative`` node, and the inputs of its rule by purpose.
+
+    given: tangents of a JVP rule, or cotangents of a VJP rule.
+    has_given: for each result, True if it has a tangent or cotangent.
+    differentiated: indices of the differentiated operands.
     """
 
     function: Region
@@ -55,10 +58,7 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """The rule, written aside for a function of its own.
-
-        Its names may be used again by other functions.
-        """
+        """Write the rule apart, for a function of its own. Its local names may be reused by other functions."""
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.apart(self.rule, names)
@@ -73,7 +73,7 @@ class Derivative:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that was written aside, and the names of its inputs in it."""
+    """Written rule, and the names of its inputs."""
 
     names: Mapping[Value, str]
     inside: Inside
@@ -82,7 +82,7 @@ class Rule:
         return [value for part in values for value in part if self.inside.reads(self.names[value])]
 
     def named(self, *values: Sequence[Value]) -> list[str]:
-        """The names of these inputs in it, and ``_`` for those that it does not use."""
+        """Return the names of the inputs ``values``, with ``_`` for inputs that the rule does not read."""
         return [
             self.names[value] if self.inside.reads(self.names[value]) else "_"
             for part in values
@@ -103,8 +103,9 @@ def bare(texts: Sequence[str]) -> str:
 
 
 def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Writes a region in a function whose arguments have these names; gives the text of its outputs. Local
-    names may be used again by other functions.
+    """Write ``region`` into a function with arguments ``names``, and return the texts of its outputs.
+
+    Its local names may be reused by other functions.
     """
     inside = scope.apart(region, names)
     scope.take(inside)

@@ -1,4 +1,4 @@
-"""Canonical graphs in the words of one backend."""
+"""Writing of canonical nodes for one backend."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SPEC = attrgetter("spec")
 
 
 class CanonicalDialect:
-    """Writes canonical nodes through a backend's lowering rows.
+    """Writer of canonical nodes that uses a backend's lowering rows.
 
-    Parameters called ``dtype`` print as the backend's dtype.
+    A string parameter called ``dtype`` is written as the backend's dtype.
     """
 
     def __init__(
@@ -34,12 +34,14 @@ class CanonicalDialect:
         return ()
 
     def check(self, graph: Graph) -> None:
-        """``UnsupportedOperation`` for a graph that would compute something else here than where it was
+        """Raise ``UnsupportedOperation`` if ``graph`` would compute something else here than where it was
         recorded.
         """
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The row's expression for a node."""
+        """Return the expression of ``node``. Raise ``UnsupportedOperation`` if an output has a dtype that no
+        target has.
+        """
         for value in node.outputs:
             if value.dtype not in DTYPES:
                 raise UnsupportedOperation(

@@ -1,4 +1,4 @@
-"""What a framework's functions raise where they do not take their arguments."""
+"""Failures of framework functions: which exceptions are reported, and which results show them as NaN."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from ...trees import Tree, statics
 
 
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
-    """Whether NaN in the floating arrays tells that a result is wrong: there are some, and no number beside
-    them that a user could take for right.
+    """Return True if filling the floating arrays of a result with NaN marks the whole result as wrong.
 
-    ``floating`` says of each array of the result whether it can hold NaN; Python's own numbers stand in the
-    ``tree``.
+    That requires at least one array, all of them floating, and no Python numbers in ``tree``. ``floating``
+    has an item for each array of the result.
 
     >>> from graph_compiler.trees import flatten
     >>> [shows_as_nan(flatten(result, lambda item: False)[1], [True]) for result in ((1.5j, 2), ("name", None))]
@@ -31,8 +30,10 @@ _KINDS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 def told(
     problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()
 ) -> str | None:
-    """The class and the first line of such an exception, or of one of ``more``; None of others, and of those
-    in ``but``.
+    """Return the class name and the first line of ``problem`` if a framework may raise it for bad arguments,
+    else None.
+
+    ``more`` are further exception classes to describe, ``but`` are classes to exclude.
 
     >>> told(ValueError("no such axis")), told(StopIteration())
     ('ValueError: no such axis', None)

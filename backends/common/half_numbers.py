@@ -1,8 +1,8 @@
-"""Numbers beside arrays of half precision that are computed in a wider type: they are first what half
-precision makes of them.
+"""Rounding of Python numbers to half precision where an operation on half-precision arrays is computed in
+float32.
 
-``x == 0.1`` is true of no float32 where ``x`` came from float16, and ``x % 0.1`` another number. Products and
-quotients jump nowhere, and keep the number as it is.
+Without it ``x == 0.1`` is false for every float32 ``x`` that came from float16, and ``x % 0.1`` has
+another result. Products and quotients are continuous in the number, so they keep it unrounded.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def held(item: Any, op: str, dtype: str) -> Any:
-    """An operand of ``op`` beside arrays of this half precision: a number that is written out is rounded, all
-    else stays as it is.
-    """
+    """Round ``item`` to ``dtype`` if it is the literal of a number. Return anything else unchanged."""
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
     try:
@@ -33,7 +31,7 @@ def held(item: Any, op: str, dtype: str) -> Any:
 
 
 def in_half(number: float, dtype: str) -> float:
-    """The number nearest to this one that the type has.
+    """Round ``number`` to the nearest value of the half-precision ``dtype``.
 
     >>> in_half(0.1, "float16"), in_half(0.1, "bfloat16"), in_half(1e5, "float16")
     (0.0999755859375, 0.10009765625, inf)

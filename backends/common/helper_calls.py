@@ -1,6 +1,4 @@
-"""Rows that are the same text in every framework: a call of a helper that each backend's prelude has under
-one name and signature.
-"""
+"""Rows that are the same in several frameworks: calls of prelude helpers with the same name and signature."""
 
 from __future__ import annotations
 
@@ -25,7 +23,6 @@ def _attention(
     enable_gqa: bool,
     dropout_rate: float,
 ) -> str:
-    """With dropout the weights are dropped between the two products."""
     options = [str(mask)] if mask is not None else []
     options += ["is_causal=True"] if is_causal else []
     options += [f"scale={scale!r}"] if scale is not None else []

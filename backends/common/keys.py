@@ -1,5 +1,5 @@
-"""How the keys of ``getitem`` and ``setitem`` are written in Python; the same for all frameworks that index
-as numpy does.
+"""Source text of ``getitem`` and ``setitem`` keys, for frameworks that index as NumPy does; random keys of
+``vmap``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ WHOLE = (None, None, 1)
 
 
 def key_text(key: tuple[Any, ...], rank: int) -> str:
-    """A key on an array of ``rank`` axes, with its brackets.
+    """Write ``key`` for an array of ``rank`` axes, with brackets.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2), key_text(((None, None, 1), (None, None, 1), 0), 3), key_text((None, -1), 2)
     ('[:, 1:, None]', '[..., 0]', '[None, -1]')
@@ -40,7 +40,6 @@ def _without_trailing(items: list[Any]) -> list[Any]:
 
 
 def item_text(item: Any) -> str:
-    """One item of a key."""
     if not isinstance(item, tuple):
         return repr(item)
     start, stop, step = ("" if bound is None else repr(bound) for bound in item)
@@ -48,7 +47,7 @@ def item_text(item: Any) -> str:
 
 
 def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> str:
-    """Index arrays at some axes, all of the others, with brackets.
+    """Write a key, with brackets, that has index ``arrays`` at ``axes`` and takes the other axes whole.
 
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')
@@ -65,7 +64,7 @@ UNSAID = "vmap: the function draws random numbers: say whether they are others f
 
 
 class KeysOfSlices:
-    """What gives the next key inside of :meth:`drawing`, in the place of the sequence of a target.
+    """Context-local source of random keys, which overrides the sequence of a target inside :meth:`drawing`.
 
     >>> keys = KeysOfSlices()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -83,8 +82,10 @@ class KeysOfSlices:
 
     @contextmanager
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
-        """Inside of the block keys are those from ``outside``, for ``"different"`` ones made that
-        ``of_slice``. ``CallMismatch`` where one is drawn and it is not said which.
+        """Draw keys by ``outside`` in this context: ``"same"`` uses them unchanged, ``"different"`` maps them
+        by ``of_slice``.
+
+        With ``"error"``, drawing a key raises ``CallMismatch``.
         """
 
         def draw() -> Any:

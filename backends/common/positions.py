@@ -1,6 +1,4 @@
-"""Helpers of several preludes that compute with numpy alone: which elements the windows of an array hold, and
-with what weights.
-"""
+"""Prelude helpers in NumPy alone: which elements the windows of an array cover, and with what weights."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ def column_places(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> tuple[np.ndarray, ...]:
-    """For each axis, the places of the elements of all windows in the padded array, shaped ``[*kernel,
-    *windows]``.
+    """Return, for each axis, the indices of the elements of all windows in the padded array, shaped
+    ``[*kernel, *windows]`` with size 1 in the dimensions of other axes.
     """
     rank = len(kernel)
     places = []
@@ -33,8 +31,10 @@ def column_places(
 def window_count(
     size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
 ) -> int:
-    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts
-    within.
+    """Return the number of windows along an axis.
+
+    With ``ceil_mode`` a last window may extend beyond the padded end if it starts inside the array or the
+    padding before it.
     """
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -49,7 +49,7 @@ def padding_for_windows(
     padding: tuple[tuple[int, int], ...],
     ceil_mode: bool,
 ) -> list[tuple[int, int]]:
-    """``padding``, with as much more behind as the last window needs."""
+    """Extend ``padding`` at the end of each axis to cover the last window of ``ceil_mode``."""
     if not ceil_mode:
         return list(padding)
     counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]

@@ -1,6 +1,4 @@
-"""Helpers of several preludes: all prefixes of an array by an associative function, for targets that have no
-such loop.
-"""
+"""Prelude helpers for an associative scan, for targets that have no such function."""
 
 from __future__ import annotations
 
@@ -15,13 +13,14 @@ def prefixes(
     joined: Callable[[Any, Any, int], Any],
     interleaved: Callable[[Any, Any, int], Any],
 ) -> tuple[Any, ...]:
-    """The elements along ``axis``, each combined with all before it, in the order of
+    """Scan ``arrays`` along ``axis`` with the associative ``combine``, in the order of
     ``jax.lax.associative_scan``.
 
-    Neighbours are combined, and of these all prefixes taken, which are those at odd places; one more step
-    gives those at even places. So ``combine`` is called about twice for each power of two, on as many pairs
-    as there are elements at all. Lengths are numbers here. ``joined`` puts two arrays behind each other,
-    ``interleaved`` takes elements in turn, of which the first array may have one more.
+    Adjacent pairs are combined and scanned recursively, which yields the results at odd indices. One more
+    call combines these with the elements after them, which yields the results at even indices. So
+    ``combine`` is called about twice for each power of two in the length. The length must be a Python int.
+    ``joined(first, second, axis)`` concatenates. ``interleaved(even, odd, axis)`` alternates the elements
+    of two arrays, of which the first may be longer by 1.
     """
     length = arrays[0].shape[axis]
     if length < 2:

@@ -1,6 +1,4 @@
-"""The helpers of a backend: all functions in the files of its prelude, and in those that several backends
-share.
-"""
+"""Collection of a backend's prelude: helpers of its own files and of files that several backends share."""
 
 from __future__ import annotations
 
@@ -17,11 +15,12 @@ from ...errors import DuplicateRow
 def hand_out(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
-    """Puts the functions of ``shared`` files, and those of the files beside ``__init__``, which count first,
-    into the package of this name, by which generated source finds them.
+    """Set the helpers of ``shared`` files and of the modules in package ``prelude`` as attributes of that
+    package.
 
-    Files of ``array_code`` compute with the module of arrays ``xp``; ``spelled`` says how source writes the
-    names that they have for it and its arrays: ``{"xp": "np", "Array": "np.ndarray"}``.
+    Its own helpers override shared ones. Two own helpers of one name raise ``DuplicateRow``. Helpers of
+    ``array_code`` are copied with globals in which ``xp`` is the array module of the target. ``spelled``
+    maps such names to generated source: ``{"xp": "np", "Array": "np.ndarray"}``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]
@@ -57,7 +56,6 @@ def _in_scope(helper: FunctionType, scope: dict[str, Any], spelled: Mapping[str,
 
 
 def _functions(file: ModuleType) -> dict[str, FunctionType]:
-    """Those that a file defines."""
     return {
         name: item
         for name, item in vars(file).items()

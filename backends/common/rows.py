@@ -1,19 +1,18 @@
-"""Lowering rows: how one canonical operation is written in one framework.
+"""Lowering rows: how each canonical operation is written in one framework.
 
-A row is a template or a function; both give the text of one Python expression. In a template, ``{x}`` is an
-input, ``{axis}`` a parameter as a literal, ``{axis=}`` the parameter as a keyword argument that is left out
-(with the comma before it) where it has the vocabulary's default value, ``{dim=axis}`` the same under the name
-that the framework has for it, ``{*arrays}`` all inputs of a variadic operation:
+A row is a template or a function, and returns the text of one Python expression. Fields of a template:
 
-    rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}],
-    {axis=})"})
+``{x}``: an input. ``{axis}``: a parameter as a literal. ``{axis=}``: a parameter as a keyword argument. It
+is left out, with the comma before it, if it has its default. ``{dim=axis}``: the same under another
+keyword. ``{*arrays}``: all inputs of a variadic operation.
 
-A function takes the operation's own signature, inputs as :class:`Operand` (their text, with ``.spec``) and
-parameters as values that print themselves; a keyword ``out`` gets the specs of the outputs:
+rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}],
+{axis=})"})
 
-    @rows.row("square")
-    def square(x: Operand) -> str:
-        return f"{x} * {x}"
+A function takes the operation's own signature: inputs as :class:`Operand`, parameters as values whose
+``repr`` is their source. If it has a parameter ``out``, it gets the specs of the outputs:
+
+@rows.row("square") def square(x: Operand) -> str: return f"{x} * {x}"
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from ...ops.text import Text
 
 
 def call(name: str, *operands: Any, **options: Any) -> str:
-    """``name(x, weight, strides=(2, 2))``: operands that are None are left out at the end, options wherever
-    they are None.
+    """Return the text of a call, without trailing operands that are None and without options that are None.
 
     >>> call("F.layer_norm", "x", "x.shape[-1:]", None, eps=1e-05, bias=None)
     'F.layer_norm(x, x.shape[-1:], eps=1e-05)'
@@ -50,7 +48,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """The number that an operand is written as; None of a size.
+    """Return the number that ``text`` is a literal of, or None if it is none, as for a symbolic size.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)
@@ -66,9 +64,10 @@ _FIELD = re.compile(r"(, )?\{(\*?)(?:(\w+)(=))?(\w*)\}")
 
 
 class Operand(Text):
-    """The text of an input, with what is known of the array; ``spec`` is None for a number.
+    """Text of an input of an operation.
 
-    ``given`` says that the array comes from outside: an argument, a parameter or a constant.
+    spec: shape and dtype; None for a number.
+    given: True if the array is an argument, a parameter or a constant of the graph.
     """
 
     __slots__ = ("given", "spec")
@@ -95,19 +94,19 @@ def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
 
 
 class Rows:
-    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an
-    error.
+    """Lowering table of one framework. Adding a second row for an operation raises ``DuplicateRow``.
 
-    ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last``
-    names the operations that it computes faster, or at all, with the channels in the last axis; the layout
-    pass brings their arrays there. ``bounded``: its compiler has to know all sizes, so those that depend on
-    elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed length is written
-    out to, where its loops cost more than such steps; ``rolls``: the fewest equal steps that become a loop, 0
-    for none.
-    ``counts``: its loops count in Python's numbers, which may be ends of slices. ``stacks``: equal layers may
-    be a loop over stacked weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode
-    alone, unless it has a longest length. ``compute_dtype(op, dtype)`` is the type that the decomposition of
-    an operation is computed in for arrays of ``dtype``, or None for their own.
+    unsupported: reasons why the framework cannot run some operations, by name.
+    channels_last: operations that are faster, or only available, with channels last. The layout pass
+        transposes.
+    bounded: the compiler needs static shapes, so data-dependent sizes get an upper bound where possible.
+    unrolls: the most nodes that a loop of fixed length may be unrolled to.
+    rolls: the fewest equal repetitions that become a loop; 0 for never.
+    counts: loop indices are Python ints and may be bounds of slices.
+    stacks: equal layers may become a loop over stacked weights.
+    forward_while: ``while_loop`` without a maximal trip count has derivatives in forward mode only.
+        compute_dtype(op, dtype): the dtype that the decomposition of ``op`` computes in for arrays of
+        ``dtype``, or None for ``dtype`` itself.
     """
 
     def __init__(
@@ -148,10 +147,10 @@ class Rows:
             self._add(name, _from_template(op, row) if isinstance(row, str) else row)
 
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
-        """Adds a function row for one or more operations.
+        """Return a decorator that registers a function as the row of the operations ``names``.
 
-        ``only``, called with the inputs and parameters of a node, says which nodes the row can write; others
-        are decomposed.
+        ``only(*inputs, **params)`` returns True for the nodes that the row can write. Other nodes are
+        decomposed.
         """
 
         def register(function: Row) -> Row:
@@ -165,7 +164,7 @@ class Rows:
         return register
 
     def structure(self, writers: Mapping[str, Callable[[Any, Any], None]]) -> None:
-        """Adds a way to write each operation that runs blocks."""
+        """Register writers of operations with regions. They write lines instead of returning an expression."""
         for name, writer in writers.items():
             if name in self:
                 raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
@@ -196,7 +195,6 @@ class Rows:
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
     ) -> str:
-        """The expression that computes operation ``name``."""
         row = self._rows[name]
         wants_out = (
             "out" in row.__code__.co_varnames[: row.__code__.co_argcount + row.__code__.co_kwonlyargcount]

@@ -1,4 +1,4 @@
-"""How changes of shape are written; the same for all frameworks whose arrays have numpy's methods."""
+"""Source text of transpositions and reshapes, for all frameworks whose arrays have NumPy's methods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .rows import Operand
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """The row that writes ``x.T``, ``x.mT`` or ``x.<method>(2, 0, 1)``."""
+    """Return a row that writes ``x.T``, ``x.mT`` or ``x.<method>(2, 0, 1)``."""
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
@@ -23,8 +23,8 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """``x[:, None]`` where axes of size 1 are added, ``x.squeeze(1)`` where they go, otherwise
-    ``x.reshape(...)``.
+    """Write a reshape as ``x[:, None]`` if it inserts axes of size 1, ``x.squeeze(1)`` if it removes them,
+    else as ``x.reshape(...)``.
     """
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
@@ -38,9 +38,10 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 
 
 def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
-    """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes.
+    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if there are none.
 
-    Shapes of as many elements are given, so a symbolic size that is only in ``large`` must be 1.
+    Both shapes have the same number of elements. With ``symbolic``, a symbolic size that was 1 when
+    recorded and is only in ``large`` counts too, because then it must always be 1.
     """
     added, place = [], 0
     for axis, dim in enumerate(large):
@@ -60,8 +61,8 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``shape``, the texts of ``sizes``, with -1 for a size that is a quotient by all the others, which
-    cannot be 0 then.
+    """Return ``shape`` with -1 for the first size whose divisor the product of the other ``sizes`` divides to
+    an int.
     """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
@@ -71,7 +72,7 @@ def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[A
 
 
 def _divisor(dim: Any) -> Size | None:
-    """What a size that is nothing but a quotient is divided by, where that is an expression."""
+    """Return the divisor if ``dim`` is only a floor division by a symbolic size, else None."""
     atom = next(dim.atoms(), None) if isinstance(dim, Size) else None
     if not isinstance(atom, Apply) or atom.function != "floordiv" or dim != Size.of(atom):
         return None

@@ -1,5 +1,6 @@
-"""Temme's uniform expansion of the incomplete gamma functions for large parameters: the part that is plain
-arithmetic on arrays of any framework.
+"""Prelude helpers for special functions that use only arithmetic, on arrays of any framework.
+
+They evaluate series of the Airy function and Temme's uniform expansion of the incomplete gamma functions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 
 def chebyshev_sum(t: Any, coefficients: tuple[float, ...]) -> Any:
-    """The series ``sum(c[k] * T_k(t))``."""
+    """Compute ``sum(c[k] * T_k(t))`` by Clenshaw's recurrence."""
     last = before = 0 * t
     for coefficient in coefficients[:0:-1]:
         last, before = 2 * t * last - before + coefficient, last
@@ -19,7 +20,7 @@ def chebyshev_sum(t: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def airy_between(t: Any) -> Any:
-    """Ai between -3 and 3, by a series in ``t`` from -1 to 1."""
+    """Compute Ai on [-3, 3] from its Chebyshev series. ``t`` in [-1, 1] is the argument divided by 3."""
     return chebyshev_sum(t, (
         0.09012738455715785, 0.053940913526009575, -0.29693915282166725, 0.19369862876728743, -0.0023953683131233861,
         -0.054677767988676415, 0.026466807940476554, -0.0015272822794018765, -0.0033110315136980337, 0.0013706775830001126,
@@ -32,7 +33,7 @@ def airy_between(t: Any) -> Any:
 
 
 def airy_far_right(t: Any) -> Any:
-    """What is left of Ai from 3 on without its decay."""
+    """Evaluate the Chebyshev series of Ai for arguments from 3 on, without its exponential decay."""
     return chebyshev_sum(t, (
         0.27953487402695012, -0.00247904316223147, 7.6409325416890543e-5, -4.1275333425083547e-6, 3.0613660837530864e-7,
         -2.8132049957797155e-8, 3.0294414664057013e-9, -3.6933532922640832e-10, 4.9806871842306772e-11, -7.3074825587986539e-12,
@@ -42,7 +43,7 @@ def airy_far_right(t: Any) -> Any:
 
 
 def airy_in_phase(t: Any) -> Any:
-    """The amplitude of the sine in the waves of Ai below -3."""
+    """Compute the amplitude of the sine in the oscillation of Ai below -3."""
     return chebyshev_sum(t, (
         0.56338277136013393, -0.00078715706826024742, 1.8436821385960276e-5, -1.0947586327575547e-6, 1.0645879883370939e-7,
         -1.4150663715800951e-8, 2.3400695218165177e-9, -4.5534835568419417e-10, 1.0058329471648351e-10, -2.4608286816458346e-11,
@@ -53,7 +54,7 @@ def airy_in_phase(t: Any) -> Any:
 
 
 def airy_out_of_phase(t: Any) -> Any:
-    """The amplitude of the cosine in the waves of Ai below -3, times the phase."""
+    """Compute the amplitude of the cosine in the oscillation of Ai below -3, times the phase."""
     return chebyshev_sum(t, (
         0.038407400400176968, -0.00073817744682538716, 3.1322468749952064e-5, -2.5641095612304397e-6, 3.0835379493846885e-7,
         -4.7903266880271463e-8, 8.9500828973079333e-9, -1.9243031210895026e-9, 4.6236984280777184e-10, -1.2163760425567659e-10,
@@ -65,8 +66,9 @@ def airy_out_of_phase(t: Any) -> Any:
 
 
 def excess_of_logarithm(mu: Any) -> Any:
-    """``(mu - log1p(mu)) / mu**2`` for ``abs(mu)`` up to 0.6, by the series of the inverse hyperbolic
-    tangent, which loses no digits near 0.
+    """Compute ``(mu - log1p(mu)) / mu**2`` for ``abs(mu)`` up to 0.6.
+
+    The series of the inverse hyperbolic tangent avoids the cancellation near 0.
     """
     share = 1 / (2 + mu)
     square = (mu * share) ** 2
@@ -77,8 +79,9 @@ def excess_of_logarithm(mu: Any) -> Any:
 
 
 def temme_series(eta: Any, a: Any) -> Any:
-    """``sum(C[k](eta) / a**k)`` of DLMF 8.12.9, for ``a`` from 200 on: the coefficients of the powers of
-    ``eta`` follow from 8.12.11 and 8.12.12.
+    """Compute ``sum(C[k](eta) / a**k)`` of DLMF 8.12.9 for ``a`` of at least 200.
+
+    The coefficients of the powers of ``eta`` follow from DLMF 8.12.11 and 8.12.12.
     """
     # fmt: off
     coefficients = (

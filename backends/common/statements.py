@@ -1,6 +1,4 @@
-"""Loops and branches as Python's own statements, for targets that run operation by operation: NumPy, and
-torch without a compiler.
-"""
+"""Loops and branches as Python statements, for targets that run eagerly: NumPy, and torch without a compiler."""
 
 from __future__ import annotations
 
@@ -15,7 +13,10 @@ Written = Callable[[Scope, Node], None]
 
 
 def while_loop(scope: Scope, node: Node) -> None:
-    """``while condition: state = body(state)``."""
+    """Write a ``while`` statement.
+
+    A condition of more than one expression is written as ``while True`` with a ``break``.
+    """
     condition, body = node.regions
     loop = Loop.of(scope, node)
     state = names_of(scope, body, len(loop.state))
@@ -42,7 +43,7 @@ def scope_is_empty(inside: Inside, targets: Sequence[str]) -> bool:
 
 
 def branch(scope: Scope, node: Node) -> None:
-    """``if index == 0: ... elif index == 1: ... else: ...``, each of which assigns the results."""
+    """Write an ``if``/``elif``/``else`` statement whose branches assign the outputs of ``node``."""
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
     insides = [scope.inside(region, [], captured) for region in node.regions]
@@ -69,8 +70,10 @@ def _heads(chosen: str, count: int) -> list[str]:
 def scan_with(
     elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list[str]]], results: Results
 ) -> Written:
-    """A ``for`` loop: ``elements`` gives its head and lines that name the elements, ``results`` collects what
-    the steps put out.
+    """Return a writer of ``scan`` nodes as ``for`` loops.
+
+    ``elements`` returns the head of the loop and the lines that assign the elements of this iteration.
+    ``results`` collects the outputs of the iterations.
     """
 
     def scan(scope: Scope, node: Node) -> None:
@@ -104,8 +107,9 @@ def scan_with(
 
 
 def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """The operands with a ``range`` in the place of an ``arange`` whose numbers are nothing but places:
-    Python's own are fastest there.
+    """Return ``loop`` with ``range`` instead of an ``arange`` whose elements are only used as Python ints.
+
+    Iterating over a ``range`` is faster than over an array. The line of the ``arange`` is dropped.
     """
     if node.params["reverse"]:
         return loop
@@ -123,7 +127,9 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
 
 
 def _is_read(block: Block, number: Value) -> bool:
-    """Whether a number is used as an array: by an operation, or in a block that captures it."""
+    """Return True if ``number`` is an input of an operation or an output, in ``block`` or a block that
+    captures it.
+    """
     if number in block.outputs:
         return True
     for node in block.nodes:
@@ -154,20 +160,17 @@ def _range(scope: Scope, node: Node) -> str:
 
 
 class Results:
-    """How the outputs of all steps become arrays."""
+    """How a ``for`` loop collects the outputs of its iterations. This base class ignores them."""
 
-    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
-        """Before the loop."""
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...
 
-    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
-        """After each step."""
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None: ...
 
-    def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
-        """After the loop."""
+    def end(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...
 
 
 class Lists(Results):
-    """Each step appends to a list, which is stacked after the loop."""
+    """Appends the outputs of each iteration to lists, without stacking them."""
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for name in outputs:
@@ -179,7 +182,7 @@ class Lists(Results):
 
 
 def function_of_rule(scope: Scope, node: Node) -> None:
-    """Of a function with a derivative rule the function alone, where it is called."""
+    """Write a function with a derivative rule inline, without its rule, for targets that have no derivatives."""
     body = node.regions[0]
     inside = scope.inside(body, [], node.inputs)
     scope.take(inside)

@@ -1,6 +1,4 @@
-"""What the ways to write operations that run blocks have in common: the scope that they write into, and the
-parts of such a node.
-"""
+"""Protocols and helpers for the writers of operations with regions."""
 
 from __future__ import annotations
 
@@ -13,24 +11,27 @@ from ...ir.node import Block, Node, Region, Value
 
 
 class Inside(Protocol):
-    """A region that was written aside."""
+    """A region whose lines are written, but not yet inserted."""
 
     outputs: list[str]  # text of its outputs
     is_empty: bool  # whether it has no lines
 
     def reads(self, name: str) -> bool:
-        """Whether a name stands in it."""
+        """Return True if its lines contain ``name``."""
 
     def expression(self) -> str | None:
-        """All of it as one expression, where it is that short."""
+        """Return the whole region as one expression, or None if it is too long for that."""
 
     def free(self) -> None:
-        """Its names may be used again."""
+        """Make its local names available again."""
 
 
 class Numbered(Protocol):
-    """What the function of a region reads by itself (``codegen/layers.py``): by the place of its inputs, from
-    these dicts.
+    """Inputs that the function of a region reads by itself instead of taking them as arguments.
+
+    weights: accessors of weights by index of the input.
+    numbers: the layer number that each call passes.
+    holders: names of the objects that hold the weights, passed as first arguments.
     """
 
     weights: Mapping[int, Any]
@@ -39,61 +40,58 @@ class Numbered(Protocol):
 
 
 class Scope(Protocol):
-    """Where the lines of a block are written (``codegen/scope.py``)."""
+    """Lines of one block while they are written, see ``codegen/scope.py``."""
 
     nodes: Sequence[Node]  # of the block
     text: dict[Value, str]  # names of values
     dialect: Any
 
     def literal(self, structure: Any) -> Any:
-        """Nested arguments as names and literals."""
+        """Return ``structure`` with values replaced by their names and the rest by literals."""
 
-    def line(self, text: str) -> None:
-        """One more line."""
+    def line(self, text: str) -> None: ...
 
     def blank(self) -> None:
-        """An empty line, where there is none yet."""
+        """Write an empty line, unless the last line is empty."""
 
     def indented(self, head: str) -> AbstractContextManager[None]:
-        """Lines below ``head``."""
+        """Write ``head``, and indent the lines that are written in the context."""
 
     def new(self, wanted: str) -> str:
-        """A name that nothing has at the moment."""
+        """Return an unused name, similar to ``wanted``."""
 
-    def free(self, names: Iterable[str]) -> None:
-        """Names that are needed no more."""
+    def free(self, names: Iterable[str]) -> None: ...
 
     def release(self, node: Node) -> None:
-        """The names of operands that nothing needs after a node may be those of what it makes."""
+        """Make the names of operands that are not used after ``node`` available for its outputs."""
 
     def name(self, node: Node) -> list[str]:
-        """Names for the outputs of a node."""
+        """Assign and return names for the outputs of ``node``."""
 
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
-        """A region written aside: its own inputs under these names."""
+        """Write ``region`` without inserting its lines. Its own inputs get the names ``inputs``."""
 
     def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
-        """A region written aside for a function of its own: all inputs have these names."""
+        """Write ``region`` for a separate function. All its inputs get the names ``inputs``."""
 
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
-        """The name of a function or class of the module that ``write`` writes."""
+        """Return the name of a function or class at module level, whose lines ``write`` writes."""
 
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
-        """The name of the function of a region, which the module has once."""
+        """Return the name of the function of ``region``, which is defined once for each module."""
 
-    def numbered(self, region: Region) -> Numbered:
-        """What the function of a region reads by the number of a layer."""
+    def numbered(self, region: Region) -> Numbered: ...
 
     def take(self, inside: Inside) -> None:
-        """The lines of a region."""
+        """Insert the lines of ``inside``."""
 
     def drop(self, value: Value) -> None:
-        """The line that makes a value, which nothing else uses."""
+        """Remove the line that computes ``value``, which must have no other use."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The operands of a ``scan`` or ``while_loop`` by what they are for, as text; ``captured`` as they are."""
+    """Operands of a ``scan`` or ``while_loop``: ``state`` and ``sequences`` as text, ``captured`` as values."""
 
     state: list[str]
     sequences: list[str]
@@ -112,7 +110,7 @@ def names_of(scope: Scope, region: Region, count: int, first: int = 0) -> list[s
 
 
 def packed(texts: Sequence[str]) -> str:
-    """One text as it is, none as ``None``, several as a tuple.
+    """Join ``texts``: the text itself for one, ``None`` for an empty list, else a tuple.
 
     >>> packed([]), packed(["x"]), packed(["x", "y"])
     ('None', 'x', '(x, y)')
@@ -121,7 +119,7 @@ def packed(texts: Sequence[str]) -> str:
 
 
 def tuple_text(texts: Sequence[str]) -> str:
-    """A tuple, also of one.
+    """Return the source of a tuple, with the comma that a single item needs.
 
     >>> tuple_text(["x"]), tuple_text(["x", "y"])
     ('(x,)', '(x, y)')
@@ -130,7 +128,7 @@ def tuple_text(texts: Sequence[str]) -> str:
 
 
 def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
-    """The name of a nested function that gives ``result``."""
+    """Write a nested function that returns ``result``, and return its name."""
     name = scope.new(wanted)
     scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
@@ -141,8 +139,8 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
 
 
 def call(scope: Scope, node: Node) -> None:
-    """One line that calls the function of a block, which the module has once: calls of the same function read
-    the same.
+    """Write a call of the function of a region, which is defined once and shared by all calls of equal
+    regions.
     """
     (region,) = node.regions
     own = scope.numbered(region)
@@ -156,7 +154,7 @@ def call(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
-    """The function of a block, which reads weights itself where their names tell which ones."""
+    """Write the function of ``region``. Weights with known names are read inside instead of being arguments."""
     index = [scope.new("index")] if own.numbers else []
     texts = [
         own.weights[place].text(*index or ("",)) if place in own.weights else ""
@@ -171,8 +169,9 @@ def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """A function of all operands of a node, and these: what computes it again for a gradient takes none from
-    elsewhere.
+    """Write a function of all operands of ``node``. Return its name and the operands.
+
+    A function that is recomputed for the gradient must not capture variables.
     """
     region = node.regions[0]
     names = [scope.new(value.name) for value in region.block.inputs]
@@ -184,7 +183,7 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
 
 
 def strongly_zero(scope: Scope, node: Node) -> None:
-    """One line that calls the function of a block by the helper ``strong_zero``."""
+    """Write a call of the function of a region through the helper ``strong_zero``."""
     (region,) = node.regions
     name = scope.define(
         region.name, lambda inner, name: _definition(inner, name, region, scope.numbered(region))
@@ -194,8 +193,8 @@ def strongly_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is
-    so itself.
+    """Return ``node``, a ``scan`` with checkpointing, with the checkpoint moved to a ``call`` that is its
+    whole body.
     """
     (step,) = node.regions
     inputs, outputs = (
@@ -210,8 +209,9 @@ def step_called(node: Node) -> Node:
 
 
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
-    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs
-    and outputs of the function are flat.
+    """Return a writer of ``associative_scan`` nodes as ``helper(combine, sequences, axis)``.
+
+    ``combine`` takes and returns its arrays flat.
     """
 
     def associative_scan(scope: Scope, node: Node) -> None:
