@@ -1,8 +1,7 @@
-"""Helpers that generated JAX source uses; each is copied into the source that needs it, one file a section
-here.
+"""Helpers that generated JAX source uses, one file for each section of the vocabulary.
 
-They are ordinary functions over arrays: no import of this package, only ``jax``, ``jnp``, ``lax``, ``np`` and
-``math``.
+Each is copied into the source that needs it, so it imports nothing from this package except
+``GradientRefused``: it uses only ``jax``, ``jnp``, ``lax``, ``np`` and ``math``.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Writing through indices and masks."""
+"""Prelude helpers that create arrays, or write through indices and masks into copies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jax import lax
 
 
 def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype: jnp.dtype) -> jax.Array:
-    """``num`` numbers from ``start`` to ``stop``, counted from the nearer end."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     counted = (start + step * index, stop - step * (num - 1 - index))
@@ -21,8 +21,8 @@ def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype:
 
 
 def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Array:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window
-    become the last axis.
+    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements, with the window as a
+    new last axis.
     """
     if x.ndim == 0:
         return jnp.broadcast_to(x, (size,))
@@ -32,8 +32,8 @@ def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Arr
 
 
 def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> jax.Array:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
-    flattened ``x``.
+    """Return an array whose element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] +
+    ...`` of the flattened ``x``.
     """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -42,12 +42,12 @@ def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], o
 
 
 def pad(x: jax.Array, padding: tuple[tuple[int, int], ...], value: float = 0) -> jax.Array:
-    """``jnp.pad`` where negative amounts cut elements off."""
+    """Pad ``x``; negative amounts crop."""
     return lax.pad(x, jnp.asarray(value, x.dtype), [(before, after, 0) for before, after in padding])
 
 
 def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: str) -> jax.Array:
-    """:func:`pad` with elements of ``x``."""
+    """Pad ``x`` with its own elements by ``mode``: reflect, edge or wrap. Negative amounts crop."""
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
         places = np.arange(-before, size + after)
@@ -65,7 +65,7 @@ def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: st
 
 
 def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
-    """The key that takes ``indices`` along ``axis`` and counts along the other axes."""
+    """Return the index that takes ``indices`` along ``axis`` and the same position on the other axes."""
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
     ]
@@ -76,8 +76,8 @@ def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
 
 
 def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_self: bool = True) -> jax.Array:
-    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old
-    element if ``include_self``.
+    """Reduce all values written to the same element of ``x[key]``, including the old element if
+    ``include_self``.
     """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
@@ -103,8 +103,10 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
 
 
 def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
-    """``x.at[key].multiply(values)``, with derivatives also where several values meet at one place: they are
-    multiplied in the order of their places, by a loop that JAX differentiates.
+    """Compute ``x.at[key].multiply(values)`` with gradients also for repeated indices.
+
+    JAX has no gradient for repeated indices, so the values of each element are multiplied by an
+    associative scan.
     """
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return x.at[key].multiply(jnp.asarray(values, x.dtype))
@@ -123,7 +125,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
-    """``x`` with the elements of ``source``, in order, in the places where ``mask`` is true."""
+    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source`` in order."""
     if source.size == 0:
         return x
     place = jnp.cumsum(mask.reshape(-1)) - 1
@@ -131,7 +133,7 @@ def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Arra
 
 
 def diag_embed(x: jax.Array, offset: int = 0, axis1: int = -2, axis2: int = -1) -> jax.Array:
-    """Zeros with ``x`` on a diagonal over two new axes."""
+    """Return matrices of zeros over two new axes with ``x`` on a diagonal."""
     size = x.shape[-1] + abs(offset)
     place = jnp.arange(x.shape[-1])
     matrices = jnp.zeros((*x.shape[:-1], size, size), x.dtype)

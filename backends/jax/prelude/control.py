@@ -1,4 +1,4 @@
-"""Loops."""
+"""Loops, and functions with gradients of their own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ....errors import GradientRefused
 
 
 def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iterable[int]) -> jax.Array:
-    """The weights of layers as one array, ``*`` in the name for the number of a layer: stacked before, under
-    the name with all numbers in it (``"layer.0,1,2.weight"``), or now.
+    """Return the weights of several layers as one array. ``*`` in ``name`` stands for the number of a layer.
+
+    They are stacked now, unless ``parameters`` has them stacked under the name with all numbers
+    (``"layer.0,1,2.weight"``).
     """
     together = name.replace("*", ",".join(map(str, layers)))
     if together in parameters:
@@ -24,8 +26,10 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
 
 
 def varying_as(sequences: Any, start: Any) -> Any:
-    """``start``. In shard_map, where steps over ``sequences`` differ between devices, it is marked as
-    different as well: loops begin with the type they go on with.
+    """Return ``start``; within ``shard_map``, mark it as varying over the devices that ``sequences`` vary
+    over.
+
+    The carry of a loop must have the same type before and after each iteration, which includes that mark.
     """
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
@@ -36,9 +40,10 @@ def varying_as(sequences: Any, start: Any) -> Any:
 
 
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
-    """``lax.while_loop`` of at most ``most`` steps, with derivatives in both modes: those of as many steps,
-    of which the ones behind the end are not taken. The backward pass computes steps again, and keeps what
-    some of them began with.
+    """Run ``lax.while_loop`` for at most ``most`` iterations, differentiable in forward and reverse mode.
+
+    Derivatives are those of ``most`` masked iterations. The backward pass recomputes them from
+    checkpoints.
     """
     if not isinstance(most, int):  # while it is traced
         return lax.while_loop(goes_on, step, start)
@@ -72,10 +77,10 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 
 
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
-    """At most ``most`` steps while ``holds(captured, state)``, in loops of 32 that are passed over where it
-    does not.
+    """Return a function that runs at most ``most`` iterations while ``holds(captured, state)``.
 
-    Where a step is not taken no derivative goes through it, whatever its own is there.
+    Loops of up to 32 are nested, and each is skipped once ``holds`` is False. No derivative flows through
+    an iteration that is not taken, even if its own derivative there is NaN.
     """
     if most > 1:
         inner, count = (
@@ -99,7 +104,7 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
 
 
 def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
-    """``array``, with derivative 0 where it is not ``taken``."""
+    """Return ``array`` with derivative 0 where ``taken`` is False."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return array
     followed = jax.custom_jvp(lambda array, taken: array)
@@ -110,15 +115,15 @@ def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
 
 
 def anywhere(truth: jax.Array) -> jax.Array:
-    """A truth value; under ``vmap`` one for all, whether any is True."""
+    """Return ``truth``; under ``vmap``, whether any element of the batch is True."""
     found = jax.custom_batching.custom_vmap(lambda truth: truth)
     found.def_vmap(lambda size, batched, truth: (anywhere(truth.any(0)), False))
     return found(truth)
 
 
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
-    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its
-    slope.
+    """Return ``value`` with the gradient of ``sum(source * slope)`` over the alternating sources and slopes
+    in ``pairs``.
     """
 
     @jax.custom_jvp
@@ -138,8 +143,8 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
 def with_slopes(
     function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array
 ) -> jax.Array:
-    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that
-    number gives for the same arrays.
+    """Compute the element-wise ``function(*arrays)`` with the derivatives ``slopes``, one function of all
+    arrays for each.
     """
     sloped = jax.custom_jvp(function)
 
@@ -158,7 +163,7 @@ def with_slopes(
 
 
 def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
-    """The first array; ``GradientRefused`` where a gradient is taken of it."""
+    """Return the first array. Raise ``GradientRefused`` if it is differentiated in reverse mode."""
 
     @jax.custom_vjp
     def refused(*arrays: jax.Array) -> jax.Array:
@@ -174,8 +179,8 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the
-    slope is.
+    """Compute the element-wise ``function(*arrays)``; zero tangents stay zero even if the derivative is
+    infinite or NaN.
     """
     ruled = jax.custom_jvp(function)
 
@@ -191,7 +196,9 @@ def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.A
 
 
 def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[jax.Array]) -> jax.Array:
-    """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros."""
+    """Compute the derivative of the element-wise ``function`` by the array at index ``place``, with strong
+    zeros.
+    """
 
     def slope(*arrays: jax.Array) -> jax.Array:
         before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
@@ -201,7 +208,9 @@ def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[ja
 
 
 def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * y``, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
+    """Compute ``x * y``, which is 0 where either is 0, even if the other is infinite or NaN; so are its
+    derivatives.
+    """
     kept = vars(strong_product)
     if "primitive" not in kept:
         kept["primitive"] = product_primitive()
@@ -209,7 +218,7 @@ def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def product_primitive() -> Primitive:
-    """What JAX takes for linear in each of its operands."""
+    """Create the primitive of ``strong_product``, which JAX treats as bilinear."""
     primitive = Primitive("strong_product")
 
     def product(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -1,8 +1,7 @@
 """Convolutions, and windows as columns.
 
-XLA for CPU is slow at two kinds of convolutions, which are written otherwise there: those channel by channel,
-and those whose weight is larger than all windows together, for it puts the axes of the weight in another
-order at every call.
+XLA on a CPU is slow at two kinds of convolutions, which are computed otherwise there: depthwise ones, and
+ones whose weight is larger than all windows together, because it transposes the weight at every call.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ def conv(
     layout: str = "channels_first",
     input_dilation: tuple[int, ...] | None = None,
 ) -> jax.Array:
-    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and
-    dilation an axis of space.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``. ``strides``, ``padding`` and ``dilation``
+    have an item for each spatial axis.
     """
     rank = x.ndim - 2
     known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
@@ -69,8 +68,8 @@ def conv_channels_last(
     dilation: tuple[int, ...] | None = None,
     groups: int = 1,
 ) -> jax.Array:
-    """Convolution of ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``, which XLA
-    for CPU takes as it is.
+    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``, the native layout
+    of XLA on a CPU.
     """
     rank = x.ndim - 2
     shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -92,7 +91,7 @@ def conv_channels_last(
 
 
 def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:
-    """``x`` plus a number for each channel, which so many axes follow."""
+    """Add ``bias`` along the axis that ``behind`` axes follow. None adds nothing."""
     return x if bias is None else x + bias.reshape(-1, *(1,) * behind)
 
 
@@ -103,7 +102,7 @@ def window_counts(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[int]:
-    """How many windows of ``x[batch, *space, channels]`` there are along each axis of space."""
+    """Return the number of windows of ``x[batch, *space, channels]`` along each spatial axis."""
     reach = [step * (k - 1) + 1 for step, k in zip(dilation, kernel)]
     return [
         max((n + sum(pair) - r) // s + 1, 0) for n, pair, r, s in zip(x.shape[1:-1], padding, reach, strides)
@@ -117,7 +116,7 @@ def shifted(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[jax.Array]:
-    """For each element of the kernel, the elements of ``x[batch, *space, channels]`` that it meets in all
+    """Return, for each element of the kernel, the elements of ``x[batch, *space, channels]`` under it in all
     windows.
     """
     counts = window_counts(x, kernel, strides, padding, dilation)
@@ -134,8 +133,8 @@ def shifted(
 
 
 def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
-    """Convolution of each channel of ``x[batch, *space, channels]`` with its own kernel of ``taps[elements of
-    the kernel, channels]``.
+    """Convolve each channel of ``x[batch, *space, channels]`` with its own column of ``taps[window,
+    channels]``.
     """
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
     parts = shifted(x.astype(wide), kernel, *shape)
@@ -149,7 +148,9 @@ def conv_of_columns(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """Convolution of ``x[batch, *space, channels]`` as the product of its windows with the weight as it is."""
+    """Convolve ``x[batch, *space, channels]`` as a matrix product of its windows and the flattened
+    ``weight``.
+    """
     kernel = weight.shape[2:]
     if tuple(strides) == kernel and all(step == 1 for step in dilation):
         columns = tiles(x, kernel, padding)
@@ -160,9 +161,7 @@ def conv_of_columns(
 
 
 def tiles(x: jax.Array, kernel: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> jax.Array:
-    """The windows of ``x[batch, *space, channels]`` that lie side by side, as [batch, *windows, channels,
-    *kernel].
-    """
+    """Split ``x[batch, *space, channels]`` into adjacent windows, ``[batch, *windows, channels, *kernel]``."""
     rank = len(kernel)
     counts = window_counts(x, kernel, kernel, padding, (1,) * rank)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
@@ -183,9 +182,7 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Transposed convolution with ``weight[in, out // groups, *kernel]``: a convolution of ``x`` spread out
-    by the strides.
-    """
+    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``."""
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape
     flipped = (
@@ -219,7 +216,9 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    """Return all windows of ``x[batch, channels, *space]`` as columns ``[batch, channels * window,
+    windows]``.
+    """
     places = column_places(x.shape[2:], kernel, strides, padding, dilation)
     windows = jnp.pad(x, ((0, 0), (0, 0), *padding))[(slice(None), slice(None), *places)]
     return windows.reshape(
@@ -235,9 +234,7 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
-    place.
-    """
+    """Sum columns into an array ``[batch, channels, *size]``; the adjoint of ``im2col``."""
     places = column_places(size, kernel, strides, padding, dilation)
     lead = (x.shape[0], x.shape[1] // math.prod(kernel))
     windows = x.reshape(*lead, *np.broadcast_shapes(*(place.shape for place in places)))

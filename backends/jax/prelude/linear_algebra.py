@@ -1,4 +1,4 @@
-"""Linear algebra: what ``jax.numpy.linalg`` lacks, or has with other conventions."""
+"""Linear algebra that ``jax.numpy.linalg`` lacks, or has with other conventions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from .statistics import vector_norm
 
 
 def conjugate_transpose(x: jax.Array) -> jax.Array:
-    """The conjugate of the transposed matrices."""
     return jnp.swapaxes(x.conj(), -1, -2)
 
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = False) -> jax.Array:
-    """The norm of the matrices in the last two axes."""
+    """Compute the ``ord``-norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if not isinstance(ord, str) and abs(ord) in (1, math.inf):  # by sums whose derivative at 0 is 0
@@ -40,7 +39,7 @@ def matrix_rank(
     *,
     hermitian: bool = False,
 ) -> jax.Array:
-    """How many singular values are above ``max(atol, rtol * largest)``."""
+    """Count the singular values above ``max(atol, rtol * largest)``."""
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
     return jnp.sum(values > cutoff[..., None], axis=-1)
@@ -53,7 +52,7 @@ def pinv(
     *,
     hermitian: bool = False,
 ) -> jax.Array:
-    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero."""
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
         rtol = max(x.shape[-2:]) * float(jnp.finfo(x.dtype).eps) if rtol is None else rtol
@@ -65,7 +64,7 @@ def pinv(
 
 # ---------------------------------------------------------------------------------------------- solutions
 def with_same_batch(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Both with their leading axes broadcast, the last two as they are."""
+    """Broadcast the batch axes, all but the last two, of two arrays."""
     batch = jnp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     return jnp.broadcast_to(x1, batch + x1.shape[-2:]), jnp.broadcast_to(x2, batch + x2.shape[-2:])
 
@@ -79,7 +78,9 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> jax.Array:
-    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
+    """Solve ``x1 @ x == x2``, or ``x @ x1 == x2`` unless ``left``, for triangular ``x1``; with ``transpose``,
+    for ``x1.T``.
+    """
     x1, x2 = with_same_batch(x1, x2)
     return lax.linalg.triangular_solve(
         x1, x2, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unit_diagonal
@@ -87,7 +88,7 @@ def solve_triangular(
 
 
 def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.Array:
-    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
+    """Solve ``A @ x == x2`` for the ``A`` whose Cholesky factor is ``x1``."""
     factor = jnp.triu(x1) if upper else conjugate_transpose(jnp.tril(x1))
     return solve_triangular(
         factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True
@@ -96,10 +97,8 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """The Hermitian matrix of which ``x`` holds one triangle; what the other one holds is not looked at.
-
-    Its gradient is Hermitian, as torch's is: the numbers come from one triangle alone, the derivative from
-    zeros that are added.
+    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``, with a Hermitian gradient
+    as in torch.
     """
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
@@ -108,14 +107,15 @@ def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
 
 
 def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """The Cholesky factor of the Hermitian matrix of which ``x`` holds the triangle that the factor has."""
+    """Compute the Cholesky factor, reading only the triangle of ``x`` that the factor fills."""
     factor = lax.linalg.cholesky(hermitian_matrix(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor
 
 
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
-    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not
-    positive, or 0.
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0.
+
+    The factor is NaN for matrices that are not positive definite.
     """
     factor = cholesky(x, upper=upper)
     if not x.size:
@@ -127,8 +127,8 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def first_indefinite(x: jax.Array) -> jax.Array:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not
-    positive, counted from 1, or 0.
+    """Return the order of the first leading minor that is not positive, or 0. Only the lower triangle is
+    read.
     """
 
     def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -169,7 +169,9 @@ def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 def ormqr(
     x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False
 ) -> jax.Array:
-    """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    """Multiply ``x2`` by the full Q of the Householder reflections ``x``, ``tau``, or by its adjoint if
+    ``transpose``.
+    """
     x = x[..., : x.shape[-2]]  # further columns hold no reflections
     missing = x.shape[-2] - x.shape[-1]
     whole = lax.linalg.householder_product(jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
@@ -178,7 +180,7 @@ def ormqr(
 
 
 def centered_window(window: jax.Array | None, n_fft: int) -> jax.Array:
-    """``window`` in the middle of ``n_fft`` zeros; ones where there is none."""
+    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1 if it is None."""
     if window is None:
         return jnp.ones(n_fft)
     before = (n_fft - len(window)) // 2
@@ -196,7 +198,9 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> jax.Array:
-    """The Fourier transforms of the overlapping parts of ``x`` (last axis): frequencies x parts."""
+    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``, as ``[..., frequencies,
+    frames]``.
+    """
     if center:
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]
         x = jnp.pad(x, widths, mode={"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode))
@@ -220,7 +224,7 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> jax.Array:
-    """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
+    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows."""
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)
     parts = (

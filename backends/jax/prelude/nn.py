@@ -12,7 +12,7 @@ from .statistics import norm_over
 
 
 def celu(x: jax.Array, alpha: float) -> jax.Array:
-    """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere; its second derivative at 0 is 0."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``."""
 
     def value(x: jax.Array) -> jax.Array:
         return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
@@ -21,23 +21,25 @@ def celu(x: jax.Array, alpha: float) -> jax.Array:
 
 
 def elu(x: jax.Array, alpha: float = 1.0) -> jax.Array:
-    """``x`` above 0, ``alpha * expm1(x)`` elsewhere; its second derivative at 0 is 0."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``."""
     return with_slopes(lambda x: jax.nn.elu(x, alpha), [lambda x: slope_of_exponential(x, alpha)], x)
 
 
 def selu(x: jax.Array) -> jax.Array:
-    """``1.05 * elu(x, 1.67)``, the constants of self-normalising networks; its second derivative at 0 is 0."""
+    """Compute ``1.05 * elu(x, 1.67)`` with the constants of self-normalising networks (Klambauer et al.
+    2017).
+    """
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(jax.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
 
 def slope_of_exponential(x: jax.Array, at_zero: float, rate: float = 1.0) -> jax.Array:
-    """1 above 0, ``at_zero * exp(rate * x)`` elsewhere; it has slope 0 at 0."""
+    """Compute 1 where ``x`` is positive, else ``at_zero * exp(rate * x)``, with derivative 0 at 0."""
     return jnp.where(x > 0, 1, at_zero * jnp.exp(rate * jnp.where(x < 0, x, 0)))
 
 
 def glu(x: jax.Array, axis: int) -> jax.Array:
-    """The first half along ``axis`` times the sigmoid of the second."""
+    """Multiply the first half of ``x`` along ``axis`` by the sigmoid of the second half."""
     value, gate = jnp.split(x, 2, axis)
     return value * jax.nn.sigmoid(gate)
 
@@ -51,7 +53,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0."""
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
     return jnp.matmul(weights.astype(value.dtype), value)
 
@@ -64,10 +66,10 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score.
+    """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32. Fully masked rows are 0.
 
-    The scores see nothing but arithmetic: XLA puts product, sum and softmax into one loop then, which it does
-    not do around a choice.
+    The mask is added instead of selected by ``where``, so that XLA fuses product, sum and softmax into one
+    loop.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -83,12 +85,11 @@ def attention_weights(
 
 
 def softmax_or_zero(scores: jax.Array) -> jax.Array:
-    """Softmax over the last axis; 0 where all scores are -inf.
+    """Compute the softmax over the last axis; 0 where all scores are -inf.
 
-    Both reductions start at a number that is nothing beside those of any other row: the lowest for the peak,
-    the least for the total, which is 1 at least elsewhere. So nothing stands between total and quotient: that
-    would cost a loop of its own, and 1.5 times the time with 1,500 keys on a CPU. The derivative of that
-    quotient would leave the range of the type.
+    The reductions start at the lowest finite and the smallest normal number instead of at -inf and 0. So
+    no selection separates total and quotient, which would cost a further loop. The derivative is explicit
+    because that of the quotient would overflow.
     """
 
     @jax.custom_jvp
@@ -107,7 +108,7 @@ def softmax_or_zero(scores: jax.Array) -> jax.Array:
 
 
 def padded_embedding(weight: jax.Array, indices: jax.Array, padding_idx: int) -> jax.Array:
-    """Rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    """Return ``weight[indices]`` without a gradient for row ``padding_idx``."""
     rows = jnp.take(weight, indices, axis=0)
     return jnp.where((indices == padding_idx)[..., None], lax.stop_gradient(rows), rows)
 
@@ -121,7 +122,9 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> jax.Array:
-    """Sum, mean or max of the rows of each bag; bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``."""
+    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max. Empty
+    bags are 0.
+    """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
     bag = jnp.searchsorted(starts, jnp.arange(indices.shape[0]), side="right") - 1
@@ -148,8 +151,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1; 0 for targets
     ``ignore_index``.
+
+    The mean is weighted by ``weight[target]``.
     """
     axis = min(1, log_probabilities.ndim - 1)
     kept = target != ignore_index
@@ -171,8 +176,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> jax.Array:
-    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all
-    classes alike.
+    """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
+
+    ``label_smoothing`` is the part of the target that is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)
@@ -191,8 +197,10 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array:
-    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100,
-    with finite gradients.
+    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))`` with logarithms of at
+    least -100.
+
+    The gradient by ``probability`` is finite.
     """
 
     @jax.custom_jvp
@@ -218,11 +226,11 @@ def ctc_loss(
     target_lengths: jax.Array,
     blank: int = 0,
 ) -> jax.Array:
-    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
-    What cannot be reached has a very small logarithm and not that of 0, whose gradient is NaN; where no
-    alignment fits, the loss is infinite and the gradient 0.
+    Unreachable states have a very small finite logarithm, because -inf would make the gradient NaN. If no
+    alignment exists, the loss is infinite and its gradient 0. The gradient equals torch's only after a
+    ``log_softmax``, which torch's assumes.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
@@ -263,17 +271,17 @@ def ctc_loss(
 
 
 def widened(x: jax.Array) -> jax.Array:
-    """``x``, half precision as float32."""
+    """Cast half precision to float32. Return other arrays unchanged."""
     return x.astype(jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4 else x
 
 
 def over_channels(vector: jax.Array, ndim: int, axis: int = 1) -> jax.Array:
-    """A vector shaped to be broadcast over ``axis`` of ``ndim``, half precision as float32."""
+    """Reshape ``vector`` to broadcast over ``axis`` of an array with ``ndim`` axes, in at least float32."""
     return widened(vector).reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 def standardised(x: jax.Array, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
-    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon)`` with mean and variance over ``axis``."""
     centred = x - x.mean(axis, keepdims=True)
     return centred * lax.rsqrt((centred * centred).mean(axis, keepdims=True) + epsilon)
 
@@ -288,7 +296,7 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> jax.Array:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
     scale = lax.rsqrt(widened(variance) + epsilon)
     if weight is not None:
         scale = scale * weight
@@ -306,7 +314,7 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> jax.Array:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
     result = standardised(widened(x), axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -318,7 +326,7 @@ def layer_norm(
 def rms_norm(
     x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
 ) -> jax.Array:
-    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     wide = widened(x)
     result = wide * lax.rsqrt((wide * wide).mean(axis, keepdims=True) + epsilon)
     if weight is not None:
@@ -335,7 +343,7 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> jax.Array:
-    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    """Normalise each of ``groups`` groups of channels of each sample. Channels are on ``axis``."""
     grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
         grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon
@@ -351,20 +359,20 @@ def instance_norm(
     axis: int = 1,
     epsilon: float,
 ) -> jax.Array:
-    """Normalises each channel of each sample over the axes of space."""
+    """Normalise each channel of each sample over the spatial axes."""
     result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype)
 
 
 def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, axis: int) -> jax.Array:
-    """``x * weight + bias`` with vectors over ``axis``, each as far as there is one."""
+    """Compute ``x * weight + bias`` with vectors over ``axis``, either of which may be None."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)
     return x if bias is None else x + over_channels(bias, x.ndim, axis)
 
 
 def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
-    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with the mean over ``size`` neighbouring channels."""
     wide = widened(x)
     window = (1, size) + (1,) * (x.ndim - 2)
     padding = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
@@ -373,7 +381,7 @@ def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k
 
 
 def normalize(x: jax.Array, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
-    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``; zeros have a gradient of 0 in the norm."""
+    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``, whose gradient at 0 is 0."""
     wide = widened(x)
     norm = norm_over(wide, axis, ord, True)
     return (wide / jnp.maximum(norm, epsilon)).astype(x.dtype)

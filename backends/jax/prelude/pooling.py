@@ -1,4 +1,4 @@
-"""Pooling over the last axes, or those before the channels."""
+"""Pooling and resampling of the spatial axes, with channels first or last."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .statistics import power_of
 
 
 def least_of(dtype: np.dtype) -> np.ndarray:
-    """The number that no other of this type is below."""
+    """Return the smallest value of ``dtype``; -inf for floats."""
     return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
 
 
@@ -38,7 +38,7 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """The largest element of each window over ``len(kernel)`` axes."""
+    """Compute the maximum of each window over ``len(kernel)`` spatial axes."""
     if dilation:  # reduce_window has no gradient there
         array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
         result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
@@ -57,7 +57,7 @@ def over_windows(
     ceil_mode: bool,
     layout: str,
 ) -> jax.Array:
-    """``join`` over the elements of each window, beginning with ``start``."""
+    """Reduce each window by ``join``, starting with ``start``."""
     after = 0 if layout == "channels_first" else 1
     lead = x.ndim - len(kernel) - after
     around = padding_for_windows(x.shape[lead : x.ndim - after], kernel, strides, padding, ceil_mode)
@@ -75,7 +75,7 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """The mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
+    """Compute the mean of each window over ``len(kernel)`` spatial axes; integers are divided towards zero."""
     padding = padding or ((0, 0),) * len(kernel)
     wide = widened(x)
     total = over_windows(wide, np.zeros((), wide.dtype), lax.add, kernel, strides, padding, ceil_mode, layout)
@@ -97,13 +97,13 @@ def avg_pool(
 def lp_pool(
     x: jax.Array, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
 ) -> jax.Array:
-    """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
+    """Compute the ``ord``-norm of each window. As in torch, the root of a negative sum keeps its sign."""
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return power_of(jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel), 1 / ord)
 
 
 def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.Array:
-    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
+    """Return zeros of spatial shape ``size`` with the elements of ``x`` at the flat ``indices``."""
     lead = x.shape[: x.ndim - len(size)]
     zeros = jnp.zeros((*lead, math.prod(size)), x.dtype)
     flat = (*lead, math.prod(x.shape[len(lead) :]))
@@ -113,7 +113,7 @@ def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.A
 
 
 def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channels_first") -> jax.Array:
-    """Means over ``size`` windows that cover the axes of space evenly."""
+    """Average over ``size`` windows that cover the spatial axes evenly."""
     result = widened(x)
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
@@ -124,9 +124,7 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 
 
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
-    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of
-    ``samples``.
-    """
+    """Return the first index of each window of fractional pooling, for each of ``samples`` in [0, 1)."""
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)
     step = jnp.asarray((size - kernel) / (windows - 1), samples.dtype)
@@ -136,7 +134,9 @@ def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) 
 
 
 def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarray) -> jax.Array:
-    """The weighted sums over the elements at ``places`` [out, taps] of ``axis``, which becomes ``out`` long."""
+    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``; the axis gets length
+    ``out``.
+    """
     out, taps = places.shape
     if taps > 4:
         sums = jnp.einsum(
@@ -158,8 +158,8 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are
-    computed with.
+    """Resample the spatial axes of ``x`` to ``size``. ``scales`` override the ratios that source positions
+    are computed by.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -185,8 +185,9 @@ def interpolate(
 
 
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
-    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends
-    and beyond.
+    """Map positions outside of [0, size - 1] into it by ``padding``; ``"zeros"`` leaves them unchanged.
+
+    No gradient flows to positions at the ends or beyond.
     """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
@@ -198,8 +199,10 @@ def padded_position(position: jax.Array, size: int, padding: str, align_corners:
 
 
 def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
-    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0
-    outside.
+    """Return ``x[batch, channels, *space]`` at integer ``places``, one array ``[batch, *out]`` for each
+    spatial axis.
+
+    Elements outside of ``x`` are 0.
     """
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):
@@ -211,8 +214,10 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 
 
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
-    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last
-    axis first.
+    """Return the sampling positions ``[batch, *size, axes]`` of the affine maps ``theta[batch, axes, axes +
+    1]``.
+
+    Coordinates are in [-1, 1], last spatial axis first.
     """
     lines = []
     for n in size:

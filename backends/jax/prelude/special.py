@@ -1,4 +1,4 @@
-"""Special functions that JAX lacks, or whose values or gradients at the edges of their domain differ there."""
+"""Special functions that JAX lacks, or whose values or gradients differ there at the edges of their domain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .control import with_slopes
 
 
 def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """``(J0(x), Y0(x))`` for ``x`` from 8 on, by amplitude and phase."""
+    """Compute ``(J0(x), Y0(x))`` for ``x`` of at least 8, by amplitude and phase."""
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
     p = chebyshev_sum(t, (
@@ -45,7 +45,7 @@ def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def bessel_far_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """``(J1(x), Y1(x))`` for ``x`` from 8 on, by amplitude and phase."""
+    """Compute ``(J1(x), Y1(x))`` for ``x`` of at least 8, by amplitude and phase."""
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
     p = chebyshev_sum(t, (
@@ -64,7 +64,7 @@ def bessel_far_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def bessel_j0(x: jax.Array) -> jax.Array:
-    """Bessel function of the first kind, order 0."""
+    """Compute the Bessel function of the first kind, order 0."""
     near = jnp.minimum(jnp.abs(x), 8)
     series = chebyshev_sum(near * near / 32 - 1, (
         0.15772797147489012, -0.0087234423528522213, 0.26517861320333681, -0.37009499387264978, 0.15806710233209726,
@@ -76,7 +76,7 @@ def bessel_j0(x: jax.Array) -> jax.Array:
 
 
 def bessel_j1(x: jax.Array) -> jax.Array:
-    """Bessel function of the first kind, order 1."""
+    """Compute the Bessel function of the first kind, order 1."""
     near = jnp.clip(x, -8, 8)
     series = near * chebyshev_sum(near * near / 32 - 1, (
         0.081044846325658115, -0.14897514506765211, 0.1609992623572097, -0.082680491766817907, 0.022213639654966035,
@@ -88,7 +88,7 @@ def bessel_j1(x: jax.Array) -> jax.Array:
 
 
 def bessel_y0(x: jax.Array) -> jax.Array:
-    """Bessel function of the second kind, order 0; NaN below 0."""
+    """Compute the Bessel function of the second kind, order 0; NaN below 0."""
     near = jnp.minimum(x, 8)
     series = chebyshev_sum(near * near / 32 - 1, (
         -0.033146113203284942, -0.27447430552974527, 0.17903431407718266, 0.26156734625504664, -0.17730201278114358,
@@ -100,7 +100,7 @@ def bessel_y0(x: jax.Array) -> jax.Array:
 
 
 def bessel_y1(x: jax.Array) -> jax.Array:
-    """Bessel function of the second kind, order 1; NaN below 0."""
+    """Compute the Bessel function of the second kind, order 1; NaN below 0."""
     near = jnp.where(x == 0, 0.0, jnp.minimum(x, 8))
     series = near * chebyshev_sum(near * near / 32 - 1, (
         0.0025380132357417817, -0.01608717304766875, -0.095912045360830742, 0.084451972596523458, -0.028328123944594366,
@@ -113,7 +113,7 @@ def bessel_y1(x: jax.Array) -> jax.Array:
 
 
 def bessel_k0e(x: jax.Array) -> jax.Array:
-    """``K0(x) * exp(x)``, of the modified Bessel function of the second kind, order 0; NaN below 0."""
+    """Compute ``exp(x) * K0(x)`` with the modified Bessel function of the second kind, order 0; NaN below 0."""
     near = jnp.minimum(x, 2)
     series = chebyshev_sum(near * near / 2 - 1, (
         0.8433977275772223, 0.78707899085929595, 0.061525778602440722, 0.0019458946141853283, 3.3247998700597629e-5,
@@ -131,7 +131,7 @@ def bessel_k0e(x: jax.Array) -> jax.Array:
 
 
 def bessel_k1e(x: jax.Array) -> jax.Array:
-    """``K1(x) * exp(x)``, of the modified Bessel function of the second kind, order 1; NaN below 0."""
+    """Compute ``exp(x) * K1(x)`` with the modified Bessel function of the second kind, order 1; NaN below 0."""
     near = jnp.where(x == 0, 0.0, jnp.minimum(x, 2))
     series = chebyshev_sum(near * near / 2 - 1, (
         -0.22928322884051061, -1.4514444639271789, -0.23313813375563941, -0.011231633227874834, -0.00025817602620063549,
@@ -150,28 +150,28 @@ def bessel_k1e(x: jax.Array) -> jax.Array:
 
 
 def bessel_k0(x: jax.Array) -> jax.Array:
-    """Modified Bessel function of the second kind, order 0; NaN below 0."""
+    """Compute the modified Bessel function of the second kind, order 0; NaN below 0."""
     return jnp.exp(-x) * bessel_k0e(x)
 
 
 def bessel_k1(x: jax.Array) -> jax.Array:
-    """Modified Bessel function of the second kind, order 1; NaN below 0."""
+    """Compute the modified Bessel function of the second kind, order 1; NaN below 0."""
     return jnp.exp(-x) * bessel_k1e(x)
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Airy function Ai: waves below -3, a decay above 3, a series between."""
+    """Compute the Airy function Ai: by a series on [-3, 3], by asymptotic forms outside."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series))
 
 
 def airy_decay(x: jax.Array) -> jax.Array:
-    """Ai(x) for ``x`` from 3 on."""
+    """Compute ``Ai(x)`` for ``x`` of at least 3."""
     return airy_far_right(2 * (3 / x) ** 1.5 - 1) * jnp.exp(-2 / 3 * x**1.5) / x**0.25
 
 
 def airy_waves(x: jax.Array) -> jax.Array:
-    """Ai(-x) for ``x`` from 3 on."""
+    """Compute ``Ai(-x)`` for ``x`` of at least 3."""
     phase = 2 / 3 * x**1.5
     t = 24 / (phase * phase) - 1
     angle = phase + jnp.pi / 4
@@ -179,12 +179,12 @@ def airy_waves(x: jax.Array) -> jax.Array:
 
 
 def digamma(x: jax.Array) -> jax.Array:
-    """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
+    """Compute the logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
     return jnp.where(x == 0, jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf), lax.digamma(x))
 
 
 def erfcx(x: jax.Array) -> jax.Array:
-    """``exp(x ** 2) * erfc(x)``: the product up to 2, above it a continued fraction."""
+    """Compute ``exp(x ** 2) * erfc(x)``: as that product below 2, above by a continued fraction."""
     near, far = jnp.minimum(x, 2), jnp.maximum(x, 2)
     rest = far
     for k in range(60, 0, -1):
@@ -193,17 +193,19 @@ def erfcx(x: jax.Array) -> jax.Array:
 
 
 def fmax(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """The larger one; the other one where one is NaN, the first where they are equal."""
+    """Compute the maximum, ignoring a single NaN; on ties the gradient goes to ``x1``."""
     return jnp.where((x1 >= x2) | jnp.isnan(x2), x1, x2)
 
 
 def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """The smaller one; the other one where one is NaN, the first where they are equal."""
+    """Compute the minimum, ignoring a single NaN; on ties the gradient goes to ``x1``."""
     return jnp.where((x1 <= x2) | jnp.isnan(x2), x1, x2)
 
 
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    """Compute the regularised lower incomplete gamma function, with its limits at ``a == 0`` and ``a ==
+    inf``.
+    """
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
     far, near_a, near_x = gamma_far(a, x, -1)
     value = jnp.where(jnp.isnan(far), special.gammainc(near_a, near_x), far)
@@ -211,7 +213,9 @@ def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    """Compute the regularised upper incomplete gamma function, with its limits at ``a == 0`` and ``a ==
+    inf``.
+    """
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
     far, near_a, near_x = gamma_far(a, x, 1)
     value = jnp.where(jnp.isnan(far), special.gammaincc(near_a, near_x), far)
@@ -219,10 +223,11 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it,
-    NaN elsewhere; and the arguments that are left.
+    """Compute the incomplete gamma function, upper for ``sign`` 1 and lower for -1, for large ``a`` and ``x``
+    near ``a``.
 
-    JAX's own loop ends before such arguments are summed up.
+    Return NaN for other arguments. Also return the arguments with the computed ones replaced by 1: JAX's
+    own implementation stops iterating before it converges for large arguments.
     """
     is_far = (a >= 200) & (jnp.abs(x - a) < (0.6 if jnp.finfo(x.dtype).bits <= 32 else 0.4) * a)
     far_a, far_x = jnp.where(is_far, a, 200), jnp.where(is_far, x, 200)
@@ -235,45 +240,45 @@ def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Arr
 
 
 def i0(x: jax.Array) -> jax.Array:
-    """Modified Bessel function of the first kind, order 0; its slope at 0 is 0."""
+    """Compute the modified Bessel function of the first kind, order 0; its derivative at 0 is 0."""
     return jnp.exp(x * lax.sign(x)) * lax.bessel_i0e(x)
 
 
 def i1(x: jax.Array) -> jax.Array:
-    """Modified Bessel function of the first kind, order 1; its slope at 0 is one half."""
+    """Compute the modified Bessel function of the first kind, order 1; its derivative at 0 is 0.5."""
     return with_slopes(special.i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
 
 
 def i1e(x: jax.Array) -> jax.Array:
-    """``i1(x) * exp(-abs(x))``; its slope at 0 is one half."""
+    """Compute ``exp(-abs(x)) * i1(x)``; its derivative at 0 is 0.5."""
     return with_slopes(special.i1e, [lambda x: special.i0e(x) - lax.sign(x) * i1e(x) - quotient_at(i1e, x)], x)
 
 
 def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """``function(x) / x``, one half at 0."""
+    """Compute ``function(x) / x``; 0.5 near 0."""
     near = abs(x) < 1e-6
     safe = jnp.where(near, 1, x)
     return jnp.where(near, 0.5, function(safe) / safe)
 
 
 def entr(x: jax.Array) -> jax.Array:
-    """``-x * log(x)``: 0 at 0, where it is infinitely steep, -inf below."""
+    """Compute ``-x * log(x)``: 0 at 0, with an infinite derivative; -inf below."""
     return with_slopes(special.entr, [lambda x: -1 - jnp.log(x)], x)
 
 
 def ndtri(x: jax.Array) -> jax.Array:
-    """Inverse of the normal distribution function; infinitely steep at 0 and 1."""
+    """Compute the inverse of the standard normal distribution function, with infinite derivatives at 0 and 1."""
     return with_slopes(special.ndtri, [lambda x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(ndtri(x)) / 2)], x)
 
 
 def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
-    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``."""
+    """Compute ``log(x / (1 - x))``, with ``x`` clipped to [eps, 1 - eps] unless ``eps`` is None."""
     return special.logit(x if eps is None else jnp.where(x < eps, eps, jnp.where(x > 1 - eps, 1 - eps, x)))
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not
-    finite.
+    """Evaluate the polynomial of degree ``n`` by the recurrence of its family; 0 for negative or non-finite
+    degrees.
     """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
@@ -350,9 +355,9 @@ def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is.
+    """Compute ``x * log(y)``; 0 where ``x`` is 0, unless ``y`` is NaN.
 
-    Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``.
+    The derivatives are ``log(y)``, which counts as 0 where ``x`` is 0 and ``y`` at most 0, and ``x / y``.
     """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -365,7 +370,10 @@ def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1."""
+    """Compute the Hurwitz zeta function.
+
+    It is infinite where ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ...; NaN where ``x`` is below 1.
+    """
     below = q < 0
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == jnp.floor(q))
     slope = -x * (q - lax.stop_gradient(q)) * zeta_below(x + 1, q)
@@ -374,7 +382,7 @@ def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
 
 
 def zeta_below(x: jax.Array, q: jax.Array) -> jax.Array:
-    """Hurwitz zeta for negative ``q``, raised to positive numbers term by term; without a gradient."""
+    """Compute the Hurwitz zeta function for negative ``q`` by the recurrence in ``q``, without a gradient."""
     x, q = lax.stop_gradient(jnp.broadcast_arrays(x, q))
 
     def step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:

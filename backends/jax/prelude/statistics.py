@@ -1,4 +1,4 @@
-"""Random numbers that ``jax.random`` has no one call for."""
+"""Reductions, order statistics, histograms, distances and random numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jax import lax
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def safe_sqrt(x: jax.Array) -> jax.Array:
-    """The square root, with derivative 0 at 0."""
+    """Compute the square root, with derivative 0 at 0."""
     zero = x == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
 
@@ -21,7 +21,9 @@ def safe_sqrt(x: jax.Array) -> jax.Array:
 def variance_over(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    """Compute the variance over ``axis``: the sum of squared deviations divided by ``max(0, N -
+    correction)``.
+    """
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
     return jnp.divide(jnp.var(x, axis=axis, keepdims=keepdims) * count, max(count - correction, 0))
@@ -30,14 +32,16 @@ def variance_over(
 def standard_deviation(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """The square root of the variance, with derivative 0 where it is 0."""
+    """Compute the standard deviation over ``axis``, with derivative 0 where it is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
 def vector_norm(
     x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> jax.Array:
-    """The vector norm over ``axis``, with derivative 0 where it is 0."""
+    """Compute the ``ord``-norm of vectors over ``axis``, with derivative 0 at 0. Half precision is computed
+    in float32.
+    """
     half = x.dtype in (jnp.float16, jnp.bfloat16)
     norm = norm_over(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
     return norm.astype(x.dtype) if half else norm
@@ -61,7 +65,7 @@ def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keep
 
 
 def power_of(x: jax.Array, exponent: float) -> jax.Array:
-    """``x ** exponent``, with derivative 0 at 0."""
+    """Compute ``x ** exponent``, with derivative 0 at 0."""
     zero = x == 0
     return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
 
@@ -70,8 +74,8 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 def sort_with_indices(
     x: jax.Array, *, axis: int = -1, descending: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as
-    the largest.
+    """Sort along ``axis``, and return the values and their indices. The sort is stable in both directions;
+    NaN is largest.
     """
     axis = axis % x.ndim
     pair = (x, lax.broadcasted_iota(int, x.shape, axis))
@@ -83,7 +87,7 @@ def sort_with_indices(
 
 
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
-    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
+    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices."""
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
         if jnp.issubdtype(
@@ -97,7 +101,7 @@ def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: jax.Array, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     values, indices = sort_with_indices(x, axis=axis)
     return lax.index_in_dim(values, k - 1, axis, keepdims), lax.index_in_dim(indices, k - 1, axis, keepdims)
 
@@ -108,7 +112,7 @@ def picked_along(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> j
 
 
 def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest element."""
     values, indices = sort_with_indices(x, axis=axis)
     place = lax.broadcasted_iota(int, x.shape, axis)
     first = (values != jnp.roll(values, 1, axis)) | (place == 0)
@@ -118,19 +122,21 @@ def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[j
 
 
 def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """The largest element so far along ``axis``, and where it was last."""
+    """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
     return running_extreme(lax.cummax, x, axis)
 
 
 def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """The smallest element so far along ``axis``, and where it was last."""
+    """Compute the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
     return running_extreme(lax.cummin, x, axis)
 
 
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """``lax.cummax`` or ``lax.cummin``, and where each element was last, to which the gradient goes."""
+    """Compute ``lax.cummax`` or ``lax.cummin``, and the index of each element's last occurrence, which gets
+    the gradient.
+    """
 
     @jax.custom_jvp
     def computed(x: jax.Array) -> jax.Array:
@@ -152,9 +158,8 @@ def first_extreme(
     axis: int,
     keepdims: bool = False,
 ) -> jax.Array:
-    """``jnp.max`` or ``jnp.min`` along one axis; of equal elements the first has the gradient.
-
-    ``place`` finds it.
+    """Compute ``jnp.max`` or ``jnp.min`` along ``axis``, with the gradient at the index that ``place``
+    returns.
     """
 
     @jax.custom_jvp
@@ -179,7 +184,9 @@ def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
 def searchsorted_rows(
     sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left"
 ) -> jax.Array:
-    """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
+    """Return where to insert each row of ``x`` into the sorted row of ``sequences``; rows lie along the last
+    axis.
+    """
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
     count = math.prod(x.shape[:-1])
@@ -191,9 +198,7 @@ def searchsorted_rows(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where
-    both are equal.
-    """
+    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``."""
     x = x.reshape(-1)
     if x.size == 0:
         return jnp.zeros(bins, x.dtype)
@@ -208,29 +213,31 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
 def histogram_counts(
     x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
 ) -> jax.Array:
-    """How many elements, or what weight of them, are between the edges."""
+    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``; with ``density``,
+    normalise to integral 1.
+    """
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
 
 
 # ---------------------------------------------------------------------------------------------- distances
 def cdist(x1: jax.Array, x2: jax.Array, *, p: float = 2.0) -> jax.Array:
-    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
     return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], axis=-1, ord=p)
 
 
 def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
-    """The ``p``-distances between all pairs of rows of ``x``."""
+    """Compute the ``p``-norm distances between all pairs of different rows of ``x``."""
     first, second = np.triu_indices(len(x), 1)
     return vector_norm(x[first] - x[second], axis=-1, ord=p)
 
 
 def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
-    together.
+    """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    The numbers of one long axis are those of the shape, and XLA compiles them in a tenth of the time that
-    four axes take on a CPU.
+    One random number applies to all positions of the axes ``shared_axes``. Random numbers are drawn in one
+    flat
+    array: the values are the same, and XLA on a CPU compiles them ten times as fast as those of four axes.
     """
     if rate == 1:
         return jnp.zeros_like(x)
@@ -240,7 +247,7 @@ def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, .
 
 
 def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replacement: bool) -> jax.Array:
-    """Indices along the last axis in proportion to ``weights``."""
+    """Sample indices of the last axis with probabilities proportional to ``weights``."""
     logits = jnp.log(weights)
     index = jnp.result_type(int)
     if replacement:
@@ -252,12 +259,12 @@ def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replace
 
 
 def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
-    along the last axis.
+    """Compute Philox-4x32-10: four random words for each key of two words and counter of four words, on the
+    last axis.
     """
 
     def high(x: jax.Array, factor: int) -> jax.Array:
-        """The upper half of a product, without integers of 64 bits."""
+        """Return the upper 32 bits of ``x * factor`` without 64-bit integers, which JAX disables by default."""
         low, up, low_factor, up_factor = (
             x & 0xFFFF,
             x >> 16,
@@ -285,9 +292,7 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
 
 
 def threefry(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
-    axis.
-    """
+    """Compute Threefry-2x32-20: two random words for each key and counter of two words, on the last axis."""
     first, second = keys[..., 0], keys[..., 1]
     words = (first, second, first ^ second ^ jnp.uint32(0x1BD11BDA))
     x, y = counts[..., 0] + first, counts[..., 1] + second

@@ -1,9 +1,8 @@
-"""Helpers that generated numpy source uses; each is copied into the source that needs it, one file a section
-here.
+"""Helpers that generated NumPy source uses, one file for each section of the vocabulary.
 
-They are ordinary functions over arrays: no import of this package, only ``np``, ``math``, ``reduce``,
-``sliding_window_view`` and ``scipy.special``. Half precision never reaches them, nor do they write to their
-arguments.
+Each is copied into the source that needs it, so it imports nothing from this package: it uses only ``np``,
+``math``, ``reduce``, ``sliding_window_view`` and ``scipy.special``. Helpers never modify their arguments.
+Half-precision arrays are converted to float32 before they are passed to most helpers.
 """
 
 import numpy as np

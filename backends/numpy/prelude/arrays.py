@@ -1,4 +1,4 @@
-"""Writing through indices and masks, into copies."""
+"""Prelude helpers that create arrays, or write through indices and masks into copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
-    """``num`` numbers from ``start`` to ``stop``, counted from the nearer end."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     return np.where(
@@ -18,8 +18,8 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
 
 
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window
-    become the last axis.
+    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements, with the window as a
+    new last axis.
     """
     if x.ndim == 0:
         return np.broadcast_to(x, (size,))
@@ -29,8 +29,8 @@ def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.nda
 def as_strided(
     x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> np.ndarray:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
-    flattened ``x``.
+    """Return an array whose element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] +
+    ...`` of the flattened ``x``.
     """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -41,7 +41,7 @@ def as_strided(
 def pad(
     x: np.ndarray, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0
 ) -> np.ndarray:
-    """``np.pad`` where negative amounts cut elements off."""
+    """Pad ``x``; negative amounts crop."""
     inner = x[
         tuple(
             slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(x.shape, padding)
@@ -65,14 +65,14 @@ def pad(
 
 
 def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
-    """A copy of ``x`` in which ``x[key]`` is ``values``."""
+    """Return a copy of ``x`` with ``x[key]`` set to ``values``."""
     result = np.array(x)
     result[key] = values
     return result
 
 
 def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """The key that takes ``indices`` along ``axis`` and counts along the other axes."""
+    """Return the index that takes ``indices`` along ``axis`` and the same position on the other axes."""
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
     ]
@@ -84,8 +84,8 @@ def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
 def scatter_reduce(
     x: np.ndarray, key: Any, values: Any, reduce: str, include_self: bool = True
 ) -> np.ndarray:
-    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old
-    element if ``include_self``.
+    """Reduce all values written to the same element of ``x[key]``, including the old element if
+    ``include_self``.
     """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)
@@ -108,7 +108,7 @@ def scatter_reduce(
 
 
 def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """``x`` with the elements of ``source``, in order, in the places where ``mask`` is true."""
+    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source`` in order."""
     result = np.array(x)
     mask = np.broadcast_to(mask, x.shape)
     result[mask] = source.reshape(-1)[: np.sum(mask)]
@@ -116,7 +116,7 @@ def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.nd
 
 
 def diag_embed(x: np.ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1) -> np.ndarray:
-    """Zeros with ``x`` on a diagonal over two new axes."""
+    """Return matrices of zeros over two new axes with ``x`` on a diagonal."""
     size = x.shape[-1] + abs(offset)
     place = np.arange(x.shape[-1])
     matrices = np.zeros((*x.shape[:-1], size, size), x.dtype)

@@ -1,4 +1,4 @@
-"""Loops."""
+"""Prelude helpers for loops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...common.prefixes import prefixes
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[np.ndarray, ...], axis: int, reverse: bool = False
 ) -> tuple[np.ndarray, ...]:
-    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind
-    it, in new arrays.
+    """Scan ``arrays`` along ``axis`` with ``combine``, from the end if ``reverse``. The results are new
+    arrays.
     """
     if arrays[0].shape[axis] < 2:
         return tuple(np.array(array) for array in arrays)
@@ -26,7 +26,7 @@ def associative_scan(
 
 
 def interleaved(even: np.ndarray, odd: np.ndarray, axis: int) -> np.ndarray:
-    """The elements of two arrays in turn."""
+    """Alternate the elements of ``even`` and ``odd`` along ``axis``."""
     before = (slice(None),) * axis
     made = np.empty(
         (*even.shape[:axis], even.shape[axis] + odd.shape[axis], *even.shape[axis + 1 :]), even.dtype

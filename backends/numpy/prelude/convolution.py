@@ -1,4 +1,4 @@
-"""Convolutions: windows by strides, then matrix products."""
+"""Convolutions as strided window views and matrix products."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and
-    dilation an axis of space.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``. ``strides``, ``padding`` and ``dilation``
+    have an item for each spatial axis.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
@@ -41,8 +41,8 @@ def depthwise_conv(
     padding: tuple[tuple[int, int], ...] | None,
     dilation: tuple[int, ...] | None,
 ) -> np.ndarray:
-    """Convolution of each channel of ``x[batch, channels, *space]`` with its own kernel of ``weight[channels,
-    1, *kernel]``, tap by tap.
+    """Convolve each channel of ``x[batch, channels, *space]`` with its own kernel in ``weight[channels, 1,
+    *kernel]``.
     """
     windows = window_view(x, weight.shape[2:], strides, padding, dilation)
     rank = weight.ndim - 2
@@ -67,9 +67,7 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Transposed convolution with ``weight[in, out // groups, *kernel]``: each element of ``x`` adds a scaled
-    kernel to the result.
-    """
+    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``."""
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
     batch, channels, *space = x.shape
@@ -91,7 +89,7 @@ def conv_transpose(
 
 
 def with_bias(x: np.ndarray, bias: np.ndarray | None, layout: str) -> np.ndarray:
-    """``x[batch, channels, *space]`` plus a number for each channel, in the layout asked for."""
+    """Add ``bias`` in place to ``x[batch, channels, *space]``, and return the result in ``layout``."""
     if bias is not None:
         x += bias.reshape(-1, *(1,) * (x.ndim - 2))
     return x if layout == "channels_first" else np.moveaxis(x, 1, -1)
@@ -104,8 +102,9 @@ def window_view(
     padding: tuple[tuple[int, int], ...] | None,
     dilation: tuple[int, ...] | None,
 ) -> np.ndarray:
-    """All windows of ``x[batch, channels, *space]`` without copying them: ``[batch, channels, *kernel,
-    *windows]``.
+    """Return all windows of ``x[batch, channels, *space]`` as ``[batch, channels, *kernel, *windows]``.
+
+    The result is a view of the padded array.
     """
     rank = len(kernel)
     if padding is not None:
@@ -125,9 +124,7 @@ def added_windows(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """The sum ``[batch, channels, *size]`` of ``windows[batch, channels, *kernel, *windows]``, one element of
-    all windows after the other.
-    """
+    """Sum ``windows[batch, channels, *kernel, *windows]`` into an array ``[batch, channels, *size]``."""
     rank = len(size)
     kernel, counts = windows.shape[2 : 2 + rank], windows.shape[2 + rank :]
     needed = [s * (count - 1) + d * (k - 1) + 1 for s, count, d, k in zip(strides, counts, dilation, kernel)]
@@ -151,7 +148,9 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    """Return all windows of ``x[batch, channels, *space]`` as columns ``[batch, channels * window,
+    windows]``.
+    """
     windows = window_view(x, kernel, strides, padding, dilation)
     return windows.reshape(
         x.shape[0], x.shape[1] * math.prod(kernel), math.prod(windows.shape[2 + len(kernel) :])
@@ -166,9 +165,7 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
-    place.
-    """
+    """Sum columns into an array ``[batch, channels, *size]``; the adjoint of ``im2col``."""
     counts = [
         (n + before + after - step * (k - 1) - 1) // s + 1
         for n, k, s, (before, after), step in zip(size, kernel, strides, padding, dilation)

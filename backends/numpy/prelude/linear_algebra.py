@@ -1,6 +1,6 @@
-"""Linear algebra that ``np.linalg`` lacks, or has with other conventions.
+"""Linear algebra and short-time Fourier transforms that NumPy lacks, or has with other conventions.
 
-Loops go over the rows of matrices, all matrices at once.
+Loops run over rows or columns, for a whole batch of matrices at once.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from .statistics import vector_norm
 
 
 def conjugate_transpose(x: np.ndarray) -> np.ndarray:
-    """The conjugate of the transposed matrices."""
     return np.conj(x.mT)
 
 
 def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The rows of ``x`` up to each of ``offsets`` times one matrix of ``weight``; 0 beyond the last."""
+    """Multiply each group of rows of ``x``, which ends at its offset, by its matrix of ``weight``.
+
+    Rows after the last offset are 0.
+    """
     result = np.zeros((x.shape[0], weight.shape[-1]), x.dtype)
     start = 0
     for matrix, end in zip(weight, offsets.tolist()):
@@ -29,7 +31,7 @@ def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np
 
 
 def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors as complex numbers, also where all are real."""
+    """Compute eigenvalues and eigenvectors, always as complex numbers."""
     values, vectors = np.linalg.eig(x)
     dtype = np.result_type(x.dtype, np.complex64)
     return values.astype(dtype), vectors.astype(dtype)
@@ -37,7 +39,7 @@ def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> np.ndarray:
-    """The norm of the matrices in the last two axes."""
+    """Compute the ``ord``-norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return np.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
@@ -50,7 +52,7 @@ def matrix_rank(
     *,
     hermitian: bool = False,
 ) -> np.ndarray:
-    """How many singular values are above ``max(atol, rtol * largest)``."""
+    """Count the singular values above ``max(atol, rtol * largest)``."""
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
     return np.sum(values > cutoff[..., None], axis=-1)
@@ -63,7 +65,7 @@ def pinv(
     *,
     hermitian: bool = False,
 ) -> np.ndarray:
-    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero."""
     if hermitian:
         values, right = np.linalg.eigh(x)
         left, rows = right, conjugate_transpose(right)
@@ -84,8 +86,8 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> np.ndarray:
-    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; row
-    after row.
+    """Solve ``x1 @ x == x2``, or ``x @ x1 == x2`` unless ``left``, for triangular ``x1``; with ``transpose``,
+    for ``x1.T``.
     """
     if not left:
         return solve_triangular(
@@ -105,7 +107,7 @@ def solve_triangular(
 
 
 def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np.ndarray:
-    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
+    """Solve ``A @ x == x2`` for the ``A`` whose Cholesky factor is ``x1``."""
     factor = x1 if upper else conjugate_transpose(x1)
     return solve_triangular(
         factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True
@@ -114,8 +116,9 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
 
 # --------------------------------------------------------------------------------------------- decompositions
 def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not
-    positive, or 0.
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0.
+
+    The factor is NaN for matrices that are not positive definite.
     """
     try:
         factor = np.linalg.cholesky(x, upper=upper)
@@ -130,8 +133,8 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
 
 def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not
-    positive, counted from 1, or 0.
+    """Return the order of the first leading minor that is not positive, or 0. Only the lower triangle is
+    read.
     """
     a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
     for k in range(x.shape[-1]):
@@ -142,8 +145,8 @@ def first_indefinite(x: np.ndarray) -> np.ndarray:
 
 
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L and U in one matrix, and the rows swapped at each step, counted from 1: elimination with the largest
-    pivot of each column.
+    """Compute the LU factorisation with partial pivoting: L and U in one matrix, and the pivots, counted from
+    1.
     """
     rows, columns = x.shape[-2:]
     factors = np.array(x).reshape(np.prod(x.shape[:-2], dtype=int), rows, columns)
@@ -165,7 +168,7 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """P, L and U from both in one matrix and the swapped rows."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
@@ -189,8 +192,8 @@ def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of
-    ``x``.
+    """Return the first columns of the product of Householder reflections, whose vectors are below the
+    diagonal of ``x``.
     """
     rows, columns = x.shape[-2:]
     result = np.broadcast_to(np.eye(rows, columns, dtype=x.dtype), x.shape).copy()
@@ -204,7 +207,9 @@ def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
 def ormqr(
     x: np.ndarray, tau: np.ndarray, x2: np.ndarray, *, left: bool = True, transpose: bool = False
 ) -> np.ndarray:
-    """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    """Multiply ``x2`` by the full Q of the Householder reflections ``x``, ``tau``, or by its adjoint if
+    ``transpose``.
+    """
     x = x[..., : x.shape[-2]]  # further columns hold no reflections
     missing = x.shape[-2] - x.shape[-1]
     whole = householder_product(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
@@ -213,7 +218,7 @@ def ormqr(
 
 
 def centered_window(window: np.ndarray | None, n_fft: int) -> np.ndarray | float:
-    """``window`` in the middle of ``n_fft`` zeros; 1 where there is none."""
+    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1 if it is None."""
     if window is None:
         return 1.0
     before = (n_fft - len(window)) // 2
@@ -231,7 +236,9 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> np.ndarray:
-    """The Fourier transforms of the overlapping parts of ``x`` (last axis): frequencies x parts."""
+    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``, as ``[..., frequencies,
+    frames]``.
+    """
     if center:
         mode: Any = {"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]
@@ -254,7 +261,7 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> np.ndarray:
-    """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
+    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows."""
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)
     parts = (

@@ -1,4 +1,4 @@
-"""Normalisation layers."""
+"""Activations, attention, embeddings, losses and normalisation layers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ if TYPE_CHECKING:
 
 
 def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
-    """``x`` above 0, ``alpha * expm1(x)`` elsewhere."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``."""
     return np.where(x > 0, x, alpha * np.expm1(x))
 
 
 def selu(x: np.ndarray) -> np.ndarray:
-    """Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017)."""
+    """Compute ``1.05 * elu(x, 1.67)`` with the constants of self-normalising networks (Klambauer et al.
+    2017).
+    """
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
 def celu(x: np.ndarray, alpha: float) -> np.ndarray:
-    """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``."""
     return np.where(x > 0, x, alpha * np.expm1(x / alpha))
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """``x`` times the distribution function of the standard normal distribution."""
+    """Compute ``x`` times the standard normal distribution function of ``x``."""
     if x.dtype != np.float32:
         return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
     result = single_erf(x * math.sqrt(0.5))
@@ -40,10 +42,9 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 
 def single_erf(x: np.ndarray) -> np.ndarray:
-    """Error function in single precision, 20 times as fast as scipy's: a quotient of polynomials in ``x**2``,
-    to 4e-7 of the value.
+    """Approximate the error function in float32 to a relative error of 4e-7, 20 times as fast as scipy.
 
-    Fitted to the smallest relative error over [0, 3.92], beyond which the function is 1.
+    It is a rational function in ``x**2``, fitted to the smallest relative error over [0, 3.92]; 1 beyond.
     """
     above = (2.05011294e-06, 0.000284877732, 0.00376542547, 0.052748136, 0.19040211, 1.12837915)
     below = (3.8091717e-05, 0.00116248766, 0.0149688359, 0.1141073, 0.502072219, 1.0)
@@ -60,18 +61,17 @@ def single_erf(x: np.ndarray) -> np.ndarray:
 
 
 def gelu_tanh(x: np.ndarray) -> np.ndarray:
-    """``gelu`` with a tangent for the distribution function."""
+    """Compute the approximation of ``gelu`` by a hyperbolic tangent."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
 def glu(x: np.ndarray, axis: int) -> np.ndarray:
-    """The first half along ``axis`` times the sigmoid of the second."""
+    """Multiply the first half of ``x`` along ``axis`` by the sigmoid of the second half."""
     value, gate = np.split(x, 2, axis)
     return value / (1 + np.exp(-gate))
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
-    """``exp(x)`` divided by its sum over ``axis``."""
     if x.size == 0:
         return x.copy()
     weights = np.exp(x - np.max(x, axis, keepdims=True))
@@ -79,7 +79,6 @@ def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
-    """``log(softmax(x))``, without overflow."""
     if x.size == 0:
         return x.copy()
     shifted = x - np.max(x, axis, keepdims=True)
@@ -95,7 +94,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0."""
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
 
@@ -107,7 +106,7 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """``softmax(query @ key.T * scale + mask)``."""
+    """Compute ``softmax(query @ key.T * scale + mask)``. Fully masked rows are 0."""
     scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
     if is_causal:
         scores = np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf)
@@ -120,7 +119,9 @@ def attention_weights(
 
 
 def embedding(weight: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """``weight[indices]``, where numpy would count negative indices from the end."""
+    """Return ``weight[indices]``. Raise ``IndexError`` for negative indices, which NumPy would count from the
+    end.
+    """
     if indices.size and np.min(indices) < 0:
         raise IndexError(f"index {np.min(indices)} is outside of a table of {len(weight)} rows")
     return weight[indices]
@@ -135,7 +136,9 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> np.ndarray:
-    """Sum, mean or max of the rows of each bag; bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``."""
+    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max. Empty
+    bags are 0.
+    """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1
     kept = np.arange(len(indices)) < (offsets[-1] if include_last_offset else len(indices))
@@ -163,8 +166,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> np.ndarray:
-    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1; 0 for targets
     ``ignore_index``.
+
+    The mean is weighted by ``weight[target]``.
     """
     axis = min(1, log_probabilities.ndim - 1)
     kept = target != ignore_index
@@ -188,8 +193,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> np.ndarray:
-    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all
-    classes alike.
+    """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
+
+    ``label_smoothing`` is the part of the target that is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = log_softmax(logits, axis)
@@ -210,7 +216,9 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100."""
+    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))`` with logarithms of at
+    least -100.
+    """
     return (target - 1) * np.maximum(np.log1p(-probability), -100) - target * np.maximum(
         np.log(probability), -100
     )
@@ -223,7 +231,7 @@ def ctc_loss(
     target_lengths: np.ndarray,
     blank: int = 0,
 ) -> np.ndarray:
-    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion."""
+    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion."""
     batch, length = targets.shape
     places = np.arange(2 * length + 1)
     labels = np.full((batch, 2 * length + 1), blank)
@@ -254,12 +262,12 @@ def ctc_loss(
 
 
 def over_channels(vector: np.ndarray, ndim: int, axis: int = 1) -> np.ndarray:
-    """A vector shaped to be broadcast over ``axis`` of ``ndim``."""
+    """Reshape ``vector`` to broadcast over ``axis`` of an array with ``ndim`` axes."""
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 def standardised(x: np.ndarray, axis: int | tuple[int, ...], epsilon: float) -> np.ndarray:
-    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon)`` with mean and variance over ``axis``."""
     count = x.size // max(np.sum(x, axis).size, 1)
     centred = x - np.sum(x, axis, keepdims=True) / count
     return centred / np.sqrt(np.sum(centred * centred, axis, keepdims=True) / count + epsilon)
@@ -275,7 +283,7 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> np.ndarray:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
     scale = 1 / np.sqrt(variance + epsilon)
     if weight is not None:
         scale = scale * weight
@@ -293,7 +301,7 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> np.ndarray:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
     result = standardised(x, axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -305,7 +313,7 @@ def layer_norm(
 def rms_norm(
     x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
 ) -> np.ndarray:
-    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     squares = np.sum(x * x, axis, keepdims=True)
     result = x / np.sqrt(squares * (squares.size / max(x.size, 1)) + epsilon)
     if weight is not None:
@@ -322,7 +330,7 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> np.ndarray:
-    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    """Normalise each of ``groups`` groups of channels of each sample. Channels are on ``axis``."""
     grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
         grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon
@@ -338,7 +346,7 @@ def instance_norm(
     axis: int = 1,
     epsilon: float,
 ) -> np.ndarray:
-    """Normalises each channel of each sample over the axes of space."""
+    """Normalise each channel of each sample over the spatial axes."""
     result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)
 
@@ -346,14 +354,14 @@ def instance_norm(
 def scaled_channels(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, axis: int
 ) -> np.ndarray:
-    """``x * weight + bias`` with vectors over ``axis``, each as far as there is one."""
+    """Compute ``x * weight + bias`` with vectors over ``axis``, either of which may be None."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)
     return x if bias is None else x + over_channels(bias, x.ndim, axis)
 
 
 def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, k: float) -> np.ndarray:
-    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with the mean over ``size`` neighbouring channels."""
     around = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
     squares = np.pad(x * x, around)
     total = sum(squares[:, start : start + x.shape[1]] for start in range(size))
@@ -361,5 +369,5 @@ def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, 
 
 
 def normalize(x: np.ndarray, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> np.ndarray:
-    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``."""
+    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``."""
     return x / np.maximum(vector_norm(x, ord=ord, axis=axis, keepdims=True), epsilon)

@@ -1,6 +1,4 @@
-"""Pooling over the last axes, or those before the channels: strided slices, one for each element of a window,
-are reduced axis by axis.
-"""
+"""Pooling and resampling of the spatial axes, with channels first or last."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from ...common.positions import (
 
 
 def least_of(dtype: np.dtype) -> float | int:
-    """The number that no other of this type is below."""
+    """Return the smallest value of ``dtype``; -inf for floats."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -36,7 +34,11 @@ def reduced_windows(
     dilation: tuple[int, ...] | None,
     lead: int,
 ) -> np.ndarray:
-    """``function`` over each window of the axes of ``x`` from ``lead`` on, padded with ``fill``."""
+    """Reduce each window of ``len(kernel)`` axes of ``x`` from ``lead`` on by ``function``, after padding
+    with ``fill``.
+
+    Axes are reduced one after the other, over strided slices, one for each element of the kernel.
+    """
     if any(amount for pair in around for amount in pair):
         x = np.pad(
             x, [(0, 0)] * lead + around + [(0, 0)] * (x.ndim - lead - len(around)), constant_values=fill
@@ -57,7 +59,7 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """The largest element of each window over ``len(kernel)`` axes."""
+    """Compute the maximum of each window over ``len(kernel)`` spatial axes."""
     if dilation and ceil_mode:
         array = x if layout == "channels_first" else np.moveaxis(x, -1, 1)
         result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
@@ -101,13 +103,13 @@ def avg_pool(
 def lp_pool(
     x: np.ndarray, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
 ) -> np.ndarray:
-    """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
+    """Compute the ``ord``-norm of each window. As in torch, the root of a negative sum keeps its sign."""
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return (np.sign(mean) * np.abs(mean) * math.prod(kernel)) ** (1 / ord)
 
 
 def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
+    """Return zeros of spatial shape ``size`` with the elements of ``x`` at the flat ``indices``."""
     lead = x.shape[: x.ndim - len(size)]
     result = np.zeros((*lead, math.prod(size)), x.dtype)
     flat = (*lead, math.prod(x.shape[len(lead) :]))
@@ -116,7 +118,7 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.
 
 
 def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "channels_first") -> np.ndarray:
-    """Means over ``size`` windows that cover the axes of space evenly."""
+    """Average over ``size`` windows that cover the spatial axes evenly."""
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
         mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
@@ -126,9 +128,7 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 
 
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
-    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of
-    ``samples``.
-    """
+    """Return the first index of each window of fractional pooling, for each of ``samples`` in [0, 1)."""
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
     step = samples.dtype.type((size - kernel) / (windows - 1))
@@ -141,7 +141,9 @@ def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int)
 
 
 def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weighted sums over the elements at ``places`` [out, taps] of ``axis``, which becomes ``out`` long."""
+    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``; the axis gets length
+    ``out``.
+    """
     column = (-1,) + (1,) * (x.ndim - axis - 1)
     total = np.take(x, places[:, 0], axis) * weights[:, 0].reshape(column)
     for tap in range(1, places.shape[1]):
@@ -159,8 +161,8 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are
-    computed with.
+    """Resample the spatial axes of ``x`` to ``size``. ``scales`` override the ratios that source positions
+    are computed by.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -186,15 +188,17 @@ def interpolate(
 
 
 def padded_position(position: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
-    """Positions inside of the array, as far as ``padding`` brings them there."""
+    """Map positions outside of [0, size - 1] into it by ``padding``; ``"zeros"`` leaves them unchanged."""
     if padding == "reflection":
         position = reflected(position, size, align_corners)
     return position if padding == "zeros" else np.clip(position, 0, size - 1)
 
 
 def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
-    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0
-    outside.
+    """Return ``x[batch, channels, *space]`` at integer ``places``, one array ``[batch, *out]`` for each
+    spatial axis.
+
+    Elements outside of ``x`` are 0.
     """
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):
@@ -206,8 +210,10 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 
 
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
-    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last
-    axis first.
+    """Return the sampling positions ``[batch, *size, axes]`` of the affine maps ``theta[batch, axes, axes +
+    1]``.
+
+    Coordinates are in [-1, 1], last spatial axis first.
     """
     lines = []
     for n in size:

@@ -1,4 +1,4 @@
-"""Special functions that ``scipy.special`` lacks, or has with other values at the edges of their domain."""
+"""Special functions that ``scipy.special`` lacks, or defines differently at the edges of their domain."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:  # generated source imports scipy where it uses it
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Airy function Ai; 0 far out, where scipy gives up."""
+    """Compute the Airy function Ai. It is 0 above 1000, where ``scipy.special.airy`` returns NaN."""
     return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
 
 
 def complex_of(real: np.ndarray | float, imag: np.ndarray | float) -> np.ndarray:
-    """Complex numbers of two real parts, infinite ones too."""
+    """Combine real and imaginary parts. Infinite parts stay exact, unlike in ``real + 1j * imag``."""
     result = np.empty(
         np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, imag, np.complex64)
     )
@@ -25,18 +25,22 @@ def complex_of(real: np.ndarray | float, imag: np.ndarray | float) -> np.ndarray
 
 
 def digamma(x: np.ndarray) -> np.ndarray:
-    """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
+    """Compute the logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
     return np.where(x == 0, -np.copysign(np.inf, x), special.psi(x)).astype(x.dtype)
 
 
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    """Compute the regularised lower incomplete gamma function, with its limits at ``a == 0`` and ``a ==
+    inf``.
+    """
     limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
 
 
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    """Compute the regularised upper incomplete gamma function, with its limits at ``a == 0`` and ``a ==
+    inf``.
+    """
     limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
 
@@ -44,7 +48,9 @@ def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def half_nan_to_num(
     x: np.ndarray, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> np.ndarray:
-    """``np.nan_to_num`` of half precision; None is the largest and smallest finite number."""
+    """Replace NaN and infinities of half-precision ``x``. By default infinities become the largest finite
+    values.
+    """
     zero = np.zeros((), x.dtype)
     largest = np.nextafter(np.array(np.inf, x.dtype), zero).astype(np.float32)
     wide = x.astype(np.float32)
@@ -58,17 +64,17 @@ def half_nan_to_num(
 
 
 def lgamma(x: np.ndarray) -> np.ndarray:
-    """Logarithm of the absolute value of the gamma function, infinite at both ends."""
+    """Compute the logarithm of the absolute value of the gamma function; inf at both infinities."""
     return special.gammaln(np.where(x == -np.inf, np.inf, x))
 
 
 def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
-    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``."""
+    """Compute ``log(x / (1 - x))``, with ``x`` clipped to [eps, 1 - eps] unless ``eps`` is None."""
     return special.logit(x if eps is None else np.clip(x, eps, 1 - eps))
 
 
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for negative degrees."""
+    """Evaluate the polynomial of degree ``n`` by the recurrence of its family; 0 for negative degrees."""
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))
     first = {
@@ -93,22 +99,22 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
 
 
 def polygamma(x: np.ndarray, n: int) -> np.ndarray:
-    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed
-    in single.
-    """
+    """Compute the ``n``-th derivative of ``digamma``; half precision is computed in float32."""
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
     return value.astype(x.dtype)
 
 
 def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
-    """``sin(x) / x``, 1 at 0 and 0 at infinity."""
+    """Compute ``sin(x) / x``; 1 at 0, and 0 at infinity."""
     return np.where(x == 0, 1, np.where(np.isinf(x), 0, np.sin(x) / x))
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives
-    what the sine of ``pi * x`` rounds to.
+    """Compute the derivative of ``digamma``.
+
+    Below 0.5 it uses the reflection formula, as torch does. At negative integers it is therefore finite
+    but huge, because ``sin(pi * x)`` is rounded.
     """
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
@@ -117,8 +123,10 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 
 
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or
-    ``q`` infinite.
+    """Compute the Hurwitz zeta function.
+
+    It is infinite where ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ...; NaN where ``x`` is below 1 or
+    ``q`` is inf.
     """
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)

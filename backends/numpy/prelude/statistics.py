@@ -1,6 +1,6 @@
-"""Random numbers from a ``np.random.Generator``.
+"""Reductions, order statistics, histograms, distances and random numbers.
 
-Each operation draws from a generator of its own, derived from the one of the call.
+Each random operation uses its own ``np.random.Generator``, derived from the generator of the call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """``np.mean``; NaN of no elements, without a warning."""
+    """Compute the mean over ``axis``; NaN without a warning if there are no elements."""
     total = np.sum(x, axis=axis, keepdims=keepdims)
     return total / (x.size // total.size if total.size else 1)
 
@@ -21,7 +21,9 @@ def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: boo
 def variance(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    """Compute the variance over ``axis``: the sum of squared deviations divided by ``max(0, N -
+    correction)``.
+    """
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
     return total / max((x.size // total.size if total.size else 1) - correction, 0)
@@ -30,18 +32,17 @@ def variance(
 def standard_deviation(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """The square root of the variance."""
     return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
 
 
 def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """The mean over ``axis`` of what is not NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN."""
     count = np.sum(~np.isnan(x), axis=axis, keepdims=keepdims)
     return np.nansum(x, axis=axis, keepdims=keepdims) / count.astype(x.dtype)
 
 
 def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """``log(sum(exp(x)))`` over ``axis`` without overflow."""
+    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow."""
     peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0)
     total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
@@ -51,7 +52,7 @@ def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims
 def vector_norm(
     x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> np.ndarray:
-    """The vector norm over ``axis``."""
+    """Compute the ``ord``-norm of vectors over ``axis``."""
     size = np.abs(x)
     if ord == np.inf:
         return np.max(size, axis=axis, keepdims=keepdims, initial=0)
@@ -68,8 +69,8 @@ def vector_norm(
 def sort_with_indices(
     x: np.ndarray, *, axis: int = -1, descending: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as
-    the largest.
+    """Sort along ``axis``, and return the values and their indices. The sort is stable in both directions;
+    NaN is largest.
     """
     if descending:  # the reverse of the order of the reversed elements
         indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
@@ -79,8 +80,10 @@ def sort_with_indices(
 
 
 def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Where the ``k`` largest or smallest elements of the last axis are, in the order of places; NaN is
-    larger than all numbers.
+    """Return the indices of the ``k`` largest or smallest elements of the last axis, in ascending order of
+    index.
+
+    NaN is larger than all numbers. Ties go to the first elements.
     """
     place = x.shape[-1] - k if largest else k - 1
     last = np.partition(x, place, -1)[..., place : place + 1]
@@ -92,8 +95,8 @@ def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were: of equal ones the
-    first.
+    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices; ties go to
+    the first.
     """
     size = x.shape[axis]
     if not 0 < k < size:
@@ -108,20 +111,20 @@ def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tup
 def kth_value(
     x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     values, indices = sort_with_indices(x, axis=axis)
     place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
     return values[place], indices[place]
 
 
 def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
-    """The element at ``index`` along ``axis``, which stays with one element or goes."""
+    """Return the elements at ``index`` along ``axis``, which is kept with length 1 if ``keepdims``."""
     found = np.take_along_axis(x, index, axis=axis)
     return found if keepdims else found.squeeze(axis)
 
 
 def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest element."""
     values, indices = sort_with_indices(x, axis=axis)
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     first = (values != np.roll(values, 1, axis)) | (place == 0)
@@ -131,19 +134,21 @@ def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[
 
 
 def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest element so far along ``axis``, and where it was last."""
+    """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
     values = np.maximum.accumulate(x, axis)
     return values, last_seen(x, values, axis)
 
 
 def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest element so far along ``axis``, and where it was last."""
+    """Compute the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
     values = np.minimum.accumulate(x, axis)
     return values, last_seen(x, values, axis)
 
 
 def last_seen(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
-    """Where along ``axis`` an element last was the running value."""
+    """Return, for each position along ``axis``, the last index so far where ``x`` equals ``values``, or is
+    NaN.
+    """
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     return np.maximum.accumulate(np.where((x == values) | (x != x), place, 0), axis)
 
@@ -157,9 +162,9 @@ def quantile(
     interpolation: str = "linear",
     skip_nan: bool = False,
 ) -> np.ndarray:
-    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+    """Compute the ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
 
-    NaN where there is one, unless they are skipped.
+    The result is NaN if there is a NaN, unless ``skip_nan``.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -188,7 +193,7 @@ def quantile(
 
 # ----------------------------------------------------------------------------------------- searching and sets
 def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
-    """The first ``size`` rows of ``np.argwhere``, or all of them and rows of ``fill_value``."""
+    """Return the first ``size`` rows of ``np.argwhere(x)``, padded with rows of ``fill_value``."""
     found = np.argwhere(x)[:size]
     return np.concatenate([found, np.full((size - len(found), x.ndim), fill_value)])
 
@@ -196,7 +201,9 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
 def searchsorted_rows(
     sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
 ) -> np.ndarray:
-    """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
+    """Return where to insert each row of ``x`` into the sorted row of ``sequences``; rows lie along the last
+    axis.
+    """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
     count = math.prod(x.shape[:-1])
@@ -207,9 +214,7 @@ def searchsorted_rows(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where
-    both are equal.
-    """
+    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``."""
     x = x.reshape(-1)
     if x.size == 0:
         return np.zeros(bins, x.dtype)
@@ -223,7 +228,9 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
 def histogram_counts(
     x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False
 ) -> np.ndarray:
-    """How many elements, or what weight of them, are between the edges."""
+    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``; with ``density``,
+    normalise to integral 1.
+    """
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
     place = np.minimum(np.searchsorted(bin_edges, x[inside], side="right") - 1, len(bin_edges) - 2)
@@ -240,7 +247,7 @@ def covariances(
     fweights: np.ndarray | None = None,
     aweights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The covariances of the rows of ``x``; of one variable a single number."""
+    """Compute the covariance matrix of the rows of ``x``; a scalar for a single variable."""
     rows = np.atleast_2d(x)
     weights = np.ones(rows.shape[1], rows.real.dtype)
     for given in (fweights, aweights):
@@ -256,7 +263,9 @@ def covariances(
 
 
 def correlations(x: np.ndarray) -> np.ndarray:
-    """Pearson's correlations of the rows of ``x``, at most 1 in size; of one variable a single number."""
+    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1]; a scalar for a single
+    variable.
+    """
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)
     result = covariance / deviation[:, None] / deviation
@@ -268,7 +277,7 @@ def correlations(x: np.ndarray) -> np.ndarray:
 
 
 def distance(x: np.ndarray, p: float) -> np.ndarray:
-    """The ``p``-norm along the last axis; NaN is no coordinate that differs, but makes the distance NaN."""
+    """Compute the ``p``-norm over the last axis; NaN coordinates make the result NaN, also for ``p == 0``."""
     return (
         np.sum(np.where(np.isnan(x), x, x != 0), axis=-1, dtype=x.dtype)
         if p == 0
@@ -277,20 +286,18 @@ def distance(x: np.ndarray, p: float) -> np.ndarray:
 
 
 def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
-    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
 def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
-    """The ``p``-distances between all pairs of rows of ``x``."""
+    """Compute the ``p``-norm distances between all pairs of different rows of ``x``."""
     first, second = np.triu_indices(len(x), 1)
     return distance(x[first] - x[second], p)
 
 
 def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generator:
-    """The ``index``-th generator derived from ``key``, which does not advance: the same key gives the same
-    numbers.
-    """
+    """Return the ``index``-th generator derived from ``key``, without advancing ``key``."""
     seeds: Any = key.bit_generator.seed_seq
     return np.random.default_rng(
         np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index)))
@@ -300,7 +307,7 @@ def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generat
 def random_uniform(
     key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype
 ) -> np.ndarray:
-    """Numbers in [low, high): in steps that the type can tell apart, so that none is rounded up to ``high``."""
+    """Sample uniformly from [low, high), without rounding up to ``high``."""
     steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
     numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
     below = np.nextafter(np.array(high, dtype), np.array(low, dtype))
@@ -308,7 +315,7 @@ def random_uniform(
 
 
 def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Numbers of the standard normal distribution; complex ones of variance 1 in all."""
+    """Sample from the standard normal distribution; complex numbers have total variance 1."""
     dtype = np.dtype(dtype)
     if dtype.kind != "c":
         return key.standard_normal(shape, dtype)
@@ -319,15 +326,16 @@ def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dt
 def random_bernoulli(
     key: np.random.Generator, probability: np.ndarray | float, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """True with the given probability."""
+    """Sample booleans that are True with the given probability."""
     return key.random(np.broadcast_shapes(shape, np.shape(probability))) < probability
 
 
 def dropout(
     key: np.random.Generator, x: np.ndarray, rate: float, shared_axes: tuple[int, ...] = ()
 ) -> np.ndarray:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
-    together.
+    """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
+
+    One random number applies to all positions of the axes ``shared_axes``.
     """
     if rate == 1:
         return np.zeros_like(x)
@@ -338,7 +346,7 @@ def dropout(
 def random_categorical(
     key: np.random.Generator, weights: np.ndarray, samples: int, replacement: bool
 ) -> np.ndarray:
-    """Indices along the last axis in proportion to ``weights``."""
+    """Sample indices of the last axis with probabilities proportional to ``weights``."""
     weights = weights.astype(np.float64)
     if not replacement:
         return np.argsort(-np.log(weights) - key.gumbel(size=weights.shape), axis=-1)[..., :samples]
@@ -348,8 +356,8 @@ def random_categorical(
 
 
 def philox(keys: Any, counts: Any) -> Any:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
-    along the last axis.
+    """Compute Philox-4x32-10: four random words for each key of two words and counter of four words, on the
+    last axis.
     """
     first, second = keys[..., 0], keys[..., 1]
     words = [counts[..., place] for place in range(4)]
@@ -370,9 +378,7 @@ def philox(keys: Any, counts: Any) -> Any:
 
 
 def threefry(keys: Any, counts: Any) -> Any:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
-    axis.
-    """
+    """Compute Threefry-2x32-20: two random words for each key and counter of two words, on the last axis."""
     first, second = keys[..., 0], keys[..., 1]
     words = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
     x, y = counts[..., 0] + first, counts[..., 1] + second
