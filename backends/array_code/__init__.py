@@ -1,6 +1,4 @@
-"""Helpers that JAX and NumPy have alike but for the name of the module of arrays: one file a section, as in
-the preludes.
-"""
+"""Prelude helpers that JAX and NumPy share, written for an array module ``xp``; one file for each section."""
 
 from . import attention, elementwise, linear_algebra, pooling, resampling, statistical
 

@@ -1,4 +1,4 @@
-"""Linear algebra on what each target factors and solves itself."""
+"""Linear algebra on top of the factorisations and solvers of each target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .own import (
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
-    """The condition number of the matrices in the last two axes; 0 of nothing."""
+    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices."""
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):
@@ -30,35 +30,39 @@ def condition_number(x: Array, *, ord: float | str = 2) -> Array:
 def singular_cutoff(
     x: Array, largest: Array, rtol: Array | float | None, atol: Array | float | None
 ) -> Array:
-    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
+    """Return ``max(atol, rtol * largest)``, up to which singular values count as zero.
+
+    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    """
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(xp.finfo(x.dtype).eps) if atol is None else 0.0
     return xp.maximum(0.0 if atol is None else atol, rtol * largest)
 
 
 def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
-    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    """Invert the matrix whose Cholesky factor is ``x``."""
     return cholesky_solve(x, xp.eye(x.shape[-1], dtype=x.dtype), upper=upper)
 
 
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
-    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
+    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``."""
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
 def tensor_solve(x1: Array, x2: Array) -> Array:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
+    """Solve ``tensordot(x1, x, x.ndim) == x2``."""
     return xp.linalg.solve(x1.reshape(x2.size, x2.size), x2.reshape(-1)).reshape(x1.shape[x2.ndim :])
 
 
 def lu_decomposition(x: Array) -> tuple[Array, Array, Array]:
-    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
+    """Return a permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
     return lu_unpack(*lu_factor(x))
 
 
 def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_of: bool = False) -> Array:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots
-    of A.
+    """Solve ``A @ x == x2`` from the LU factors and pivots of ``A``; ``x @ A == x2`` unless ``left``.
+
+    With ``adjoint_of``, the matrix is the adjoint of ``A``.
     """
     if not left:
         return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))

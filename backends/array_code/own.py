@@ -1,7 +1,8 @@
-"""What each target has in the place of a name: ``xp``, the module of its arrays, ``Array``, their class, and
-helpers of its own prelude.
+"""Names that each target replaces: ``xp`` (its array module), ``Array`` (its array class) and helpers of its
+prelude.
 
-``hand_out`` of ``backends/common/preludes.py`` puts them there; until then a name is only its text.
+Importing any name from here returns the name as a string. ``hand_out`` of ``backends/common/preludes.py``
+copies the helpers with globals that hold the target's objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Largest elements of windows, and where they are."""
+"""Maxima of windows, and their indices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .own import Array, fractional_starts, least_of, xp
 
 
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
-    """The first largest element of each window (NaN above all), and its place in the last axes in row-major
-    order.
+    """Return the maximum of each window, and its flat index in the pooled axes; NaN counts as largest, ties
+    go to the first.
 
-    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
+    ``axes`` has an item (indices, mask of valid indices) of ``window_places`` for each of the last axes.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -44,19 +44,19 @@ def max_pool_with_indices(
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """The largest element of each window, and its place in the pooled axes in row-major order."""
+    """Return the maximum of each window, and its flat index in the pooled axes."""
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
 
 
 def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
-    """Largest elements over the windows of ``adaptive_avg_pool``."""
+    """Compute the maxima of ``size`` windows that cover the spatial axes evenly."""
     return adaptive_max_pool_with_indices(x, size)[0]
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
+    """Compute the maxima of ``size`` windows that cover the spatial axes evenly, and their flat indices."""
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
     )

@@ -1,4 +1,4 @@
-"""Resampling of the last axes."""
+"""Resampling of the spatial axes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very
-    numbers that torch gives.
+    """Resample uint8 in fixed point, axis by axis from the last, with rounding after each: bit for bit as
+    torch does.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
@@ -34,8 +34,8 @@ def interpolate_bytes(
 
 
 def reflected(position: Array, size: int, align_corners: bool) -> Array:
-    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last
-    elements.
+    """Reflect positions at the centres (``align_corners``) or the outer edges of the first and last element
+    of an axis.
     """
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
@@ -48,8 +48,9 @@ def reflected(position: Array, size: int, align_corners: bool) -> Array:
 def grid_sample(
     x: Array, grid: Array, method: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> Array:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis,
-    the last axis first.
+    """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
+
+    Coordinates are in [-1, 1] along each axis, last spatial axis first.
     """
     space = x.shape[2:]
     positions = []
@@ -75,8 +76,8 @@ def grid_sample(
 
 
 def pixel_shuffle(x: Array, factor: int) -> Array:
-    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width *
-    factor]``.
+    """Rearrange ``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width
+    * factor]``.
     """
     *batch, channels, height, width = x.shape
     split = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
@@ -85,7 +86,9 @@ def pixel_shuffle(x: Array, factor: int) -> Array:
 
 
 def pixel_unshuffle(x: Array, factor: int) -> Array:
-    """The inverse of ``pixel_shuffle``."""
+    """Rearrange ``[..., channels, height * factor, width * factor]`` to ``[..., channels * factor ** 2,
+    height, width]``.
+    """
     *batch, channels, height, width = x.shape
     split = x.reshape(*batch, channels, height // factor, factor, width // factor, factor)
     moved = xp.moveaxis(split, (-3, -1), (-4, -3))
@@ -93,5 +96,5 @@ def pixel_unshuffle(x: Array, factor: int) -> Array:
 
 
 def channel_shuffle(x: Array, groups: int) -> Array:
-    """Channels (axis 1) of ``groups`` groups dealt out in turn."""
+    """Interleave ``groups`` groups of channels (axis 1)."""
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]).swapaxes(1, 2).reshape(x.shape)

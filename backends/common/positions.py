@@ -84,9 +84,10 @@ def small_image(size: tuple[int, ...]) -> bool:
 
 
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
-    """The nearest source element for each output element: by its start, or with ``exact`` by its centre.
+    """Return the index of the source element for each output element, by its start or, with ``exact``, by its
+    centre.
 
-    Of ``small`` images, torch leaves the factor out where an axis keeps its size or doubles it.
+    For ``small`` images torch ignores the scale where an axis keeps its size or doubles it.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
@@ -97,7 +98,7 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic
+    """Return the weights of four neighbours for a point at distance ``t`` after the second (cubic
     convolution).
     """
 
@@ -113,9 +114,7 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places and weights [out, taps] of the source elements that make each output element; method linear or
-    cubic.
-    """
+    """Return indices and weights ``[out, taps]`` of linear or cubic resampling."""
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
@@ -129,7 +128,7 @@ def sample_taps(
 
 
 def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
-    """Triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
+    """Evaluate a triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
     x = abs(x)
     if method == "linear":
         return np.maximum(1 - x, 0)
@@ -143,7 +142,9 @@ def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
 def antialias_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places and weights [out, taps] with a filter that is as wide as one output element."""
+    """Return indices and weights ``[out, taps]`` of resampling with a filter scaled to the distance of output
+    elements.
+    """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
     support = real({"linear": 1, "cubic": 2, "lanczos": 3}[method]) * width
@@ -157,8 +158,9 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """``weights`` [out, taps] as integers of ``bits`` bits after the point, those of equal places added up:
-    torch's way with bytes.
+    """Convert ``weights[out, taps]`` to fixed point, and return them and the number of fractional bits.
+
+    The weights of equal neighbouring indices are summed first, as in torch.
     """
     weights = weights.copy()
     largest = weights[:, 0].max(initial=0)

@@ -24,14 +24,15 @@ def compiled(
     text: str | None,
     by_default: bool,
 ) -> Callable[..., Any]:
-    """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and each value of the
+    """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and of values of the
     ``static`` arguments.
 
-    A function whose sizes depend on elements, which XLA cannot compile, runs operation by operation. If
-    ``by_default``, so does a call with a new shape after many others, and a call inside of a function that is
-    compiled itself becomes part of that. What was lowered of a whole ``text`` is kept between processes.
+    A function with data-dependent sizes, which XLA cannot compile, runs operation by operation. If
+    ``by_default``, so does a call with a new shape after many others, and a call from a function that is
+    itself compiled is inlined there. If the whole ``text`` of the function is given, lowered programs are
+    cached between processes.
 
-    Each operation rounds to its own dtype, as it does uncompiled: XLA's default would leave out casts to half
+    Each operation rounds to its own dtype, as it does uncompiled. XLA's default would drop casts to half
     precision between two operations.
     """
     options = {**options, **({"static_argnums": static} if static else {})}
@@ -96,9 +97,7 @@ def compiled(
 
 
 def _is_staged(args: tuple[Any, ...], static: tuple[int, ...]) -> bool:
-    """Return True if the call becomes part of a program that JAX compiles anyway, or if a static number is
-    not known.
-    """
+    """Return True if the call is traced into an enclosing program, or if a static argument is traced."""
     trace: Any = core.trace_ctx.trace
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):
         trace = getattr(trace, "parent_trace", None)

@@ -1,6 +1,4 @@
-"""How the source for JAX differs from that of other targets: products are computed as precisely as in the
-source framework.
-"""
+"""Writing of canonical nodes for JAX, and placement of arrays on devices."""
 
 from __future__ import annotations
 
@@ -27,8 +25,9 @@ def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
 
 
 def automatic(array: Any) -> Any:
-    """The array with the same layout where axes of its mesh are explicit: operations on such need a layout
-    for each result.
+    """Return ``array`` with the explicit axes of its mesh made automatic.
+
+    Operations on explicit axes would require a sharding for each result.
     """
     mesh = (
         None
@@ -41,8 +40,9 @@ def automatic(array: Any) -> Any:
 
 
 def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
-    """On the devices of the sharding, where elements are there to be moved; what is there already is not
-    moved.
+    """Move ``array`` to the sharding ``where``, unless it has that sharding or is traced.
+
+    With several processes and ``is_local``, ``array`` is this process's part of the result.
     """
     if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == where:
         return array
@@ -57,7 +57,7 @@ def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
 
 
 def single(array: Any) -> Any:
-    """On the first device; of an array on devices of other processes too, what all of them hold together."""
+    """Gather ``array`` onto the first local device."""
     array = automatic(array)  # an array on one device would keep the explicit axes of its type
     if not array.is_fully_addressable and not array.is_fully_replicated:
         array = jax.jit(
@@ -67,9 +67,9 @@ def single(array: Any) -> Any:
 
 
 class failures:
-    """Errors of communication with other processes as this package's.
+    """Context manager that raises errors of communication between processes as ``CollectiveFailed``.
 
-    A class, as each call enters it: less runs than of a generator.
+    It is a class because entering a generator costs more at each call.
     """
 
     def __enter__(self) -> None: ...
@@ -82,14 +82,15 @@ class failures:
 
 
 class JaxDialect(CanonicalDialect):
-    """See :class:`CanonicalDialect`.
+    """Dialect that fixes the precision of matrix products.
 
-    On accelerators JAX multiplies float32 in fewer bits unless it is told otherwise, torch and NumPy do not.
-    On a CPU it makes no difference.
+    On accelerators JAX multiplies float32 in fewer bits by default, unlike torch and NumPy.
     """
 
     def check(self, graph: Graph) -> None:
-        """Whole numbers of more than 32 bits were seen, which JAX has only where it is told to."""
+        """Raise ``UnsupportedOperation`` if integers of more than 32 bits were recorded and
+        ``jax_enable_x64`` is off.
+        """
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
                 f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they "
@@ -97,11 +98,10 @@ class JaxDialect(CanonicalDialect):
             )
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the row's expression, with numbers that the narrowed float64 does not hold as the nearest
-        ones of float32.
+        """Write ``node``; without ``jax_enable_x64``, numbers beyond the range of float32 become its largest
+        finite values.
 
-        JAX would warn of an overflow and compute with infinities, which turn into NaN where the lowest number
-        of a type does not.
+        JAX would convert them to infinities, which can turn into NaN.
         """
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):
@@ -116,7 +116,6 @@ class JaxDialect(CanonicalDialect):
         return super().expression(node, text)
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """The precision of the source, where it is noted and there are products."""
         precision = graph.demands.matmul_precision
         if precision is None or not any(SECTIONS[get(node.op).section] for node in distinct(graph.nodes)):
             return ()
@@ -127,7 +126,7 @@ _LARGEST = 3.4028234663852886e38  # float32
 
 
 def _in_single(item: Any) -> Any:
-    """Return the finite float of float32 that is nearest to a finite one; anything else as it is.
+    """Clip a finite float to the range of float32. Return anything else unchanged.
 
     >>> _in_single(-1e300), _in_single(0.1), _in_single(float("inf")), _in_single(10**300 > 0)
     (-3.4028234663852886e+38, 0.1, inf, True)

@@ -1,11 +1,11 @@
-"""Functions without a forward mode in JAX: those with a rule for reverse mode alone."""
+"""Recognition of functions that JAX cannot differentiate in forward mode."""
 
 from __future__ import annotations
 
 
 def is_without_forward_mode(problem: Exception) -> bool:
-    """Whether JAX says by it that ``jax.custom_vjp`` has no forward mode; inside of reverse mode it says so
-    in other words.
+    """Return True if ``problem`` says that a ``jax.custom_vjp`` function has no forward mode, in or outside
+    reverse mode.
     """
     is_refused = (
         isinstance(problem, TypeError) and "forward-mode" in str(problem) and "custom_vjp" in str(problem)

@@ -1,5 +1,5 @@
-"""Calls inside of ``jax.vmap``: one call stands for every row, so that a key drawn in it would be the key of
-every row.
+"""Recognition of calls within ``jax.vmap``, where one call computes every row, so that all rows would share a
+random key.
 """
 
 from __future__ import annotations

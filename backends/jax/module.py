@@ -12,15 +12,15 @@ from ...forwarding import passes_on
 
 
 class _Part(nnx.Module):  # type: ignore[misc,unused-ignore]
-    """One level of the names."""
+    """Inner node of the tree of parameter names."""
 
 
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
-    """Calls a graph with the arrays that it holds: weights as ``nnx.Param``, buffers as ``nnx.BatchStat``.
+    """Module that calls a graph with its own weights (``nnx.Param``) and buffers (``nnx.BatchStat``).
 
-    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, also inside of
-    ``nnx.jit``; before, it is the one they are in. Random numbers come from a key of its own, which goes
-    through ``nnx.jit`` as part of it, or from ``rng=``.
+    ``train()`` and ``eval()`` set the mode of the original's modules for calls of this module, also within
+    ``nnx.jit``. Before either is called, the original's own mode applies. Random numbers come from
+    ``rng=`` or from a key that is part of the module's state.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -32,7 +32,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
             self._keys: Any = nnx.RngStream(key=graph.variants[0].target.next_key(), tag="graph")
 
     def _hold_all(self) -> None:
-        """Holds the weights of variants that are new, too."""
+        """Add variables for the parameters of variants that were recorded since."""
         graph = self._graph.value
         trained = graph.trained
         for name, array in graph.parameters.items():
@@ -91,7 +91,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
 
 
 class _Static:
-    """Something that nnx takes for a fixed part of the module."""
+    """Wrapper of an object that ``nnx`` treats as a static part of the module, compared by identity."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,4 +1,4 @@
-"""JAX as a place to run: its arrays and its compiler."""
+"""JAX's arrays, dtypes, random keys and compiler."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ _ALIGNMENT = 16  # XLA takes an array of a GPU only at a multiple of this; on a 
 
 
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """A JAX array in the memory of an array, or in that of a copy on its device; None where layout or device
-    do not allow that.
+    """Return a JAX array that shares storage with ``array``, or with a copy on its device.
 
-    The device has to be the one that JAX computes on: an array elsewhere would take the computation there, or
-    mix devices.
+    Return None if its layout, dtype or device does not allow that. The device must be JAX's default one:
+    an array elsewhere would move the computation there, or mix devices.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
@@ -88,7 +87,9 @@ _REMEDIES = (
 
 
 def jax_dtype(dtype: str) -> str:
-    """The dtype that JAX uses for this one: without ``jax_enable_x64`` the 64-bit types become 32-bit ones."""
+    """Return the dtype that JAX uses for ``dtype``: the 32-bit one for 64-bit dtypes without
+    ``jax_enable_x64``.
+    """
     if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
     if dtype not in _said:
@@ -98,8 +99,6 @@ def jax_dtype(dtype: str) -> str:
 
 
 class JaxTarget(Target):
-    """See :class:`graph_compiler.contracts.Target`."""
-
     name = "jax"
     a_key = "jax.random.key(0)"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
@@ -114,8 +113,9 @@ class JaxTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """JAX arrays as they are; numpy arrays and tensors copied, so that the caller may write to them while
-        JAX still computes. Those of the GPU that JAX has are copied there, others by way of the host.
+        """Return JAX arrays unchanged, and copies of NumPy arrays and tensors: JAX computes asynchronously,
+        so the caller could write to shared storage before it is read. CUDA tensors are copied on the
+        device if JAX uses that device.
         """
         if isinstance(array, jax.Array):
             return array
@@ -129,9 +129,6 @@ class JaxTarget(Target):
         return self.convert(array) if found is None else found
 
     def dtype(self, name: str) -> Any:
-        """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits.
-        Keys have types of their own.
-        """
         if name in KEYS:
             return jax.random.key(0, impl=KEYS[name]).dtype
         try:
@@ -156,8 +153,8 @@ class JaxTarget(Target):
         return isinstance(item, jax.core.Tracer)
 
     def traced_number(self, item: Any, cls: type) -> Any:
-        """What stands for a number of Python while JAX traces a function, of a weak type as the number; None
-        for anything else.
+        """Return the traced scalar ``item`` with a weak type, like a Python number, or None if it does not
+        match ``cls``.
         """
         is_number = (
             self.is_traced(item)
@@ -175,7 +172,6 @@ class JaxTarget(Target):
         return np.asarray(array).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """An array of these elements; on a CPU, and of a type that JAX has, these bytes are its memory."""
         array = data.view(jnp.dtype(dtype)).reshape(shape)
         if jax_dtype(dtype) != dtype:
             return _as_jax(array)
@@ -207,14 +203,12 @@ class JaxTarget(Target):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return the function compiled by ``jax.jit``, which runs operation by operation for the first call
-        with a new shape after many others.
-        """
         return compiled(function, {}, static, text, by_default=True)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval``
-        a trace inside would fold constants.)
+        """Return a context that computes eagerly, outside of any trace.
+
+        ``jax.ensure_compile_time_eval`` would fold constants in traces that start within it.
         """
         outside: AbstractContextManager[None] = jax.core.eval_context()
         return outside
@@ -254,20 +248,17 @@ class JaxTarget(Target):
         return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Containers of these classes become JAX pytrees, so that ``jax.jit`` and ``jax.grad`` pass them
-        through.
-        """
         for cls in classes:
             if cls not in self._registered and cls not in (tuple, list, dict) and not hasattr(cls, "_fields"):
                 self._registered.add(cls)
                 _register(cls)
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` where the guards on elements hold.
+        """Return ``result`` if the guards on values hold.
 
-        In a function that is recorded they become guards of its graph. Inside of a transformation they cannot
-        be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or no float
-        at all, a callback raises, which JAX reports when the result is used.
+        While a function is recorded, traced checks become guards of its graph. Under a transformation
+        their values are unknown, so a failing check turns the floats of the result to NaN. If the result
+        has other numbers, or no floats, a callback raises, which JAX reports when the result is used.
         """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):
@@ -290,8 +281,8 @@ class JaxTarget(Target):
         return jax.lax.cond(functools.reduce(jnp.logical_and, holds), run, otherwise)
 
     def refusal(self, problem: Exception) -> str | None:
-        """Not those by which JAX says that a traced array has no elements; where it is known, with what
-        helps.
+        """Describe ``problem`` with a remedy if one is known, but return None for JAX's errors about traced
+        values.
         """
         words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
         if words is None:
@@ -301,7 +292,7 @@ class JaxTarget(Target):
 
 
 def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """See :func:`.dlpack.over_dlpack`; None where JAX has another type for the array."""
+    """Share storage by DLPack. Return None if JAX uses another dtype for ``array``."""
     dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
     return (
         over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
@@ -326,9 +317,8 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
-    """A copy, of the nearest type that JAX has.
-
-    ``GuardFailed`` for integers that this one does not hold: JAX would wrap them around.
+    """Copy ``array`` to JAX. Raise ``GuardFailed`` for integers that overflow the dtype that JAX uses, which
+    would wrap.
     """
     dtype = jax_dtype(str(array.dtype))
     if array.dtype.kind in "iu" and array.size and dtype != str(array.dtype):
@@ -364,8 +354,8 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Whether the elements of a traced array are those that were seen while recording: NaN is NaN, and 0.0 is
-    not -0.0.
+    """Return True, as an array, if ``check`` equals the recorded values; NaN equals NaN, and 0.0 differs from
+    -0.0.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -382,7 +372,9 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 
 def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """``result`` that nobody takes for right where a guard does not hold; ``each`` says whether it does."""
+    """Return ``result`` changed so that a failing guard cannot go unnoticed. ``each`` are the traced outcomes
+    of ``guards``.
+    """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
     if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):
@@ -394,10 +386,10 @@ def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> A
 
 
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """Whether it ``holds``; where it does not, a call of Python raises, which is made only then.
+    """Return ``holds``; if it is False, the program calls ``raising`` on the host.
 
-    It is a pure call: one with effects takes ``jax.jit`` off its fast way, which costs each call some 100
-    microseconds. So the whole result has to depend on it.
+    The callback is pure, because effects take ``jax.jit`` off its fast path and cost each call some 100
+    microseconds. So the whole result must depend on the value that is returned here.
     """
     called = functools.partial(
         jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all"
@@ -411,7 +403,7 @@ def _raised_beside(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
 
 
 def _poisoned(leaf: Any, holds: Any) -> Any:
-    """The array where it ``holds``, else NaN; zeros in types that have none."""
+    """Return ``leaf`` where ``holds``, else NaN, or 0 for dtypes without NaN."""
     if jnp.issubdtype(leaf.dtype, jnp.inexact):
         return _not_a_number(leaf, holds)
     is_plain = jnp.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool

@@ -1,4 +1,4 @@
-"""Results of compiled functions: what JAX sees of them, and what is part of their form."""
+"""Results of compiled functions, divided into arrays and static structure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def weak(array: Any) -> Any:
 
 
 class Packed:
-    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the
-    order of keys) as part of the form.
-    """
+    """Pytree of a result: its arrays are leaves, everything else (numbers, strings, order of keys) is static."""
 
     def __init__(self, leaves: Any, form: Form) -> None:
         self.leaves, self.form = leaves, form
@@ -36,7 +34,7 @@ class Packed:
 
 
 class Form:
-    """All of a result but its arrays."""
+    """Static part of a result, hashable for ``jax.jit``."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree

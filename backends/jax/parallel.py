@@ -37,7 +37,7 @@ from .transforms import derivatives
 
 
 class JaxTrainingOverMesh(JaxTraining):
-    """Steps compute as if they ran on one device, batch norm too."""
+    """Training steps over a mesh, which compute the same as on one device, batch norm included."""
 
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
@@ -46,7 +46,7 @@ class JaxTrainingOverMesh(JaxTraining):
         self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """What is held afterwards lies as it lay before."""
+        """Compile ``step`` so that the state keeps its sharding."""
         compiled: dict[Any, Callable[..., Any]] = {}
         last: tuple[Callable[[], Any], Callable[..., Any]] = (
             type(None),
@@ -54,7 +54,7 @@ class JaxTrainingOverMesh(JaxTraining):
         )  # what was held after the last step lies as it has to
 
         def lying(held: StepState) -> tuple[StepState, Callable[..., Any]]:
-            """On the mesh, and the program for it."""
+            """Place ``held`` on the mesh, and return it with the program compiled for its sharding."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
             if key not in compiled:
@@ -82,9 +82,9 @@ class JaxTrainingOverMesh(JaxTraining):
         return run
 
     def _lying(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
-        """A step whose results lie so.
+        """Wrap ``step`` to constrain its results to ``layouts``.
 
-        With ``out_shardings`` for what is donated, JAX calls a program in its slow way.
+        With ``out_shardings`` for donated arguments JAX would call the program on its slow path.
         """
         whole = self._whole
 
@@ -102,7 +102,7 @@ class JaxTrainingOverMesh(JaxTraining):
         return lying
 
     def _everywhere(self, rate: Any) -> Any:
-        """The learning rate on every device, sent once as long as it stays."""
+        """Replicate the learning rate over the mesh. It is transferred again only if it changes."""
         if rate is None:
             return None
         if self._rate is None or self._rate[0] != rate:
@@ -147,7 +147,9 @@ class JaxTrainingOverMesh(JaxTraining):
 
 
 def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Each array with the name of a parameter as that one, wherever it is held; all others on every device."""
+    """Shard each array of ``held`` that has the name and shape of a parameter by its layout, and replicate
+    the others.
+    """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
     def lying(path: Any, array: Any) -> Any:
@@ -187,10 +189,7 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 class JaxParallelism(Parallelism):
-    """See :class:`graph_compiler.contracts.parallelism.Parallelism`.
-
-    Explicit axes of a mesh are used as automatic ones.
-    """
+    """Parallelism that treats explicit axes of a mesh as automatic ones."""
 
     a_mesh = "jax.make_mesh((2, 4), ('data', 'model'))"
 
@@ -198,14 +197,15 @@ class JaxParallelism(Parallelism):
         return automatic(derivatives.array(item))
 
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Of arrays that are not traced."""
         with jax.ensure_compile_time_eval():
             return {
                 type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")
             }  # ``sharding`` is a function of Python, which gives that
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of ``jax.devices()``, of some of them, or of a mesh that has this axis alone."""
+        """Return an axis over ``devices``: all if None, a number, a list, or a mesh whose size is that of
+        axis ``name``.
+        """
         if is_count(devices):
             devices = jax.devices()[
                 : require_count(devices, len(jax.devices()), "JAX devices (jax.devices())")
@@ -231,7 +231,6 @@ class JaxParallelism(Parallelism):
         return DeviceAxis(name, len(found), local, Mesh(np.array(found), (name,)))
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """By the sharding of the array that a derivative is taken of."""
         while isinstance(array, jax.core.Tracer) and hasattr(array, "primal"):
             array = array.primal
         if isinstance(array, jax.core.Tracer):
@@ -248,7 +247,6 @@ class JaxParallelism(Parallelism):
         return single(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """``jax.shard_map``, compiled."""
         name, mesh = how.axis.name, how.axis.native
         reduced, is_part = _REDUCED.get(how.reduce, (_stacked, True))
         specs = [PartitionSpec(name) if split else PartitionSpec() for split in how.split]
@@ -282,7 +280,6 @@ class JaxParallelism(Parallelism):
         return run
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """Compares what the devices of this process hold."""
         if isinstance(array, jax.core.Tracer):
             return False
         first, *others = (np.asarray(shard.data) for shard in array.addressable_shards)
@@ -321,7 +318,6 @@ class JaxParallelism(Parallelism):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """``jax.jit``: XLA partitions the program as its arguments are laid out."""
         compiled = jax.jit(function)
 
         def run(parameters: Arrays, arrays: Arrays) -> Arrays:
@@ -356,8 +352,8 @@ class JaxParallelism(Parallelism):
 
 
 def _parts(array: Any) -> Any:
-    """What each device of this process holds, without the axis that they were stacked along; while JAX
-    traces, all of it.
+    """Return the shards of this process without the axis they were stacked along; all slices if ``array`` is
+    traced.
     """
     if isinstance(array, jax.core.Tracer):
         return list(array)

@@ -1,5 +1,7 @@
-"""XLA's programs are kept between processes: JAX's own cache, in a folder of ours, while a graph is compiled
-and not longer. Where the user has set or disabled that cache, it is left as it is.
+"""Caches of compiled programs between processes.
+
+Lowered programs are stored in files of this package. XLA's own cache is enabled, in a folder of this
+package, only while a graph is compiled, and not at all if the user has configured or disabled it.
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ _WATCHING = (
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """The digest for the whole ``text`` of a function, and what it is traced with; None where a trace may
-    read more.
+    """Return a digest of ``text`` and everything a trace with ``args`` depends on, or None if that is not
+    known.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -69,7 +71,9 @@ def _settings() -> Iterator[str]:
 
 
 def _is_in_a_context() -> bool:
-    """Whether a context manager of JAX is open: a mesh, another precision. A thread of its own has none."""
+    """Return True if a context manager of JAX is open, such as a mesh or a precision. New threads have none
+    to compare.
+    """
     seen: list[Any] = []
     context = config.trace_context
     thread = threading.Thread(target=lambda: seen.append(context()))
@@ -79,7 +83,7 @@ def _is_in_a_context() -> bool:
 
 
 def _described(arg: Any) -> str | None:
-    """An argument: an array, weights by name, or a static number; None of anything else."""
+    """Describe a traced array, a dict of them, or a static number. Return None for anything else."""
     if isinstance(arg, jax.core.Tracer):
         aval = arg.aval
         return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
@@ -93,8 +97,9 @@ def _described(arg: Any) -> str | None:
 
 
 def _packages(text: str) -> Iterator[str | None]:
-    """The versions of what the text imports beside JAX; None for what is not installed, whose code may be
-    another one tomorrow.
+    """Yield name and version of each package that ``text`` imports, except JAX and the standard library.
+
+    Yield None for one that is not installed in site-packages, because its code may change.
     """
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:
@@ -110,13 +115,17 @@ Classes = Mapping[tuple[str, str], type]
 
 
 class NotKept(Signal):
-    """The file says that there can be no program."""
+    """Raised if a file says that its program cannot be stored."""
 
 
 @dataclass(frozen=True)
 class ProgramFile:
-    """``passed`` tells of each array of the result which argument it is, None where the program makes it;
-    ``weak`` of each that it makes whether its type is a weak one.
+    """Stored program of a function.
+
+    form: structure of the result.
+    passed: for each array of the result, the index of the argument that it is, or None if the program
+        computes it.
+    weak: for each computed array, True if its dtype is weak.
     """
 
     program: export.Exported
@@ -131,7 +140,9 @@ def classes_of(function: Callable[..., Any]) -> Classes:
 
 
 def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
-    """``InvalidFile`` where the form of the result could not be read again as it is."""
+    """Write ``kept`` to ``path`` atomically. Raise ``InvalidFile`` if the result's structure does not survive
+    JSON.
+    """
     form = tree_to_json(kept.form, repr)
     if _form(json.loads(json.dumps(form)), classes) != kept.form:
         raise InvalidFile("the form of the result cannot be kept")
@@ -145,7 +156,6 @@ def write_none(path: Path) -> None:
 
 
 def _put(path: Path, held: dict[str, Any]) -> None:
-    """Beside, and then in its place: other processes may read and write it."""
     body = json.dumps({"key": path.stem, **held})
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -159,7 +169,10 @@ def _put(path: Path, held: dict[str, Any]) -> None:
 
 
 def read(path: Path, classes: Classes) -> ProgramFile | None:
-    """The program; None where there is no file, or a damaged one. ``NotKept`` where there can be none."""
+    """Read the program at ``path``. Return None if the file is missing or corrupt.
+
+    Raise ``NotKept`` if it says that its program cannot be stored.
+    """
     try:
         digest, _, body = path.read_text().partition("\n")
         held = json.loads(body) if digest == _digest(body) else {}
@@ -186,9 +199,10 @@ _LEAST_SECONDS = 0.05  # of a trace: what is traced in less is not worth a file
 
 
 class KeptPrograms:
-    """Of one function, whose whole ``text`` is given; None where it depends on more. ``traced`` is what
-    ``jax.jit`` compiles, in calls that are not transformed: what was lowered has no derivative and takes no
-    batches.
+    """Stored programs of one ``function``, whose whole source is ``text``, or None if it depends on more.
+
+    They apply only to calls that are not transformed: a stored program has no derivative and no batching
+    rule.
     """
 
     def __init__(self, function: Callable[..., Any], text: str | None) -> None:
@@ -200,14 +214,16 @@ class KeptPrograms:
         self._tracing = threading.RLock()
 
     def traced(self, *args: Any) -> Packed:
-        """The result, while JAX traces."""
+        """Return the result of ``function``, from a stored program if possible. Called while JAX traces."""
         with self._tracing:
             found = self._found(args) if self.are_used else None
             self.are_used = self._has_any
         return Packed.of(self._function(*args)) if found is None else found
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
-        """By the program that is kept for such arguments, or is from now on; None where nothing may be kept."""
+        """Return the result of a stored program, which is written first if it is missing. Return None if it
+        cannot be stored.
+        """
         try:
             key = key_of(self._text, args)
         except (
@@ -248,9 +264,8 @@ class KeptPrograms:
 
 
 class _Call:
-    """The function for arguments of these structures.
-
-    Results that are arguments are passed on, as ``jax.jit`` does.
+    """Lowering of a function for arguments of one structure. Results that are arguments are not part of the
+    program.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -282,14 +297,13 @@ class _Call:
         return self._whole(results, self._passed, self._form)
 
     def lowered(self) -> ProgramFile:
-        """The program. ``NotImplementedError`` and others where JAX cannot write it down."""
+        """Export the program. JAX raises ``NotImplementedError`` and others if it cannot be serialised."""
         with jax.core.eval_context():
             program = export.export(self._jitted)(*self._leaves)
         assert self._form is not None
         return ProgramFile(program, self._form, self._passed, [aval.weak_type for aval in program.out_avals])
 
     def by(self, kept: ProgramFile) -> Packed:
-        """The result by a program."""
         results = [
             weak(array) if is_weak else array
             for array, is_weak in zip(kept.program.call(*self._leaves), kept.weak)
@@ -306,15 +320,13 @@ _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
 
 
 class PersistentCache:
-    """Of one function. Its body runs while JAX traces it, and XLA compiles what was traced before the call
-    returns.
-    """
+    """Enables XLA's cache for the compilation of one function, from its trace until the call returns."""
 
     def __init__(self) -> None:
         self._before: dict[str, Any] | None = None
 
     def opened_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function to be compiled, whose trace opens the cache."""
+        """Return ``function`` wrapped to enable the cache after it is traced."""
 
         def traced(*args: Any) -> Any:
             result = function(*args)
@@ -334,7 +346,7 @@ class PersistentCache:
             jax.config.update(name, value)
 
     def closed_after(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
-        """The compiled function; whatever comes of a call, the cache is as before."""
+        """Return ``compiled`` wrapped to restore the cache settings after each call, also if it raises."""
 
         def call(*args: Any) -> Any:
             try:

@@ -1,6 +1,4 @@
-"""Training in JAX: optax's optimizers, ``jax.value_and_grad``, steps by ``jax.jit`` that take over the memory
-of what they are given.
-"""
+"""Training with optax optimizers and ``jax.jit`` steps that donate their state."""
 
 from __future__ import annotations
 
@@ -21,8 +19,6 @@ Options = Mapping[str, Any]
 
 
 class Nadam(NamedTuple):
-    """The state of :func:`_scale_by_nadam`."""
-
     count: Any
     product: Any
     mu: Any
@@ -30,7 +26,7 @@ class Nadam(NamedTuple):
 
 
 def made(name: str, options: Options) -> Callable[[Any], Any]:
-    """A function of the learning rate that gives the optimizer."""
+    """Return a function that creates the optimizer ``name`` for a learning rate."""
     scale, is_decoupled = _ROWS[name]
     decay = [optax.add_decayed_weights(options["weight_decay"])] if options["weight_decay"] else []
 
@@ -61,7 +57,9 @@ def _rmsprop(options: Options) -> list[Any]:
 
 
 def _adagrad(options: Options) -> list[Any]:
-    """``optax.scale_by_rss`` adds ``eps`` below the root, and torch to it."""
+    """Scale by torch's Adagrad, which adds ``eps`` to the root; ``optax.scale_by_rss`` adds it below the
+    root.
+    """
 
     def init(parameters: Any) -> Any:
         return jax.tree.map(lambda array: jnp.full_like(array, options["initial_accumulator"]), parameters)
@@ -88,8 +86,8 @@ def _lion(options: Options) -> list[Any]:
 
 
 def _amsgrad(options: Options) -> Any:
-    """``optax.scale_by_amsgrad`` takes the maximum of corrected second moments, and torch that of the moments
-    themselves.
+    """Scale by torch's AMSGrad, which takes the maximum of raw second moments; optax takes that of corrected
+    ones.
     """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
@@ -113,8 +111,8 @@ def _amsgrad(options: Options) -> Any:
 
 
 def _nadam(options: Options) -> list[Any]:
-    """``optax.nadam`` has no schedule of the momentum, which torch takes from
-    https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
+    """Scale by NAdam with the momentum schedule of https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ,
+    which optax lacks.
     """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
@@ -160,18 +158,15 @@ jax.tree_util.register_dataclass(StepState, [field.name for field in fields(Step
 
 
 class JaxTraining(Training):
-    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of the rate that
-    gives a transformation of optax.
+    """Training with optax. An optimizer is a function of the learning rate that returns a gradient
+    transformation.
     """
 
     is_pure = True
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """See :mod:`graph_compiler.backends.jax.training`."""
         _require_optax()
-        # moved
-
         return made(name, options)
 
     def own(self, item: Any) -> Make | None:
@@ -187,7 +182,6 @@ class JaxTraining(Training):
     def updated(
         self, make: Make, held: StepState, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
-        """``update``, and ``optax.apply_updates``."""
         updates, state = make(rate).update(gradients, held.optimizer, held.trained)
         trained = jax.tree.map(
             lambda array, update: (array + update).astype(array.dtype), held.trained, updates
@@ -197,14 +191,12 @@ class JaxTraining(Training):
         return self.where(is_finite, trained, held.trained), self.where(is_finite, state, held.optimizer)
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
-        """The leaves of the state by their paths."""
         found = jax.tree_util.tree_flatten_with_path(held.optimizer)[0]
         return {
             jax.tree_util.keystr(path, simple=True, separator="/"): jnp.asarray(leaf) for path, leaf in found
         }
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
-        """The leaves in their places."""
         leaves, tree = jax.tree_util.tree_flatten_with_path(self.begun(make, held.trained))
         names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
         return jax.tree.unflatten(
@@ -213,9 +205,8 @@ class JaxTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """In memory of its own, which the first step takes over.
-
-        By numpy where it is on a CPU: ``jnp.copy`` compiles for each shape.
+        """Copy ``array``, since the first step donates its storage. On a CPU NumPy copies: ``jnp.copy``
+        compiles for each shape.
         """
         if _is_key(array):
             return self.restored(jnp.copy(jax.random.key_data(array)), array)
@@ -232,7 +223,7 @@ class JaxTraining(Training):
         return jax.random.key_data(array) if _is_key(array) else array
 
     def stored_spec(self, array: Any) -> list[Any] | None:
-        """Words of 32 bits, along the last axis."""
+        """Return the dtype and shape of the uint32 data of a random key, or None for other arrays."""
         return (
             ["uint32", *array.shape, *jax.eval_shape(jax.random.key_data, array).shape[array.ndim :]]
             if _is_key(array)
@@ -297,7 +288,6 @@ class JaxTraining(Training):
         return target.compile(function, {})
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """``jax.jit``; the memory of what was held becomes that of what is."""
         found: Program = jax.jit(step, donate_argnums=(0,) if is_consuming else (), **dict(options or {}))
         is_first = True
 
@@ -324,7 +314,7 @@ class JaxTraining(Training):
 
 
 class _Own:
-    """A transformation of optax, whatever the rate."""
+    """Optimizer factory that ignores the learning rate and returns the user's optax transformation."""
 
     is_own = True
 
@@ -340,8 +330,10 @@ def _is_key(array: Any) -> bool:
 
 
 def _bound(held: StepState, arrays: Any) -> StepState:
-    """What is held, all of it bound to the device that some of it, or of the batch, is bound to
-    (``committed``): a step gives it back so, and would be compiled once more for the next one.
+    """Commit all arrays of ``held`` to the single device that some of its arrays, or of the batch, are
+    committed to.
+
+    A step returns its state committed, so the second step would be compiled again.
     """
     leaves, tree = jax.tree.flatten(held)
     places = {
@@ -359,7 +351,7 @@ def _bound(held: StepState, arrays: Any) -> StepState:
 
 
 def _require_one_place(held: StepState, arrays: Any, problem: Exception) -> None:
-    """``CallMismatch`` where a batch lies on other devices than what is trained."""
+    """Raise ``CallMismatch`` if an array of the batch is sharded over other devices than the trained arrays."""
     own = {device for array in held.trained.values() for device in array.devices()}
     for place, array in enumerate(jax.tree.leaves(arrays)):
         if isinstance(array, jax.Array) and len(array.devices()) > 1 and array.devices() != own:

@@ -25,7 +25,7 @@ _KEPT = "kept by the minimum cut"
 
 
 def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """The function under ``jax.checkpoint``, which keeps what the minimum cut says."""
+    """Wrap ``function`` in ``jax.checkpoint`` that saves the values of a minimum cut."""
 
     def of_arrays(*arrays: Any) -> Any:
         closed = jax.make_jaxpr(function)(*arrays)
@@ -40,7 +40,11 @@ def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any
 
 
 def kept_of(program: Any) -> set[Any]:
-    """The variables of a program that are kept, those of programs inside of it too."""
+    """Return the variables to save for the backward pass: the cheapest cut between the inputs and the values
+    it reads.
+
+    Variables of inner programs are included.
+    """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
     for variable in (*program.invars, *program.constvars):
@@ -60,8 +64,8 @@ def kept_of(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Adds the equations of a program; ``outside`` are the variables that those of an inner program stand
-    for.
+    """Add the equations of ``program`` to ``flow``. ``outside`` maps variables of inner programs to their
+    outer ones.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
@@ -92,7 +96,7 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 
 
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
-    """The operands whose elements the derivative of an equation is made of."""
+    """Return the operands whose values the derivative of ``equation`` reads."""
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
     ]
@@ -122,7 +126,7 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
 
 
 def _needed(program: Any) -> set[Any]:
-    """The variables that the results of a program depend on."""
+    """Return the variables that the outputs of ``program`` depend on."""
     needed = {item for item in program.outvars if not isinstance(item, Literal)}
     for equation in reversed(program.eqns):
         if needed.intersection(equation.outvars):
@@ -131,7 +135,7 @@ def _needed(program: Any) -> set[Any]:
 
 
 def _inner(equation: Any) -> Any:
-    """The program of a call, where it closes over no constants."""
+    """Return the program of a call, or None if it closes over constants."""
     found = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
     program = getattr(found, "jaxpr", found)
     has_constants = bool(getattr(found, "consts", None))
@@ -139,7 +143,7 @@ def _inner(equation: Any) -> Any:
 
 
 def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], kept: set[Any]) -> list[Any]:
-    """The results of a program, whose kept values have the name that is kept."""
+    """Evaluate ``program``, with the values in ``kept`` marked for the checkpoint policy."""
     known = dict(zip((*program.constvars, *program.invars), (*constants, *arrays)))
 
     def read(item: Any) -> Any:
@@ -171,12 +175,9 @@ _POLICIES = {
 
 
 class JaxDerivatives(Derivatives):
-    """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
-
     compile_options: ClassVar[dict[str, Any]] = {}
 
     def array(self, item: Any) -> Any:
-        """As ``jnp.asarray``."""
         return (
             jnp.asarray(item)
             if isinstance(item, (bool, int, float, complex, np.generic))
@@ -196,9 +197,7 @@ class JaxDerivatives(Derivatives):
         return jax.enable_x64(True)
 
     def placed(self, array: Any, device: Any) -> Any:
-        """``jax.device_put``, on the first device of a platform that is named, or on ``"cpu:1"`` on the
-        second.
-        """
+        """Move ``array`` to a device, or to one named by platform and optional index, such as ``"cpu:1"``."""
         if isinstance(device, str):
             platform, _, place = device.partition(":")
             try:
@@ -243,7 +242,7 @@ class JaxDerivatives(Derivatives):
         return jnp.concatenate(arrays)
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """``lax.scan``; a step keeps the types of what it carries, as a number that is added to does not."""
+        """Scan with the dtypes of the carry held fixed."""
 
         def body(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
             new, outputs = step(carry, row)
@@ -255,7 +254,9 @@ class JaxDerivatives(Derivatives):
         return last, outputs
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``jax.vjp``, which gives the transpose: conjugated before and after."""
+        """Conjugate cotangents and gradients, because ``jax.vjp`` returns the transpose instead of the
+        adjoint.
+        """
         results, pull, aux = jax.vjp(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
         def conjugated(cotangents: Arrays) -> Arrays:
@@ -264,7 +265,7 @@ class JaxDerivatives(Derivatives):
         return results, aux, conjugated
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """``jax.jvp``; where a function has a rule for reverse mode alone, by two reverse ones."""
+        """Use ``jax.jvp``, or double reverse mode if a function only has a rule for reverse mode."""
         try:
             results, out, aux = jax.jvp(
                 lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True
@@ -277,9 +278,8 @@ class JaxDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``jax.linearize``: the function is run once.
-
-        Without a forward mode, which shows when it is pushed, as :meth:`jvp`.
+        """Use ``jax.linearize``, or double reverse mode, as in :meth:`jvp`, once the linear function turns
+        out to need it.
         """
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -294,9 +294,9 @@ class JaxDerivatives(Derivatives):
     def _twice_reversed(
         self, function: Function, primals: Arrays, problem: Exception
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents; taken at 1, as in torch.
+        """Compute the JVP as the VJP of the VJP, which is linear in its cotangents.
 
-        The ``problem`` where it is another.
+        Raise ``problem`` unless it says that forward mode is missing.
         """
         if not is_without_forward_mode(problem):
             raise problem
@@ -305,17 +305,16 @@ class JaxDerivatives(Derivatives):
         return results, aux, push
 
     def is_missing_derivative(self, problem: Exception) -> bool:
-        """Of a primitive, or of a loop whose length is not known in reverse mode."""
         words = ("ifferentiation", "gradients are only implemented")
         return isinstance(problem, (NotImplementedError, ValueError)) and any(
             word in str(problem) for word in words
         )
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """Map by ``jax.vmap``; where keys are arguments, randomness is as they say.
+        """Map by ``jax.vmap``; keys among the arguments are mapped like other arrays.
 
-        A graph that draws from the target's sequence of keys gets one key, drawn outside of ``jax.vmap``.
-        Each slice folds its number into it, or all use the same.
+        A graph that draws from the target's key sequence gets one key, drawn outside of ``jax.vmap``. Each
+        slice folds its index into it, or all slices share it.
         """
 
         def over_rows(arrays: Arrays) -> Arrays:
@@ -340,7 +339,6 @@ class JaxDerivatives(Derivatives):
         return checkpoint_name(array, name)
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """``jax.checkpoint``."""
         given = lambda *arrays: function(list(arrays))  # noqa: E731
         if policy == "min_cut":
             wrapped = with_least_kept(given)

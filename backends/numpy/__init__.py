@@ -1,8 +1,6 @@
-"""NumPy as a target: canonical operations written in ``numpy``, and ``scipy.special`` where numpy has no such
-function.
+"""NumPy target: canonical operations in ``numpy``, or in ``scipy.special`` for functions that NumPy lacks.
 
-There is no compiler and no differentiation: a graph runs as it is written, one array function after the
-other.
+It has no compiler and no derivatives, so graphs run operation by operation.
 """
 
 from __future__ import annotations
@@ -39,13 +37,11 @@ dialect = NumpyDialect(rows, imports, prelude, dtype_text)
 as_module = calls_at_first_use(__name__, "module:as_module")
 
 
-def derivatives() -> None:
-    """None: NumPy has no derivatives."""
+# NumPy has no derivatives, runs on one device, and so cannot train.
+def derivatives() -> None: ...
 
 
-def parallelism() -> None:
-    """None: NumPy runs on one device."""
+def parallelism() -> None: ...
 
 
-def training_engine() -> None:
-    """None: without derivatives nothing is trained."""
+def training_engine() -> None: ...

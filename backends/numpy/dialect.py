@@ -1,5 +1,5 @@
-"""How the source for numpy differs from that of other targets: every function ignores floating-point events,
-as tensor libraries do.
+"""Writing of canonical nodes for NumPy. Every function ignores floating-point warnings, as tensor libraries
+do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,5 @@ def dtype_text(dtype: str) -> str:
 
 
 class NumpyDialect(CanonicalDialect):
-    """See :class:`CanonicalDialect`."""
-
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         return ('@np.errstate(all="ignore")',)

@@ -1,7 +1,7 @@
-"""Half precision in numpy: computed in float32 and rounded once, as tensor libraries do.
+"""Half precision in NumPy: computed in float32 and rounded once, as tensor libraries do.
 
-float16 would accumulate rounding errors, bfloat16 (of ``ml_dtypes``) has no matrix products and no rank in
-numpy's promotion.
+float16 would accumulate rounding errors. bfloat16 (of ``ml_dtypes``) has no matrix products and no place
+in NumPy's type promotion.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})
 
 
 def compute_dtype(op: str, dtype: str) -> str | None:
-    """The type that the decomposition of ``op`` is computed in for arrays of ``dtype``; None for its own.
+    """Return the dtype that the decomposition of ``op`` computes in for arrays of ``dtype``, or None for
+    ``dtype`` itself.
 
     >>> compute_dtype("lstm", "bfloat16"), compute_dtype("lstm", "float64")
     ('float32', None)
@@ -44,12 +45,11 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 
 
 class NumpyRows(Rows):
-    """Rows that see float32 where an array has half precision; what they give is rounded."""
+    """Rows that cast half-precision operands to float32, and the results back."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
     ) -> str:
-        """The expression that computes operation ``name``."""
         if not _is_widened(name, operands, out):
             return super().expression(name, operands, params, out)
         half = next(spec.dtype for spec in (*_specs(operands), *out) if spec.dtype in HALF)
@@ -94,7 +94,7 @@ def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
 
 
 def is_call(text: str) -> bool:
-    """Whether an expression is one call (or index) of a name, so that ``.method()`` may follow without
+    """Return True if ``text`` is a single call of a dotted name, so that ``.method()`` may follow it without
     parentheses.
 
     >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")

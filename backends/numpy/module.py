@@ -1,7 +1,4 @@
-"""A graph as an object that holds its parameters.
-
-Numpy has neither modules nor derivatives, so this one cannot be trained.
-"""
+"""Graph as an object that holds its parameters. NumPy has no modules, and no derivatives to train with."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from ...forwarding import passes_on
 
 
 class GraphModule:
-    """Calls a graph with the arrays that it holds, under the original names; ``module[name] = array`` gives
-    it another one.
+    """Callable that runs a graph with its own arrays, by their original names. ``module[name] = array``
+    replaces one.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -24,9 +21,8 @@ class GraphModule:
 
     @passes_on
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
-        """The graph's result; buffers that it writes to are kept.
-
-        ``rng`` is a generator for its random numbers.
+        """Run the graph, and store the buffers that it updates. ``rng`` is the generator of its random
+        numbers.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._step(self._held, args, kwargs, key=key, training=None, is_traced=False)

@@ -1,4 +1,4 @@
-"""NumPy as a place to run: its arrays and its generators of random numbers."""
+"""NumPy's arrays, dtypes and random generators."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy
-    scalars; and what is written to arguments is whole until then.
+    """Copy outputs that alias arguments, weights or each other, and make scalars arrays.
+
+    Values that are overwritten through an argument before their last use are copied, too. Return the
+    graph, and True if it was changed.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)
@@ -35,8 +37,6 @@ def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
 
 
 class NumpyTarget(Target):
-    """See :class:`graph_compiler.contracts.Target`."""
-
     name = "numpy"
     a_key = "np.random.default_rng(0)"
     array_types: tuple[type, ...] = (np.ndarray,)
@@ -47,7 +47,6 @@ class NumpyTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """Arrays of other frameworks share their memory where it can be; results of a graph never do."""
         # While a function of NumPy is recorded, what stands for its arrays is taken for them.
         if getattr(type(array), "stands_for_array", False):
             return array
@@ -55,7 +54,6 @@ class NumpyTarget(Target):
         return None if array is None or not is_plain(array) else np.asarray(array)
 
     def dtype(self, name: str) -> Any:
-        """``np.dtype("float32")``."""
         try:
             return bfloat16() if name == "bfloat16" else np.dtype(name)
         except TypeError:
@@ -94,7 +92,7 @@ class NumpyTarget(Target):
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Puts back numpy's own generator and those among the inputs."""
+        """Return a function that restores NumPy's global generator and those among ``leaves``."""
         generators = [
             leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))
         ]

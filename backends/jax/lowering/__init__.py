@@ -1,4 +1,4 @@
-"""Canonical operation -> JAX source: one row an operation, one file a section of the vocabulary."""
+"""Lowering rows of JAX: one row for each operation, one file for each section of the vocabulary."""
 
 from ...common.helper_calls import rows as helper_calls
 from . import arrays as arrays

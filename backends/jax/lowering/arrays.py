@@ -1,4 +1,4 @@
-"""Searching, sorting and set functions in JAX."""
+"""Rows that create, index, rearrange, search and sort arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
-    """``jnp.arange``; half precision is counted in single, so that large numbers are rounded once."""
     bounds = (
         [start, stop, step]
         if step != 1 or type(step) is float
@@ -60,9 +59,6 @@ _NARROW = ("int8", "int16", "uint8", "uint16")
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
-    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of
-    int32, where they wrap.
-    """
     target = out[0].dtype  # type: ignore[attr-defined]
     if is_complex(x.dtype or "") and not is_complex(target) and target != "bool":
         return f"{x}.real.astype({dtype})"
@@ -91,7 +87,9 @@ rows.row("reshape")(reshape_text)
 
 @rows.row("bitcast")
 def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
-    """``x.view(dtype)``; memory of a 64-bit type is not there where JAX uses a 32-bit one for it."""
+    """Raise ``UnsupportedOperation`` for 64-bit dtypes without ``jax_enable_x64``: their bytes do not exist
+    then.
+    """
     for name in (x.dtype or "", out[0].dtype):
         if jax_dtype(name) != name:
             raise UnsupportedOperation(
@@ -102,7 +100,6 @@ def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
 
 @rows.row("split")
 def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
-    """jnp.split into equal parts, lax.split into others."""
     along = f", axis={axis}" if axis else ""
     if len({spec.shape[axis] for spec in out}) == 1:
         return f"jnp.split({x}, {len(sizes)}{along})"
@@ -130,7 +127,6 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """jnp.pad, or the helper where an amount may be negative."""
     constant = "" if mode != "constant" or value == 0 else f", constant_values={value!r}"
     if all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair):
         return (
@@ -167,9 +163,7 @@ rows.table({
 
 @rows.row("dynamic_slice")
 def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
-    """``lax.dynamic_slice_in_dim`` along one axis after the other: the sizes of the others need not be
-    written.
-    """
+    """Slice one axis at a time, so that the sizes of the other axes need not be written."""
     text = str(x)
     for start, axis, size in zip(starts, axes, sizes):
         text = f"lax.dynamic_slice_in_dim({text}, {start}, {size!r}{f', {axis}' if axis else ''})"
@@ -178,7 +172,6 @@ def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[
 
 @rows.row("dynamic_update_slice")
 def dynamic_update_slice(x: Operand, update: Operand, *starts: Any, axes: tuple[int, ...]) -> str:
-    """``lax.dynamic_update_slice``, or the shorter form for one axis."""
     if len(axes) == 1:
         return f"lax.dynamic_update_slice_in_dim({x}, {update}, {starts[0]}, {axes[0]})"
     start_at = dict(zip(axes, starts))
@@ -189,7 +182,6 @@ def dynamic_update_slice(x: Operand, update: Operand, *starts: Any, axes: tuple[
 def scatter_nd(
     x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool
 ) -> str:
-    """``x.at[i, :, j].set(values)``, or the helper for what no method of ``at`` does."""
     reduce = _reduction(x, reduce)
     if _has_method(reduce, include_self):
         return f"{x}.at{arrays_text(indices, axes, x.ndim)}.{_METHODS[reduce]}({values})"
@@ -202,7 +194,6 @@ def scatter_nd(
 def scatter(
     x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool
 ) -> str:
-    """``x.at[along_axis(indices, 1)].set(values)``, or the helper for what no method of ``at`` does."""
     reduce = _reduction(x, reduce)
     key = str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})"
     if _has_method(reduce, include_self):
@@ -224,7 +215,6 @@ def _helper(x: Operand, key: str, values: Any, reduce: str | None, include_self:
 
 @rows.row("diagonal")
 def diagonal(x: Operand, *, offset: int, axis1: int, axis2: int) -> str:
-    """jnp.diagonal."""
     matrix = x.ndim == 2 and (axis1 % 2, axis2 % 2) == (0, 1)
     return (
         f"jnp.diagonal({x}{f', {offset}' if offset else ''})"

@@ -1,4 +1,4 @@
-"""Control flow: functions for ``lax.scan``, ``lax.while_loop``, ``lax.cond`` and ``lax.switch``."""
+"""Writers of control flow as functions for ``lax.scan``, ``lax.while_loop``, ``lax.cond`` and ``lax.switch``."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
-    """The function of a step: of the module where it captures nothing, so that it is one object at each call.
-    JAX compiles a loop once for each function.
+    """Write the function of an iteration, and return its name.
+
+    It is at module level if it captures nothing: JAX caches compiled loops by the identity of their
+    function.
     """
     inputs = [name for part in parts for name in part]
 
@@ -64,10 +66,11 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
-    """Whether one of the values depends on nothing that is given, as zeros do: in shard_map it is the same on
-    all devices.
+    """Return True if one of ``values`` depends on no input, such as zeros, so that ``shard_map`` takes it for
+    replicated.
 
-    A function of JAX that is written in its own calls again begins its loops as the original does.
+    Return False for a dialect without the helper ``varying_as``, whose code keeps the carry of the
+    original.
     """
     if not hasattr(scope.dialect.prelude, "varying_as"):
         return False
@@ -176,8 +179,9 @@ def _function(
     result: str,
     packs_of: Sequence[str] = ("carry", "element"),
 ) -> str:
-    """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple,
-    called as ``packs_of`` says.
+    """Write a nested function, and return its name.
+
+    Each of ``parts`` with several names is one tuple argument, called as in ``packs_of``.
     """
     name = scope.new(wanted)
     scope.blank()
@@ -285,9 +289,7 @@ def _rule_function(scope: Scope, decorator: str, name: str, derivative: Derivati
 def _forward(
     scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]
 ) -> tuple[list[str], list[str]]:
-    """The results in the forward function, and what is held of them, the operands and what is computed
-    besides.
-    """
+    """Write the forward pass of a VJP rule. Return its results and the residuals ``held``."""
     known = dict(zip(derivative.operands, operands))
     count = len(derivative.has_given)
     outputs = lines_of(scope, derivative.forward, operands) if derivative.forward is not None else []

@@ -1,5 +1,5 @@
-"""Element-wise functions in JAX: operators, and ``lax`` where it takes the same operands as ``jnp`` (it is
-faster to trace).
+"""Rows of element-wise functions: operators, and ``lax`` functions where they take the same operands as
+``jnp``, because they trace faster.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 @rows.row("pow")
 def power(x1: Operand, x2: Operand) -> str:
-    """``**``, with cheaper functions for the exponents that have them."""
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype) and x2.dtype and x2.dtype.startswith("int"):
         return f"integer_power({x1}, {x2})"
@@ -133,7 +132,9 @@ rows.table({
 
 
 def _in_single(name: str) -> Callable[[Operand], str]:
-    """A helper whose polynomials half precision is too coarse for."""
+    """Return a row that calls the helper ``name`` in float32, since half precision is too coarse for its
+    polynomials.
+    """
 
     def row(x: Operand) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Linear algebra in JAX."""
+"""Rows of linear algebra and Fourier transforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers in JAX."""
+"""Rows of reductions, statistics and random numbers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ rows.table({
 
 
 def _running(function: str, x: Operand, axis: int, dtype: str | None, cast: Any = None) -> str:
-    """Half precision is summed in float32, as torch sums it."""
+    """Write a cumulative function, which sums half precision in float32 as torch does."""
     if dtype in ("float16", "bfloat16"):
         return f"{function}({x}.astype(jnp.float32), axis={axis}).astype({cast or f'{x}.dtype'})"
     given = x if dtype == x.dtype or cast is None else f"{x}.astype({cast!r})"

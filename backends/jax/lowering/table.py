@@ -1,4 +1,4 @@
-"""The one table that the files beside this one fill."""
+"""Lowering table that the other files of this folder fill."""
 
 from ...common.rows import Rows
 

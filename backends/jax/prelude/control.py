@@ -115,7 +115,7 @@ def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
 
 
 def anywhere(truth: jax.Array) -> jax.Array:
-    """Return ``truth``; under ``vmap``, whether any element of the batch is True."""
+    """Return ``truth``. Under ``vmap``, return one value for the whole batch: True if any element is True."""
     found = jax.custom_batching.custom_vmap(lambda truth: truth)
     found.def_vmap(lambda size, batched, truth: (anywhere(truth.any(0)), False))
     return found(truth)

@@ -142,13 +142,15 @@ def first_indefinite(x: jax.Array) -> jax.Array:
 
 
 def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """L and U in one matrix, and the rows swapped at each step, counted from 1."""
+    """Compute the LU factorisation with partial pivoting: L and U in one matrix, and the pivots, counted from
+    1.
+    """
     factors, pivots, _ = lax.linalg.lu(x)
     return factors, pivots + 1
 
 
 def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """P, L and U from both in one matrix and the swapped rows."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
@@ -161,7 +163,7 @@ def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, j
 
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """R, the Householder vectors below its diagonal, and their factors."""
+    """Return R with the Householder vectors below its diagonal, and the factors ``tau`` of the reflections."""
     transposed, tau = jnp.linalg.qr(x, mode="raw")
     return jnp.swapaxes(transposed, -1, -2), tau
 

@@ -308,9 +308,7 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:
-    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed
-    in single.
-    """
+    """Compute the ``n``-th derivative of ``digamma``; half precision is computed in float32."""
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     if n == 1:
         return trigamma(wide).astype(x.dtype)
@@ -318,20 +316,22 @@ def polygamma(x: jax.Array, n: int) -> jax.Array:
 
 
 def spherical_bessel_j0(x: jax.Array) -> jax.Array:
-    """``sin(x) / x``, 0 at infinity."""
+    """Compute ``sin(x) / x``; 1 at 0, and 0 at infinity."""
     return jnp.where(jnp.isinf(x), 0, sine_quotient(x))
 
 
 def sine_quotient(x: jax.Array) -> jax.Array:
-    """``sin(x) / x``, near 0 by its series, whose gradient is exact there."""
+    """Compute ``sin(x) / x``; near 0 by a series, so that the gradient is exact."""
     near = lax.abs(x) < 0.05
     far, square = jnp.where(near, 1, x), jnp.where(near, x, 0) ** 2
     return jnp.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(far) / far)
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives
-    what the sine of ``pi * x`` rounds to.
+    """Compute the derivative of ``digamma``.
+
+    Below 0.5 it uses the reflection formula, as torch does. At negative integers it is therefore finite
+    but huge, because ``sin(pi * x)`` is rounded.
     """
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))
@@ -341,8 +341,10 @@ def trigamma(x: jax.Array) -> jax.Array:
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are
-    at their ends, and ``x / (1 + y)``.
+    """Compute ``x * log1p(y)``; 0 where ``x`` is 0, unless ``y`` is NaN.
+
+    The derivatives are ``log1p(y)``, which counts as 0 where ``x`` is 0 and ``y`` at most -1, and ``x / (1
+    + y)``.
     """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Searching, sorting and set functions in numpy."""
+"""Rows that create, index, rearrange, search and sort arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: tuple[ArraySpec, ...] = ()) -> str:
-    """``np.arange``, with what is not the default."""
     bounds = (
         [start, stop, step]
         if step != 1 or type(step) is float
@@ -54,9 +53,6 @@ _NARROW = ("int8", "int16", "uint8", "uint16")
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
-    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of
-    int32, where they wrap.
-    """
     target = out[0].dtype  # type: ignore[attr-defined]
     if is_complex(x.dtype or "") and not is_complex(target) and target != "bool":
         return f"{x}.real.astype({dtype})"
@@ -91,7 +87,6 @@ rows.table({
 
 @rows.row("split")
 def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
-    """np.split into equal parts, or at where the parts end."""
     along = f", axis={axis}" if axis else ""
     if len({spec.shape[axis] for spec in out}) == 1:
         return f"np.split({x}, {len(sizes)}{along})"
@@ -113,7 +108,6 @@ def flip(x: Operand, *, axis: Any) -> str:
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """np.pad, or the helper where an amount may be negative."""
     constant = "" if mode != "constant" or value == 0 else f", constant_values={value!r}"
     if all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair):
         return (
@@ -168,7 +162,6 @@ def _written(x: Operand, key: str, values: Any, reduce: str | None, include_self
 
 @rows.row("diagonal")
 def diagonal(x: Operand, *, offset: int, axis1: int, axis2: int) -> str:
-    """np.diagonal."""
     matrix = x.ndim == 2 and (axis1 % 2, axis2 % 2) == (0, 1)
     return (
         f"np.diagonal({x}{f', {offset}' if offset else ''})"

@@ -1,4 +1,4 @@
-"""Control flow: Python's own statements; outputs of all steps are written into an array made before the loop."""
+"""Writers of control flow as Python statements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from .table import rows
 
 
 class _Stacked(Lists):
-    """``np.stack``, of recorded calls: their shapes are those that were seen."""
+    """Collects outputs in lists, stacked by ``np.stack`` after the loop. For recorded calls, whose shapes are
+    constants.
+    """
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
@@ -19,7 +21,7 @@ class _Stacked(Lists):
 
 
 class _Rows(Results):
-    """Each step writes its own row of an array that was made before the loop."""
+    """Collects outputs in rows of an array that is allocated before the loop."""
 
     def __init__(self, place: str) -> None:
         self.place = place

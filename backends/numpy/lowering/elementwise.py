@@ -1,4 +1,4 @@
-"""Element-wise functions in numpy: operators, and numpy's own functions."""
+"""Rows of element-wise functions."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 
 def quotient(function: str, template: str) -> Callable[..., str]:
-    """A row that divides: of integers by a helper that raises where the divisor is 0, as torch does; numpy
-    would give 0.
-    """
+    """Return a row that divides. Integer division by zero raises, as in torch, instead of returning 0."""
 
     def row(x1: Operand, x2: Operand) -> str:
         if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and number_in(x2)):
@@ -72,7 +70,6 @@ rows.row("fmod")(quotient("np.fmod", "np.fmod({x1}, {x2})"))
 
 @rows.row("pow")
 def power(x1: Operand, x2: Operand) -> str:
-    """``**``, with cheaper functions for the exponents that have them."""
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype) and x2.dtype and x2.dtype.startswith("int"):
         return f"integer_power({x1}, {x2})"

@@ -1,4 +1,4 @@
-"""Linear algebra in numpy."""
+"""Rows of linear algebra and Fourier transforms."""
 
 from __future__ import annotations
 

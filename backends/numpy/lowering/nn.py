@@ -1,4 +1,4 @@
-"""Neural-network operations in numpy; what is a call of a helper stands in ``backends/helper_calls``."""
+"""Rows of neural-network operations that are no plain calls of helpers (see ``common/helper_calls.py``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers in numpy: a key is a ``np.random.Generator``."""
+"""Rows of reductions, statistics and random numbers. A random key is a ``np.random.Generator``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ rows.table(
 
 @rows.row("var")
 def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
-    """``np.var`` where there surely are enough elements: of fewer it warns."""
     known = isinstance(correction, int) and _count(x, axis) > correction
     name = "ddof" if known else "correction"
     given = f", {name}={correction!r}" if correction != 0 else ""

@@ -186,7 +186,7 @@ def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """R, the Householder vectors below its diagonal, and their factors."""
+    """Return R with the Householder vectors below its diagonal, and the factors ``tau`` of the reflections."""
     transposed, tau = np.linalg.qr(x, mode="raw")
     return transposed.mT.astype(x.dtype), tau.astype(x.dtype)
 
