@@ -113,7 +113,8 @@ def bessel_y1(x: jax.Array) -> jax.Array:
 
 
 def bessel_k0e(x: jax.Array) -> jax.Array:
-    """Compute ``exp(x) * K0(x)`` with the modified Bessel function of the second kind, order 0; NaN below 0."""
+    """Compute ``exp(x) * K0(x)`` with the modified Bessel function of the second kind, order 0; NaN below 0.
+    """
     near = jnp.minimum(x, 2)
     series = chebyshev_sum(near * near / 2 - 1, (
         0.8433977275772223, 0.78707899085929595, 0.061525778602440722, 0.0019458946141853283, 3.3247998700597629e-5,
@@ -131,7 +132,8 @@ def bessel_k0e(x: jax.Array) -> jax.Array:
 
 
 def bessel_k1e(x: jax.Array) -> jax.Array:
-    """Compute ``exp(x) * K1(x)`` with the modified Bessel function of the second kind, order 1; NaN below 0."""
+    """Compute ``exp(x) * K1(x)`` with the modified Bessel function of the second kind, order 1; NaN below 0.
+    """
     near = jnp.where(x == 0, 0.0, jnp.minimum(x, 2))
     series = chebyshev_sum(near * near / 2 - 1, (
         -0.22928322884051061, -1.4514444639271789, -0.23313813375563941, -0.011231633227874834, -0.00025817602620063549,
@@ -267,7 +269,8 @@ def entr(x: jax.Array) -> jax.Array:
 
 
 def ndtri(x: jax.Array) -> jax.Array:
-    """Compute the inverse of the standard normal distribution function, with infinite derivatives at 0 and 1."""
+    """Compute the inverse of the standard normal distribution function, with infinite derivatives at 0 and 1.
+    """
     return with_slopes(special.ndtri, [lambda x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(ndtri(x)) / 2)], x)
 
 
