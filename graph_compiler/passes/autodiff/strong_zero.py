@@ -41,7 +41,6 @@ def _is_supported(node: Node) -> bool:
 
 
 def _complex_abs(b: Any, out: Value, z: Any, **sides: Any) -> Any:
-    """Compute the absolute value of complex numbers by ``hypot``, with derivative 0 at 0."""
     real, is_zero = b.real(z), b.equal(z, 0)
     return b.where(is_zero, 0.0, b.hypot(b.where(is_zero, 1.0, real), b.imag(z)))
 

@@ -77,7 +77,6 @@ def _fixes(row: Compared) -> Symbol | None:
 
 
 def _drop_implied(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
-    """Return the rows without guards that follow from sizes with a fixed value."""
     fixed = {symbol: row.number for _, row in rows if row is not None and (symbol := _fixes(row)) is not None}
     return [
         (guard, row)

@@ -122,7 +122,6 @@ class _RangeProver:
             self.numbers.update(self._counters(node, inputs))
 
     def _counted(self, node: Node) -> Facts:
-        """Add the index of a loop and return its bounds as facts."""
         self.steps.append(Value("step", _STEP))
         step = self._step()
         length = self._told(node.params.get("length"))

@@ -307,7 +307,6 @@ def positions(node: Node, number: Value) -> Iterator[int]:
 
 
 def _simplified_item(item: Any, size: Any) -> Any:
-    """Return the item of a key, or the full slice if it selects the whole axis."""
     if is_single(item) or item[2] != 1:
         return item
     first = position(item[0], size, 0)
@@ -730,7 +729,6 @@ class _RowLoop(InlinedLoop):
         return cell
 
     def _numbers(self, nodes: Sequence[Node], outputs: Sequence[Any], build: Builder) -> dict[Value, Value]:
-        """Return the original sequences that iterations still read."""
         read = {value for node in nodes for value in node.uses}.union(values_in(outputs))
         given = self.node.inputs[self.carried :]
         return {
@@ -742,7 +740,6 @@ class _RowLoop(InlinedLoop):
     def _finals(
         self, build: Builder, kept: Mapping[int, Value], outputs: Sequence[Value]
     ) -> tuple[Value, ...]:
-        """Return the results of the original loop, with the cells written to their arrays."""
         others = outputs[: len(outputs) - len(self.cells)]
         found = dict(kept)
         for (index, cells), made in zip(self.cells.items(), outputs[len(others) :]):

@@ -159,7 +159,6 @@ def _is_wide(item: Any) -> bool:
 
 
 def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
-    """Return the written value in the shape of the read; None if the dtypes differ."""
     value, spec = write.inputs[1], read.outputs[0].spec
     if not _is_taken(read, write):
         return None
@@ -205,7 +204,6 @@ def are_keys_disjoint(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
 
 
 def _range(item: Any, size: Any) -> tuple[Any, Any]:
-    """Return the first index that an item of a key selects, and the one after the last."""
     if isinstance(item, tuple):
         return position(item[0], size, 0), position(item[1], size, size)
     place = position(item, size, 0)

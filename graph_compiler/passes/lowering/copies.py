@@ -112,7 +112,6 @@ def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
 
 
 def _written(graph: Graph, effect: Effect) -> Value | None:
-    """Return the argument or buffer that an effect writes to in place; None for other effects."""
     if effect.kind == "argument":
         argument: Value = graph.inputs[effect.target]
         return argument
@@ -120,7 +119,6 @@ def _written(graph: Graph, effect: Effect) -> Value | None:
 
 
 def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
-    """Return the values whose memory ``value`` may share."""
     met, open_ = {value}, [value]
     found: set[Value] = set()
     while open_:

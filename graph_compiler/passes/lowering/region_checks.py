@@ -91,7 +91,6 @@ class _CheckedBlock:
         self.held[origin] = truth if before is None else self.add("logical_and", before, truth)
 
     def _run(self, node: Node) -> None:
-        """Append a node with regions, whose checks become outputs."""
         inside = [self._inside(region) for region in node.regions]
         origins = tuple(dict.fromkeys(origin for block in inside for origin in block.held))
         if not origins:

@@ -50,7 +50,6 @@ def _reads(size: Size, numbers: frozenset[Value]) -> bool:
 
 
 def _bounds(node: Node) -> Iterator[Size]:
-    """Yield the sizes that are bounds of a slice or range, or the trip count of a loop."""
     given = [part for item in node.inputs for part in (item if isinstance(item, tuple) else (item,))]
     slices = [part for item in given if isinstance(item, slice) for part in (item.start, item.stop)]
     parts = node.inputs if node.key == "arange" else slices

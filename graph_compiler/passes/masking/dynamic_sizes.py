@@ -379,7 +379,6 @@ def _unchanged(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Padde
 
 
 def _picks(node: Node, found: _SelectedRows) -> bool:
-    """Return True if ``node`` takes one row by a constant index; a guard checks that there are enough."""
     axis = found.rows_of(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
     return (

@@ -646,7 +646,6 @@ class CounterSequences:
         return found if isinstance(found, Size) else None
 
     def _sequence(self, dtype: str, first: int, by: int) -> Value:
-        """Return the element that a step reads of ``first, first + by, ...``."""
         stop = first + by * self.count
         return self._read(
             "arange", dtype, {"start": first, "stop": stop, "step": by, "dtype": dtype}, (dtype, first, by)

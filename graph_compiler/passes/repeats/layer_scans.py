@@ -159,7 +159,6 @@ class _LayerLoop:
                     yield Node("getitem", (stack,), {"key": key}, layer.origin, (value,))
 
     def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
-        """Return the turn of each layer for each distinct period, and the stacked arrays of each operand."""
         operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
         count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
         turns = [build.remainder(count, each) for each in dict.fromkeys(map(_turns, operands))]

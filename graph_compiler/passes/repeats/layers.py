@@ -190,7 +190,6 @@ class _LayerBoundaries:
         self.numbers = [self._number(place) for place in range(first, end)]
 
     def _number(self, place: int) -> int | None:
-        """Return the number of the weights that a node reads; None if it reads none that differ."""
         other = place + self.period if place + self.period < self.run.end else place - self.period
         pairs = zip(self.program.rows[place].leaves, self.program.rows[other].leaves)
         found = (self.names.numbering(one, two) for one, two in pairs)

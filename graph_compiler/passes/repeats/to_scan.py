@@ -292,7 +292,6 @@ class _ScanBuilder:
 
     # ------------------------------------------------------------------------------ one step
     def _is_row(self, place: int) -> bool:
-        """Return True if a node takes consecutive rows of one array."""
         patterns = self.steps.patterns[place]
         changing = [
             at for at, pattern in enumerate(patterns) if not isinstance(pattern, (EarlierResult, Invariant))
@@ -324,7 +323,6 @@ class _ScanBuilder:
             pairs += zip(part.outputs, self._append(place, part, pairs))
 
     def _pairs(self, place: int) -> list[tuple[Value, Value]]:
-        """Return the values that a node reads, each with its replacement in the body."""
         leaves = enumerate(zip(self.steps.leaves(self.last, place), self.steps.patterns[place]))
         return [
             (leaf, self._read(place, at, pattern) if isinstance(pattern, EarlierResult) else leaf)
@@ -333,7 +331,6 @@ class _ScanBuilder:
         ]
 
     def _append(self, place: int, node: Node, pairs: Sequence[tuple[Value, Value]]) -> tuple[Value, ...]:
-        """Copy a node into the body and return its new outputs."""
         new = copy_with_replacements(node, pairs)
         if new is None:
             raise _CannotRoll
