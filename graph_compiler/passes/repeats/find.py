@@ -426,7 +426,8 @@ class _PatternFit:
             if None in row:
                 return None
             patterns.append(row)
-        self.whole = RepeatedSteps(self.program, self.first, self.period, self.bare.count, tuple(patterns))  # type: ignore[arg-type]
+        rows: Any = tuple(patterns)
+        self.whole = RepeatedSteps(self.program, self.first, self.period, self.bare.count, rows)
         self.reach = max(
             (pattern.distance for row in patterns for pattern in row if isinstance(pattern, EarlierResult)),
             default=0,
