@@ -96,9 +96,7 @@ class TorchCalls(RecordedCalls):
         return "torch.no_grad()" if node.no_grad else ""
 
     def spell(self, item: Any) -> str | None:
-        """Return source text for a dtype, layout, memory format, device or NumPy scalar, or None for anything
-        else.
-        """
+        """Return source text for a dtype, layout, memory format, device or NumPy scalar, else None."""
         if isinstance(item, (torch.dtype, torch.layout, torch.memory_format)):
             return repr(item)
         if isinstance(item, torch.device):

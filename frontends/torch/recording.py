@@ -254,8 +254,7 @@ def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
 
 
 def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
-    """Return the structure of the arguments, their tensors by the identity of the array given, and all
-    inputs.
+    """Return the structure of the arguments, tensors by the id of the given array, and all inputs.
 
     Numbers at the paths `open_numbers` are inputs as they are.
     """

@@ -99,10 +99,10 @@ def random_kept() -> Iterator[None]:
 
 @contextmanager
 def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None = None) -> Iterator[None]:
-    """Restore buffers, random state and `state` after the block. Seed torch's generator first if `seed` is
-    given.
+    """Restore buffers, random state and `state` after the block.
 
-    `state` defaults to everything within reach of the weights.
+    Seed torch's generator first if `seed` is given. `state` defaults to everything within reach of the
+    weights.
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]

@@ -119,8 +119,9 @@ _WRITABLE = (np.ndarray, array, bytearray)
 
 
 def is_array(item: Any) -> bool:
-    """Return True for an array of any framework. NumPy scalars are not arrays: they are treated as Python
-    numbers.
+    """Return True for an array of any framework.
+
+    NumPy scalars are not arrays: they are treated as Python numbers.
     """
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True

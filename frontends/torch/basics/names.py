@@ -65,10 +65,10 @@ _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 
 @functools.cache
 def row_key(name: str) -> str:
-    """Return the bare name of a dotted name: ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` ->
-    ``add``.
+    """Return the bare name of a dotted name, under which rows are found.
 
-    Names in namespaces keep them as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
+    ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. Names in namespaces
+    keep them as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')

@@ -35,8 +35,9 @@ class Refusals:
         self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
-        """Raise ``TracingError`` if the default dtype changed, or a dispatch mode or ``torch.jit.trace`` is
-        active.
+        """Raise ``TracingError`` if the function changed state that a recording cannot follow.
+
+        It may have changed the default dtype, entered a dispatch mode, or started ``torch.jit.trace``.
         """
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(

@@ -146,8 +146,9 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the dtype that torch promotes `operands` to: values with ``dtype`` and ``ndim``, numbers or
-    sizes.
+    """Return the dtype that torch promotes `operands` to.
+
+    Operands are values with ``dtype`` and ``ndim``, numbers, and sizes.
     """
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))

@@ -1,8 +1,8 @@
-"""Writes that the name of a call does not show: running statistics, and arguments that schemas mark as
-written.
+"""Writes that the name of a call does not show.
 
-Most writes increment the version of the tensor. These do not: fused optimizers write to lists of weights,
-moments and steps, ``GradScaler`` to its tracker, quantization to its observers.
+They are running statistics, and arguments that kernel schemas mark as written. Most writes increment the
+version of the tensor. These do not: fused optimizers write to lists of weights, moments and steps,
+``GradScaler`` to its tracker, quantization to its observers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
     "_native_batch_norm_legit": ((3, "running_mean"), (4, "running_var")),
 }
 
-# Where ``max_norm`` stands, to which these shorten the rows of their weight that are looked up.
+# Position of ``max_norm``, to which these calls rescale the rows of their weight that they look up.
 _WITH_NORMS = {"embedding": 3, "embedding_bag": 3}
 _RENORMED = ((1, "weight"),)
 
@@ -52,9 +52,7 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if `tensor` is a running statistic that the call writes to without incrementing its
-    version.
-    """
+    """Return True if `tensor` is a running statistic that the call updates uncounted."""
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)
@@ -109,9 +107,7 @@ def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version of each operand before a call, or None if the call writes to it without incrementing
-    it.
-    """
+    """Return the version of each operand before a call, or None where the call writes uncounted."""
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, other_written_tensors(key, args, kwargs)))

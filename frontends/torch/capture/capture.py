@@ -118,8 +118,9 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace integer tensors that a call takes as sizes or bounds by numbers, as if the code had called
-    ``int``.
+    """Replace integer tensors that a call takes as sizes or bounds by numbers.
+
+    They are read as if the code had called ``int``.
     """
 
     def number(item: Any) -> Any:
@@ -483,8 +484,9 @@ class Capture(TorchFunctionMode):
         return self.recorder.add_number(name, DTYPES[type(number)])
 
     def add_input(self, name: str, tensor: Any) -> None:
-        """Add an array of the arguments, or a generator. An array in two positions is one input, read at the
-        first.
+        """Add an array of the arguments, or a generator, as an input.
+
+        An array in two positions is one input, read at the first.
         """
         if is_generator(tensor):
             self.recorder.add_input(name, tensor, GENERATOR)
@@ -526,9 +528,7 @@ class Capture(TorchFunctionMode):
         return self.record_call(function, name, key, args, kwargs)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call on concrete sizes. Tensors that its kernels make are hidden unless the call returns
-        them.
-        """
+        """Run the call on concrete sizes, and hide tensors that its kernels make but it does not return."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             return forward(function, *hints(args), **(hints(kwargs) if kwargs else kwargs))
@@ -696,8 +696,9 @@ class Capture(TorchFunctionMode):
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(as_recorded(item))
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """Return the sizes of a tensor for the user's code: plain ints for weights and constants, else
-        symbols.
+        """Return the sizes of a tensor for the user's code.
+
+        They are plain ints for weights and constants, else symbols.
         """
         maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
         sizes = (
@@ -716,9 +717,7 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Return True if the sizes of `value` are those of its spec. `maker` is the node that made it, if
-        any.
-        """
+        """Return True if the sizes of `value`, made by `maker`, are those of its spec."""
         return (
             not self.recorder.varies(value)
             or value in self.recorder.arguments

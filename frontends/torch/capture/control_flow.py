@@ -167,9 +167,9 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
-    """Compute all prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines along
-    `dim`.
+    """Compute all prefixes along `dim` by doubling.
 
+    ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along `dim` at once.
     After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the
     beginning change nothing, so a recording holds for all arrays that are no longer than it reaches.
     """
@@ -304,9 +304,7 @@ def _rows(
 
 
 def _users(function: Any) -> Any:
-    """Return the user's functions that torch has wrapped into one of its own, or `function` if it is no
-    wrapper.
-    """
+    """Return the user's functions inside of a wrapper of torch, or `function` if it is none."""
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
     if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):

@@ -1,10 +1,9 @@
-"""What the numbers in kernels of torch's derivatives stand for.
+"""Sizes behind the numbers in kernels of torch's derivatives.
 
-torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of what was summed,
-that of a mean divides by how many there were. Which numbers these are follows from the node of torch's graph
-whose derivative runs: from what its call was given and made. A row of ``RULES`` says how, kernel by kernel; a
-node of ``_PLAIN`` has no sizes among its numbers. Source: torch's tools/autograd/derivatives.yaml and the
-kernels seen.
+torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of its operand,
+that of a mean divides by the number of elements. Which sizes these are follows from the autograd node that
+runs. A row of ``RULES`` states it for one kernel; a node in ``_PLAIN`` has no sizes among its numbers.
+Source: torch's tools/autograd/derivatives.yaml.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Kernels that ``torch.vmap`` runs, and the public call of the user's that each belongs to.
+"""Sizes behind the numbers in kernels that ``torch.vmap`` runs, by the public call that they belong to.
 
-A transform takes public calls apart: below the user's ``F.multilabel_soft_margin_loss`` comes a division by
-the number of classes, which torch's code has computed from a size where nothing sees it. A number of a kernel
-that the call was not given ties the recording to its sizes.
+A number of a kernel that the call was not given fixes the sizes of the recording.
 """
 
 from __future__ import annotations

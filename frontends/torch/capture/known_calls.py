@@ -71,8 +71,9 @@ class OperandOutcome:
 
 @dataclass(frozen=True)
 class TensorOutcome:
-    """Outcome of a call that makes one tensor, in a storage of its own or, if `is_view`, in that of its
-    operand.
+    """Outcome of a call that makes one tensor.
+
+    is_view: True if the tensor shares the storage of the only operand.
     """
 
     name: str
@@ -120,8 +121,7 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Return a key of everything that determines the outcome of a call, and append its tensors to
-        `operands`.
+        """Append the tensors of a call to `operands` and return a key of all that determines its outcome.
 
         Return None if the outcome may depend on something else; `operands` is then incomplete.
         """
@@ -305,10 +305,10 @@ class FirstRunResults:
     def taken_over(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Return the result of the matching call of the first run, or None if its arguments or contents
-        differ.
+        """Return the result of the matching call of the first run, or None if there is none.
 
-        The n-th call of a function matches the n-th call of that function in the first run.
+        The n-th call of a function matches the n-th call of that function in the first run, if the
+        arguments are equal up to rounding and nothing has been written to.
         """
         calls = self._made.get(function)
         if not calls:

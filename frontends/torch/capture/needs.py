@@ -34,10 +34,9 @@ def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], k
 def guard_failed_call(
     capture: RunningTrace, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
-    """Guard on the sizes and ``requires_grad`` that a failed call depends on, because the user's code may go
-    on.
+    """Guard on the sizes and ``requires_grad`` that a failed call depends on.
 
-    Also guard on elements if they may be the cause.
+    The user's code may go on after the failure. Elements are guarded, too, if they may be the cause.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))

@@ -112,9 +112,7 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run `call` and return its result and copies of what it left in `tensors`, whose contents are
-        restored.
-        """
+        """Run `call`, restore `tensors`, and return the result and copies of what the call left in them."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

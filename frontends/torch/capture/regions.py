@@ -160,9 +160,7 @@ class BlockRecorder:
         capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
-        """Return the outputs of a block, cloned where they would share storage with each other or with outer
-        tensors.
-        """
+        """Return the outputs of a block, cloned where they would share storage."""
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
         owners: set[Value] = set()
@@ -256,8 +254,7 @@ class BlockRecorder:
         return ArraySpec(shape_of(self.capture, value), value.dtype)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
-        """Refuse a backward pass through this call inside of the function, and unroll the call in the next
-        attempt.
+        """Refuse a backward pass through this call, and unroll the call in the next attempt.
 
         Such a pass goes through one branch, or one number of iterations.
         """
@@ -495,8 +492,9 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         ]
 
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
-        """Raise ``TracingError`` for slices whose bounds depend on elements, which other frameworks do not
-        have.
+        """Raise ``TracingError`` for slices whose bounds depend on elements.
+
+        Other frameworks do not have slices of varying size.
         """
         for node in () if self.capture.for_torch else every(nodes):
             bounds = (

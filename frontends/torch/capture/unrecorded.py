@@ -129,8 +129,9 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any]) -> None:
-    """Record what hooks of a weight do to its gradient, unless the graph is for torch, which calls them
-    itself.
+    """Record what hooks of a weight do to its gradient.
+
+    In a graph for torch, torch calls them itself, so the graph may only be written for torch.
     """
     if capture.for_torch:
         graph = capture.recorder.graph
@@ -216,9 +217,7 @@ class KernelwiseSizes:
             self._shapes, self._given, self._is_product = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a reshaping kernel with sizes instead of numbers, or None if they are
-        unknown.
-        """
+        """Return the arguments of a reshaping kernel with sizes instead of numbers, or None."""
         if (
             self._shapes is None
             or function._schema.name not in _RESHAPES
@@ -286,10 +285,9 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return the sizes for `wanted` if neighbouring axes were merged, or axes of length 1 inserted or
-    removed.
+    """Return the sizes for `wanted` if a reshape merged neighbouring axes, or None.
 
-    Return None otherwise.
+    Axes of length 1 may be inserted or removed.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:

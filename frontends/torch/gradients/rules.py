@@ -267,9 +267,7 @@ class GradientRules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Record a tensor hook: a function that replaces the gradient of a tensor, or returns None to keep
-        it.
-        """
+        """Record a tensor hook, which replaces the gradient of a tensor, or returns None to keep it."""
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -461,8 +459,9 @@ class GradientRules:
                 self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
-        """Raise ``TracingError`` if `written` contains a result of a function that is a view or was written
-        to by it.
+        """Raise ``TracingError`` for a write to a result of a function that is a view.
+
+        Results that the function itself has written to are refused as well.
         """
         if self._untouchable and not self._untouchable.isdisjoint(
             map(self.capture.recorder.base_of, written)

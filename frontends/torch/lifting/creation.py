@@ -89,9 +89,7 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
-    """Build an array of one number, which may be a size or a 0-d array, by default in the dtype that torch
-    chooses.
-    """
+    """Build an array of one number, a size or a 0-d array, by default in torch's dtype for it."""
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)
@@ -185,9 +183,7 @@ def arange(
 
 
 def _may_wrap(name: str, *bounds: Any) -> bool:
-    """Return True if a bound may lie outside of a narrow integer dtype, where torch wraps around and NumPy
-    raises.
-    """
+    """Return True if a bound may overflow a narrow integer dtype, where NumPy raises unlike torch."""
     if name not in _NARROW:
         return False
     least, most = _NARROW[name]

@@ -330,7 +330,7 @@ def linalg_lu_factor_ex(b: TorchBuilder, A: Any, pivot: bool = True, check_error
 
 
 rows.table({
-    # what linalg.lu_factor gives, of a singular matrix too
+    # ``linalg.lu_factor`` accepts singular matrices, too.
     "lu": lambda b, A, pivot=True, get_infos=False, out=None:
         linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2],
     "lu_solve": lambda build, b, LU_data, LU_pivots: build.lu_solve(LU_data, LU_pivots, b),
@@ -344,7 +344,7 @@ rows.table({
 def lu_unpack(
     b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """Lift ``torch.lu_unpack``, which returns empty arrays for parts that are not asked for.
+    """Lift ``torch.lu_unpack``, which returns empty arrays for parts that are not wanted.
 
     Raise ``NotImplementedError`` for too few pivots, where torch reads out of bounds.
     """

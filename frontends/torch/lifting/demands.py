@@ -68,9 +68,7 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Add guards on sizes that torch requires to be equal. Axes that were broadcast while recording are
-    fixed.
-    """
+    """Guard on sizes that torch requires to be equal, and fix axes that were broadcast."""
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return

@@ -298,8 +298,9 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Rename keywords to those of the row: NumPy's spelling (``axis`` for ``dim``), and those of one
-    overload.
+    """Rename keywords to those of the row.
+
+    They may have NumPy's spelling (``axis`` for ``dim``), or that of one overload.
     """
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:

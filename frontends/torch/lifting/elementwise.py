@@ -90,8 +90,9 @@ def has_floats(graph: Graph) -> bool:
 
 
 def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
-    """Fix symbols in an argument: numbers read from tensors unless `numbers`, and floats of sizes unless
-    `floats`.
+    """Fix symbols in an argument.
+
+    Numbers read from tensors are kept if `numbers`, and floats computed from sizes if `floats`.
     """
     argument = argument if numbers else fix_numbers(b, argument)
     return (
@@ -135,9 +136,7 @@ def computed(
 
 
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if half precision would change the number `y`. This is assumed of 0-d arrays and read
-    numbers.
-    """
+    """Return True if half precision may change the number `y`, as that of 0-d arrays always may."""
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):
@@ -154,8 +153,9 @@ def held(number: float, dtype: str) -> float:
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
-    """Apply `operation` to half precision in float32, as torch does if a number decides where the result
-    changes.
+    """Apply `operation` to half precision in float32.
+
+    torch does so if a number decides where the result changes.
     """
     return (
         b.cast(operation(b.cast(x, "float32"), **params), x.dtype)

@@ -80,10 +80,9 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """Lift ``torch.take_along_dim``, which broadcasts the other axes and indexes the flattened array without
-    `dim`.
+    """Lift ``torch.take_along_dim``, which broadcasts the other axes.
 
-    Along `dim`, indices wrap around.
+    Without `dim` it indexes the flattened array. Along `dim`, indices wrap around.
     """
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
@@ -552,8 +551,9 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``torch.sparse_coo_tensor`` with a given size to a dense array. Values at the same index are
-    summed.
+    """Lift ``torch.sparse_coo_tensor`` with a given size to a dense array.
+
+    Values at the same index are summed.
     """
     if values is None or size is None:
         raise UnsupportedOperation(

@@ -135,8 +135,9 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """Add the implicit result to an equation: the ellipsis and the labels that occur once, in alphabetical
-    order.
+    """Add the implicit result to an equation.
+
+    It is the ellipsis and the labels that occur once, in alphabetical order.
     """
     if "->" in equation:
         return equation

@@ -200,8 +200,9 @@ def per_tensor(
 def per_tensor_with_mask(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """Lift ``aten::fake_quantize_per_tensor_affine_cachemask``, whose mask is True where no level was
-    clipped.
+    """Lift ``aten::fake_quantize_per_tensor_affine_cachemask``.
+
+    The mask is True where no level was clipped.
     """
     kind = _computed_in(input)
     inverse, step = _steps(b, scale, kind)

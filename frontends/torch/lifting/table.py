@@ -42,8 +42,9 @@ class TorchBuilder(RaisingBuilder):
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
-        """Cast the operands to the dtype that torch computes in, or to `dtype`. Numbers next to an array stay
-        numbers.
+        """Cast the operands to the dtype that torch computes in, or to `dtype`.
+
+        Numbers next to an array stay numbers.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):

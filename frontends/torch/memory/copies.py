@@ -103,10 +103,10 @@ def _unseen() -> Iterator[None]:
 
 
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if all arrays of ``out=`` are empty at any size, made by the function, and share no
-    storage.
+    """Return True if all arrays of ``out=`` are empty at any size and made by the function.
 
-    Return False if an operand requires a gradient, because torch then refuses ``out=``.
+    They must not share a storage. Return False if an operand requires a gradient, because torch then
+    refuses ``out=``.
     """
     if (
         kwargs.get("out") is None

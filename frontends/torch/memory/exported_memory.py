@@ -121,9 +121,7 @@ class ExportedMemory:
         return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _begins_before_end(self, tensor: torch.Tensor) -> bool:
-        """Return True if the tensor begins before the last shared tensor ends. A tensor without memory does
-        not.
-        """
+        """Return True if the tensor has memory and begins before the last shared tensor ends."""
         try:
             return tensor.data_ptr() < self._shared[-1].start + self._longest
         except (NotImplementedError, RuntimeError):

@@ -81,8 +81,9 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if `owner` is in row-major order and has all elements of `array`, which needs no
-        gradient.
+        """Return True if `owner` is in row-major order and has all elements of `array`.
+
+        Arrays that require a gradient themselves are no views.
         """
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
@@ -159,9 +160,7 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """Return a function that reads the current tensor in place of this one, or None if it is in no known
-    place.
-    """
+    """Return a function that reads the current tensor at the place of `tensor`, or None."""
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)

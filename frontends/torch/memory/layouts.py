@@ -124,9 +124,7 @@ class Layouts:
             self._other.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
-        """Guard on the layouts that decide whether ``x.reshape(-1)`` is a view or a copy, if a write shows
-        it.
-        """
+        """Guard on layouts that decide whether a call returns a view or a copy, if a write shows it."""
         aliases = Aliases(graph)
         if not aliases.written:
             return
@@ -197,9 +195,7 @@ def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Return True if the source or the result of the call is written to later and then read through the other
-    one.
-    """
+    """Return True if a write to source or result of the call is read through the other one."""
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
     # True if written through the result, False if through another tensor.
@@ -225,11 +221,10 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Return True if strides never increase, so that results computed from the tensor are row-major at every
-    size.
+    """Return True if strides never increase.
 
-    A transposed axis counts even with one element. A slice that takes a whole axis keeps the order at
-    other sizes.
+    Results computed from such tensors are row-major at every size. A transposed axis counts even with one
+    element. A slice that takes a whole axis keeps the order at other sizes.
     """
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)

@@ -27,10 +27,10 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes, or None if calls of the graph write
-    uncounted.
+    """Return a function that starts to watch tensors for writes.
 
-    The watch is a function that returns True while nobody has written to them.
+    The watch is a function that returns True while nobody has written to them. Return None if calls of the
+    graph write without incrementing the version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -142,9 +142,7 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may write to: its own if in place, ``out`` and those that its schema
-    marks.
-    """
+    """Return the tensors that a call may write to: its own, ``out`` and those marked by its schema."""
     targets = (
         [args[0]]
         if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))

@@ -118,11 +118,10 @@ _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if ``out=`` was resized, or overlaps an operand that torch reads while it
-    writes.
+    """Raise ``TracingError`` if ``out=`` was resized, or overlaps an operand.
 
-    An operand that is the same array is allowed, as in place. In another shape it belongs to a reduction,
-    which torch sets to 0 before it reads.
+    torch reads the operand while it writes. An operand that is the same array is allowed, as in place. In
+    another shape it belongs to a reduction, which torch sets to 0 before it reads.
     """
     if out is None:
         return
@@ -146,8 +145,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if an operand overlaps the elements that an in-place call writes, at other
-    positions.
+    """Raise ``TracingError`` if an in-place call writes to elements of another operand.
 
     torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=
     x[:, :1]``. A graph for torch replays the call.
@@ -170,9 +168,7 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """Raise ``TracingError`` if several elements of a written tensor share memory (``unfold``,
-    ``as_strided``).
-    """
+    """Raise ``TracingError`` if several elements of a written tensor share memory."""
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,

@@ -1,9 +1,7 @@
-"""Words of memory that tell of changes to tensors: what torch itself notes of them, read without a call of
-torch.
+"""Words in memory that change whenever torch counts a change of a tensor, read without a call of torch.
 
-After a model has run, a call of torch waits for its code to come from memory: one of ``data_ptr`` and one of
-``_version`` take some two microseconds each, twenty words of memory that are compared beside many others a
-tenth of one.
+After a model has run, a call of torch must be loaded into the cache again: ``data_ptr`` and ``_version``
+take two microseconds each. Comparing twenty words of memory, among many others, takes a tenth of one.
 """
 
 from __future__ import annotations

@@ -84,10 +84,10 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if a size may be hashed as a symbol, because `called` is a cache, which is emptied
-        afterwards.
+        """Return True if a size may be hashed as a symbol, because `called` is a cache.
 
-        Return False if it is fixed already. Otherwise raise ``UnhashableSize``.
+        The cache is emptied after the recording. Return False if the size is fixed already. Otherwise
+        raise ``UnhashableSize``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)

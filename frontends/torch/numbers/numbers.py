@@ -48,10 +48,10 @@ _NAME = type.__name__
 
 
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
-    """Return shims that make ``type`` of a symbol return the class of the number, and that of a list
-    ``list``.
+    """Return shims that make ``type`` of a symbol return the class of the number.
 
-    Only modules whose code does nothing with the name ``type`` but call it get one.
+    ``type`` of a stand-in for a list is ``list``. Only modules whose code does nothing with the name
+    ``type`` but call it get a shim.
     """
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
@@ -218,9 +218,7 @@ def symbols_of(capture: Trace) -> Symbols:
 def conversion_shims(
     capture: Trace, symbols: Symbols, spaces: Iterable[ModuleNamespace]
 ) -> list[Replacement]:
-    """Return shims of ``len`` and, if numbers become symbols, of conversions such as ``int`` in these
-    modules.
-    """
+    """Return shims of ``len`` and, if numbers become symbols, of conversions such as ``int``."""
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = (
         (space.held, name, file, tuple(space.functions))

@@ -154,8 +154,9 @@ class HostDrawRecorder:
         return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
-        """Read a number that is read again before each call. Return it as a constant if ``bakes``, else as an
-        input.
+        """Read a number that is read again before each call.
+
+        Return it as a constant if ``bakes``, else as an input.
         """
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
@@ -367,9 +368,7 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if code may read ``initial_seed()`` of a generator, which would return the
-        mark.
-        """
+        """Raise ``TracingError`` if code may read ``initial_seed()``, which would return the mark."""
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -424,8 +423,9 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Record seeds and restored states since the last call, and return the generators that a call may
-        draw from.
+        """Record seeds and restored states since the last call.
+
+        Return the generators that a call may draw from.
         """
         with self._lock:
             return list(
@@ -531,8 +531,9 @@ class Generators:
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
     def _record_seed(self, followed: _FollowedGenerator, state: bytes) -> None:
-        """Record ``manual_seed``. Raise ``TracingError`` if the state is not that of a freshly seeded
-        generator.
+        """Record ``manual_seed``.
+
+        Raise ``TracingError`` if the state is not that of a freshly seeded generator.
         """
         seed = followed.generator.initial_seed()
         fresh = _FollowedGenerator(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)

@@ -39,8 +39,7 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Return the guards on torch's state: training flags of the modules `asked`, captured tensors and
-    settings.
+    """Return guards on modes of the modules `asked`, captured tensors and settings of torch.
 
     `only_without_grad`: whether to guard that gradients are disabled.
     """

@@ -255,9 +255,7 @@ class TorchWeights(contracts.Weights):
         return isinstance(_held(holder, key), torch.nn.Parameter)
 
     def is_frozen(self, name: str) -> bool:
-        """Return True if `name` is a floating-point or complex parameter whose ``requires_grad`` the user
-        turned off.
-        """
+        """Return True if `name` is an inexact parameter whose ``requires_grad`` is off."""
         tensor = _held(*self._holders[name])
         is_real = isinstance(tensor, torch.nn.Parameter) and (
             tensor.is_floating_point() or tensor.is_complex()

@@ -186,8 +186,9 @@ def _asks_for_itself() -> bool:
 
 
 class _AttributeProbe:
-    """A data descriptor, which takes precedence over the tensor's ``__dict__``, where the attribute is
-    stored.
+    """A data descriptor that notices reads of a tensor's attribute.
+
+    It takes precedence over the tensor's ``__dict__``, where the attribute is stored.
     """
 
     def __init__(self, name: str, read: Read) -> None:
@@ -260,7 +261,10 @@ TRAINING, MEMBERS = "training flags", "members"
 
 
 class _TrainingFlagProbe:
-    """A data descriptor, which takes precedence over the module's ``__dict__``, where the flag is stored."""
+    """A data descriptor that notices reads of a module's training flag.
+
+    It takes precedence over the module's ``__dict__``, where the flag is stored.
+    """
 
     def __init__(self, probe: Patch, probes: PatchSet, original: Any) -> None:
         self._probe, self._probes = probe, probes
@@ -298,8 +302,9 @@ MODULE_READS = (
 
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
-    """Return guards that modules whose ``parameters()``, ``named_buffers()`` etc. were called have the same
-    names.
+    """Return guards on the names of weights and buffers of modules that were listed.
+
+    ``parameters()``, ``named_buffers()`` and similar methods list them.
 
     >>> from ....recording.patches import patching
     >>> model = torch.nn.Linear(2, 2)

@@ -31,10 +31,9 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers of `module` that an initializer of it or of an ancestor, or its constructor,
-    determines.
+    """Return the buffers of `module` that an initializer or its constructor determines.
 
-    `ancestors` are the modules that contain it, innermost first.
+    Initializers are those of the module and of `ancestors`, the modules that contain it, innermost first.
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
@@ -180,9 +179,7 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the constructor's arguments, read from attributes of the same name. Return None if one is
-    missing.
-    """
+    """Return the constructor's arguments, read from attributes of these names, or None."""
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         if name in ("device", "dtype") and parameter.default is None:

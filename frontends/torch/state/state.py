@@ -77,8 +77,9 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make the arrays and numbers in the known places inputs, and return the contents that record reads
-        of them.
+        """Make the arrays and numbers in the known places inputs.
+
+        Return the contents that the places have in the recording.
         """
         trees: list[Tree] = []
         values: list[Any] = []
@@ -214,8 +215,9 @@ class ReachableState:
         )
 
     def free(self, containers: Containers) -> FreeParts:
-        """Return the parts of containers that a graph reads at each call: the places, and what is inside of
-        them.
+        """Return the parts of containers that a graph reads at each call.
+
+        These are the places, and what is inside of them.
         """
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 

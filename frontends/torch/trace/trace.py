@@ -119,17 +119,16 @@ class Trace(Protocol):
         """Return the size of `value` along `axis` as an expression."""
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """Return the number of `size`, and add a guard that it stays; the implementation names the
-        exceptions.
+        """Return the number of `size`, and add a guard that it stays.
+
+        The implementation names the exceptions.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Add guards on all sizes so far, because sizes went into code that is not recorded."""
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """Guard on the current value of the property `fact` (such as ``requires_grad``) of the array behind
-        `tensor`.
-        """
+        """Guard on the current value of the property `fact` of an input, such as ``requires_grad``."""
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
         """Guard on the property `fact` of the first `count` inputs, or of all if it is None."""
@@ -152,8 +151,7 @@ class Trace(Protocol):
         """Add a number as an input."""
 
     def rewritten_state(self) -> frozenset[int]:
-        """Return the ids of the state tensors that were written to and that the graph must return as new
-        arrays.
+        """Return the ids of state tensors that the graph must return as new arrays.
 
         Empty if the graph is for torch, whose arrays are written to in place.
         """

@@ -212,8 +212,9 @@ def flash_attention_for_cpu(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """Lift ``aten::_scaled_dot_product_flash_attention_for_cpu``, which also returns the logsumexp of the
-    scores.
+    """Lift ``aten::_scaled_dot_product_flash_attention_for_cpu``.
+
+    Its second result is the logsumexp of each query's scores.
     """
     output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
@@ -264,8 +265,9 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Any:
-    """torch.nn.functional.multi_head_attention_forward, with arrays [tokens, batch, features] or [tokens,
-    features].
+    """Lift ``torch.nn.functional.multi_head_attention_forward``.
+
+    Arrays are [tokens, batch, features] or [tokens, features].
     """
     batched = query.ndim == 3
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight

@@ -162,8 +162,9 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.poisson_nll_loss``. `full` adds Stirling's approximation of
-    ``log(target!)``.
+    """Lift ``torch.nn.functional.poisson_nll_loss``.
+
+    `full` adds Stirling's approximation of ``log(target!)``.
     """
     input, target = map(b.floating, b.promote(input, target))
     if log_input:
@@ -262,9 +263,7 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Lift ``torch.nn.functional.cross_entropy`` against class indices, or probabilities of the input's
-    shape.
-    """
+    """Lift ``torch.nn.functional.cross_entropy`` against class indices or probabilities."""
     # torch ignores negative smoothing, and raises above 1.
     smoothing = max(float(label_smoothing), 0.0)
     if "float" in target.dtype and target.ndim == input.ndim:

@@ -37,9 +37,6 @@ def _max_pool(rank: int, name: str, gives_indices: bool) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d; their kin that give indices,
-        aten::max_pool2d_with_indices.
-        """
         options = _max_options(rank, kernel_size, stride, padding, dilation, ceil_mode)
         return (
             b.max_pool_with_indices(input, **options)
@@ -60,7 +57,6 @@ def _avg_pool(rank: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
-        """torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d."""
         kernel = spread(kernel_size, rank)
         return b.avg_pool(
             input,
@@ -83,7 +79,6 @@ def _lp_pool(rank: int) -> None:
         stride: Any = None,
         ceil_mode: bool = False,
     ) -> Any:
-        """torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d."""
         kernel = spread(kernel_size, rank)
         if norm_type in (float("inf"), -float("inf")):
             options = _max_options(rank, kernel, stride, 0, 1, ceil_mode)
@@ -179,7 +174,6 @@ def _unpool(rank: int) -> None:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Any:
-        """torch.nn.functional.max_unpool1d, max_unpool2d, max_unpool3d."""
         kernel = spread(kernel_size, rank)
         strides = strides_or(stride, kernel)
         covered = tuple(
@@ -360,9 +354,7 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``, or None without
-    any.
-    """
+    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``, or None."""
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])
