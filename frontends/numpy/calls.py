@@ -167,7 +167,7 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 
 @functools.cache
-def wish(key: str) -> str:
+def proposed_name(key: str) -> str:
     """Return the proposed name for the result of a call."""
     last = (
         key.rpartition(".")[2]
@@ -186,7 +186,7 @@ def is_operand_call(key: str) -> bool:
     )
 
 
-def settled(
+def normalize_arguments(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with ``out`` as a keyword, and with NumPy integers as Python ints for most calls.
@@ -238,7 +238,7 @@ def _out_place(key: str) -> int | None:
     )
 
 
-def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arrays that a call writes to; raise :class:`TracingError` if one is not traced."""
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
@@ -313,15 +313,15 @@ def as_array(item: Any) -> Any:
     return array if array.flags.writeable else array.copy()
 
 
-def given(
+def flatten_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]
 ) -> tuple[list[Any], Tree]:
     leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
-    tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
+    tree = with_numbers(with_leaf_types(plain_classes(tree), iter(leaves)), open_numbers)
     return leaves_at(tree, (args, kwargs)), tree
 
 
-def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
+def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """Return the tree with the classes of scalars, numbers and generators; a 0-d array counts as a scalar."""
     if isinstance(tree, Leaf):
         leaf = next(leaves)
@@ -330,7 +330,7 @@ def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
         is_scalar = isinstance(leaf, np.ndarray) and leaf.ndim == 0 and leaf.dtype.kind in "biufc"
         return TypedLeaf(leaf.dtype.type) if is_scalar else tree
     return (
-        Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children))
+        Branch(tree.type, tree.keys, tuple(with_leaf_types(child, leaves) for child in tree.children))
         if isinstance(tree, Branch)
         else tree
     )

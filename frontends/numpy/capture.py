@@ -31,7 +31,7 @@ from .calls import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
 from .constants import Constants
 from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
 from .patches import recorded
-from .reading import ANSWERS, METHODS, decided, expect_as_read, rounded_number
+from .reading import ANSWERS, METHODS, decide_operands, expect_as_read, rounded_number
 from .sizes import hint, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, owner_of, seen_of
 
@@ -189,7 +189,7 @@ class NumpyCapture:
         """Record an operator between arrays and numbers."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
-        operands = decided(self, row_key(METHOD + name), operands)
+        operands = decide_operands(self, row_key(METHOD + name), operands)
         return (
             self.record(METHOD + name, compute, operands, {})
             if any(map(is_traced, operands))
@@ -235,9 +235,9 @@ class NumpyCapture:
         """
         self.call, key = name, row_key(name)
         self._check_state()
-        args, kwargs = kinds.settled(self, name, args, kwargs)
+        args, kwargs = kinds.normalize_arguments(self, name, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if is_traced(item)]
-        written = kinds.written(self, name, args, kwargs)
+        written = kinds.written_arrays(self, name, args, kwargs)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         for item in written:
             self._save(item)
@@ -279,7 +279,9 @@ class NumpyCapture:
         """Run the real call. If it raises, guard the sizes, and the elements if these may be the cause."""
         self.inside = True
         try:
-            return forward(function, *map_structure(_real, args), **map_structure(_real, kwargs))
+            return forward(
+                function, *map_structure(_real_operand, args), **map_structure(_real_operand, kwargs)
+            )
         except Exception as problem:
             self.inside = False
             self._fix_all_sizes()
@@ -316,7 +318,7 @@ class NumpyCapture:
         for leaf in leaves:
             if id(leaf) not in given:
                 made.setdefault(
-                    id(leaf), self.wrapped(leaf, Value(kinds.wish(noted.key), self.spec_of(leaf)))
+                    id(leaf), self.wrapped(leaf, Value(kinds.proposed_name(noted.key), self.spec_of(leaf)))
                 )
         if noted.key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
@@ -494,7 +496,7 @@ class NumpyCapture:
         return self.locator.locate(self.call, 2)
 
 
-def _real(item: Any) -> Any:
+def _real_operand(item: Any) -> Any:
     if type(item) is TracedScalar and item._value in item._capture.weak:
         return item._seen.item()
     return item._real if type(item) is TracedGenerator else hint(seen_of(item))

@@ -25,7 +25,7 @@ from ..common import views as kept_views
 from ..common.indexing import ViewRecipe, view_recipe
 from ..common.read_numbers import DTYPES, holds_numbers
 from .array_access import ElementWatch, own, write
-from .calls import Inputs, is_array, typed
+from .calls import Inputs, is_array, with_leaf_types
 from .draws import GENERATORS
 from .patches import replacement_of
 from .traced import is_traced
@@ -58,7 +58,7 @@ class ChangedState:
             made = [inputs.enter(name, leaf) for leaf in leaves]
             if made:
                 place.write(unflatten(tree, made))
-            trees.append(typed(tree, iter(leaves)))
+            trees.append(with_leaf_types(tree, iter(leaves)))
             values.append(place.read())
         self.values, self._trees = tuple(values), tuple(trees)
 
@@ -222,14 +222,14 @@ class ArrayPlace(StatePlace):
         )
 
     def write(self, array: Any) -> None:
-        super().write(_with(super().read(), self.path, array))
+        super().write(_with_item(super().read(), self.path, array))
 
 
-def _with(whole: Any, path: tuple[int, ...], item: Any) -> Any:
+def _with_item(whole: Any, path: tuple[int, ...], item: Any) -> Any:
     if not path:
         return item
     parts = list(whole)
-    parts[path[0]] = _with(parts[path[0]], path[1:], item)
+    parts[path[0]] = _with_item(parts[path[0]], path[1:], item)
     return type(whole)(*parts) if hasattr(whole, "_fields") else type(whole)(parts)
 
 

@@ -65,7 +65,9 @@ def is_number(item: Any) -> bool:
     return type(item) is TracedScalar and item._value in item._capture.weak
 
 
-def call(current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def record_host_math(
+    current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
+) -> Any:
     """Record ``original(*args)``, or return NotImplemented if that is not possible."""
     capture = current()
     if capture is None or not all(
@@ -79,11 +81,15 @@ def call(current: Callable[[], Any], name: str, original: Callable[..., Any], ar
     if name == "builtins.complex" and any(isinstance(item, complex) for item in args):
         return args[0] if len(args) == 1 else NotImplemented
     if name == "math.fsum":
-        return _recorded(capture, name, original, args)
-    return _recorded(capture, name, original, args) if len(args) in _COUNTS.get(name, ()) else NotImplemented
+        return _record_number(capture, name, original, args)
+    return (
+        _record_number(capture, name, original, args)
+        if len(args) in _COUNTS.get(name, ())
+        else NotImplemented
+    )
 
 
-def _recorded(capture: Any, name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def _record_number(capture: Any, name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return capture.record(name, original, args, {}, lambda: True, reads=True)
 
 
@@ -126,7 +132,7 @@ def current() -> Any:
     return capture if capture is not None and capture.is_open and not capture.inside else None
 
 
-def _patches_recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _recording_function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -170,9 +176,9 @@ def _is_no_number(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind not in "biufc"
 
 
-def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _recording_conversion(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a recording ``asarray`` or similar function, which returns untraced arrays as NumPy does."""
-    record = _patches_recorded(name, original)
+    record = _recording_function(name, original)
 
     @functools.wraps(original)
     def wrapper(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,7 +189,7 @@ def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _recording_sampler(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -193,7 +199,7 @@ def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _opened(compute: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+def _reimplementation(compute: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -211,7 +217,7 @@ def _expressions(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     )
 
 
-def _made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+def _compute_symbolic(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     capture = current()
     return symbolic(capture, computed(function, operands, capture.decide))
 
@@ -231,7 +237,13 @@ def _loops() -> Any:
 
 
 SYMBOLS = Symbols(
-    is_symbolic, _expressions, _made, _number, _length, is_number, functools.partial(call, current)
+    is_symbolic,
+    _expressions,
+    _compute_symbolic,
+    _number,
+    _length,
+    is_number,
+    functools.partial(record_host_math, current),
 )
 
 
@@ -254,21 +266,21 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         found[module, name] = (original, make(original))
 
     for name in _CREATION:
-        replace(np, name, functools.partial(_patches_recorded, f"numpy.{name}"))
+        replace(np, name, functools.partial(_recording_function, f"numpy.{name}"))
     for name in _CONVERTING:
-        replace(np, name, functools.partial(_converting, f"numpy.{name}"))
+        replace(np, name, functools.partial(_recording_conversion, f"numpy.{name}"))
     for name in ("fftfreq", "rfftfreq"):
-        replace(np.fft, name, functools.partial(_patches_recorded, f"numpy.fft.{name}"))
+        replace(np.fft, name, functools.partial(_recording_function, f"numpy.fft.{name}"))
     for name in (*NAMES, "shuffle"):
         if hasattr(np.random, name):
-            replace(np.random, name, functools.partial(_drawing, name))
+            replace(np.random, name, functools.partial(_recording_sampler, name))
     replace(
         np.lib.stride_tricks,
         "as_strided",
-        functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"),
+        functools.partial(_recording_conversion, "numpy.lib.stride_tricks.as_strided"),
     )
     for name, opened in OPENED.items():
-        replace(np, name, functools.partial(_opened, opened))
+        replace(np, name, functools.partial(_reimplementation, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (
             getattr(np, name),

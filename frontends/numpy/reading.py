@@ -140,7 +140,7 @@ def rounded_number(capture: NumpyCapture, array: Any) -> Any:
     return number if isinstance(number, int) else round(capture.elements(array))
 
 
-def decided(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+def decide_operands(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return an operator's operands, with read numbers as constants if they decide the result's type."""
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands

@@ -55,7 +55,7 @@ from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
 from . import reference as checks
-from .calls import Inputs, given
+from .calls import Inputs, flatten_arguments
 from .capture import NumpyCapture
 from .draws import GENERATORS, UnrecordedSampling, bits_of, state_of
 from .parameters import ChangedState, NumpyWeights, StoredArrayViews
@@ -172,7 +172,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
         NumpyWeights(request.function, (), request.stateful.objects).world, lambda held, item: None
     )
     known = {place.identity for place in request.places}
-    numbers = request.auto_dynamic.numbers_given(given(request.args, request.kwargs, ())[1])
+    numbers = request.auto_dynamic.numbers_given(flatten_arguments(request.args, request.kwargs, ())[1])
     return [place for place in places if place.identity not in known], numbers | counting
 
 
@@ -186,7 +186,7 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     )
     places = merge_places(hypotheses.known, hypotheses.often)
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
-    leaves, tree = given(args, kwargs, numbers)
+    leaves, tree = flatten_arguments(args, kwargs, numbers)
     with recording_lock, reserved() as locks:
         code = Reached((function, *referred(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray)))
         refuse_outside(code.found())

@@ -33,7 +33,7 @@ from ..common.collectives import CALLS
 from .calls import METHOD
 from .capture import NumpyCapture
 from .sizes import hint, symbolic
-from .traced import TracedArray, TracedScalar, is_traced, seen_of, within
+from .traced import TracedArray, TracedScalar, clamp_index, is_traced, seen_of
 
 _ARRAYS = (np.ndarray, np.generic)
 
@@ -50,7 +50,7 @@ class BlockCapture(NumpyCapture):
         self.tied = TiedArrays(self.recorder)
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        function, args = within(function, args) if self.blocks else (function, args)
+        function, args = clamp_index(function, args) if self.blocks else (function, args)
         return super()._attempt(function, operands, args, kwargs)
 
     def _save(self, item: Any) -> None:

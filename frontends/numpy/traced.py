@@ -223,19 +223,19 @@ def owner_of(array: Any) -> Any:
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
+def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
     """Return the call with traced integers of an index clamped to their axes."""
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args
     parts = index if type(index) is tuple else (index,)
-    inside = list(_inside(np.shape(seen_of(array)), parts))
+    inside = list(_clamped_parts(np.shape(seen_of(array)), parts))
     if len(inside) < len(parts):
         return function, args
     return function, (array, tuple(inside) if type(index) is tuple else inside[0], *item)
 
 
-def _inside(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
+def _clamped_parts(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
     """Yield the parts of an index, clamped, up to the first that is neither number nor slice."""
     for size, part in zip(shape, parts):
         if (

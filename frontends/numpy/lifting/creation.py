@@ -346,7 +346,7 @@ def pad(
     if mode not in _MODES or reflect_type != "even":
         raise UnsupportedOperation(f"pad of {x.dtype} with mode={mode!r} has no row")
     for axis, (before, after) in enumerate(widths):
-        x = _mirrored(b, x, axis, before, after, mode)
+        x = _pad_by_positions(b, x, axis, before, after, mode)
     return x
 
 
@@ -357,11 +357,13 @@ def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...]
     if isinstance(numbers, Value) and numbers.ndim:
         raise UnsupportedOperation("pad with an array of numbers has no row; pass a list of them")
     for axis, (width, sides) in enumerate(zip(widths, _pairs(numbers, x.ndim))):
-        x = b.concat(*_around(b, x, axis, width, [b.array(side, x.dtype) for side in sides]), axis=axis)
+        x = b.concat(
+            *_broadcast_sides(b, x, axis, width, [b.array(side, x.dtype) for side in sides]), axis=axis
+        )
     return x
 
 
-def _around(
+def _broadcast_sides(
     b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], sides: list[Value]
 ) -> tuple[Value, Value, Value]:
     """Return the padding before an array, the array, and the padding after it."""
@@ -384,7 +386,7 @@ def _with_statistic(
     ]
     sides = [_STATISTICS[mode](b, parts[0], axis)]
     sides.append(sides[0] if lengths == (None, None) else _STATISTICS[mode](b, parts[1], axis))
-    return b.concat(*_around(b, x, axis, width, sides), axis=axis)
+    return b.concat(*_broadcast_sides(b, x, axis, width, sides), axis=axis)
 
 
 def _mean(b: NumpyBuilder, x: Value, axis: int) -> Value:
@@ -431,7 +433,7 @@ def _pairs(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
     return pairs * rank if len(pairs) == 1 else pairs
 
 
-def _mirrored(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
+def _pad_by_positions(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
     """Pad an axis with elements of the array, at positions clamped, wrapped or reflected into it."""
     if before == 0 and after == 0:
         return x

@@ -15,7 +15,7 @@ from ...common.indexing import cut, slice_item
 from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 
 
-def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
+def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
     """Replace -1 in ``shape`` by the size that ``total`` elements imply."""
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:
@@ -32,14 +32,14 @@ def reshape(
     x = b.array(a)
     if order == "F":
         flipped = b.permute_dims(x, axes=tuple(reversed(range(x.ndim))))
-        turned = b.reshape(flipped, shape=whole_shape(wanted, product(x.shape))[::-1])
+        turned = b.reshape(flipped, shape=complete_shape(wanted, product(x.shape))[::-1])
         return b.permute_dims(turned, axes=tuple(reversed(range(turned.ndim))))
     if order not in ("C", None):
         raise UnsupportedOperation(
             f"order={order!r} depends on how the elements lie in memory, which has no meaning in other "
             "frameworks"
         )
-    return b.reshape(x, shape=whole_shape(wanted, product(x.shape)))
+    return b.reshape(x, shape=complete_shape(wanted, product(x.shape)))
 
 
 rows.table({
@@ -73,7 +73,7 @@ def transpose_method(b: NumpyBuilder, a: Any, *axes: Any) -> Any:
 
 
 @rows.row("T")
-def turned(b: NumpyBuilder, x: Any) -> Any:
+def transposed_attribute(b: NumpyBuilder, x: Any) -> Any:
     return transpose(b, x)
 
 
@@ -433,7 +433,7 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
         # A list with bools is a mask, although bools are ints in Python.
         obj = b.array(obj, "bool")
     if isinstance(obj, Value) and obj.ndim:
-        return _without_marked(b, x, place, obj)
+        return _without_masked(b, x, place, obj)
     gone = (
         sorted(set(obj))
         if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj)
@@ -462,7 +462,7 @@ def _without_slice(b: NumpyBuilder, x: Value, axis: int, gone: slice) -> Value:
     return b.concat(*parts, *([] if last is None else [cut(b, x, axis, last, None)]), axis=axis)
 
 
-def _without_marked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Value:
+def _without_masked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Value:
     size = x.shape[axis]
     if marked.dtype == "bool":
         b.guard(apply("eq", marked.shape[0], size))

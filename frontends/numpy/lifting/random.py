@@ -14,7 +14,7 @@ from .table import NumpyBuilder, dtype_name, rows, shape_of
 Row = Callable[..., Any]
 
 
-def draws(*names: str) -> Callable[[Row], Row]:
+def random_row(*names: str) -> Callable[[Row], Row]:
     """Register a row for functions of ``numpy.random`` and for methods of generators."""
 
     def register(row: Row) -> Row:
@@ -58,17 +58,17 @@ def _filled(b: NumpyBuilder, parameter: Any, shape: tuple[Any, ...]) -> Value:
 
 
 # ----------------------------------------------------------------------------------------- uniform and normal
-@draws("rand")
+@random_row("rand")
 def rand(b: NumpyBuilder, *sizes: Any) -> Any:
     return b.random_uniform(b.next_key(), shape=sizes, dtype="float64")
 
 
-@draws("random", "random_sample", "ranf", "sample")
+@random_row("random", "random_sample", "ranf", "sample")
 def random(b: NumpyBuilder, size: Any = None, dtype: Any = "float64") -> Any:
     return b.random_uniform(b.next_key(), shape=_shape(b, size), dtype=dtype_name(dtype))
 
 
-@draws("uniform")
+@random_row("uniform")
 def uniform(b: NumpyBuilder, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
     shape = _shape(b, size, low, high)
     drawn = b.random_uniform(b.next_key(), shape=shape, dtype="float64")
@@ -76,29 +76,29 @@ def uniform(b: NumpyBuilder, low: Any = 0.0, high: Any = 1.0, size: Any = None) 
     return b.add(low, b.multiply(drawn, b.subtract(high, low)))
 
 
-@draws("randn")
+@random_row("randn")
 def randn(b: NumpyBuilder, *sizes: Any) -> Any:
     return b.random_normal(b.next_key(), shape=sizes, dtype="float64")
 
 
-@draws("standard_normal")
+@random_row("standard_normal")
 def standard_normal(b: NumpyBuilder, size: Any = None, dtype: Any = "float64") -> Any:
     return b.random_normal(b.next_key(), shape=_shape(b, size), dtype=dtype_name(dtype))
 
 
-@draws("normal")
+@random_row("normal")
 def normal(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     return _scaled(
         b, b.random_normal(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc
     )
 
 
-@draws("lognormal")
+@random_row("lognormal")
 def lognormal(b: NumpyBuilder, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
     return b.exp(normal(b, mean, sigma, size))
 
 
-@draws("multivariate_normal")
+@random_row("multivariate_normal")
 def multivariate_normal(b: NumpyBuilder, mean: Any, cov: Any, size: Any = None, **_: Any) -> Any:
     """Sample standard normal numbers and multiply them by a square root of the covariance."""
     mean, cov = b.array(mean, "float64"), b.array(cov, "float64")
@@ -108,7 +108,7 @@ def multivariate_normal(b: NumpyBuilder, mean: Any, cov: Any, size: Any = None, 
 
 
 # --------------------------------------------------------------------------------------- integers and choices
-@draws("randint", "integers")
+@random_row("randint", "integers")
 def integers(
     b: NumpyBuilder,
     low: Any,
@@ -125,7 +125,7 @@ def integers(
     )
 
 
-@draws("permutation")
+@random_row("permutation")
 def permutation(b: NumpyBuilder, x: Any, axis: int = 0) -> Any:
     if not isinstance(x, (Value, list, tuple)):
         return b.random_permutation(b.next_key(), n=x, dtype="int64")
@@ -135,7 +135,7 @@ def permutation(b: NumpyBuilder, x: Any, axis: int = 0) -> Any:
     )
 
 
-@draws("choice")
+@random_row("choice")
 def choice(
     b: NumpyBuilder,
     a: Any,
@@ -176,45 +176,45 @@ def _at(b: NumpyBuilder, among: Value, places: Value, axis: int) -> Value:
 
 
 # ---------------------------------------------------------------------------------------- other distributions
-@draws("exponential")
+@random_row("exponential")
 def exponential(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
     return _scaled(
         b, b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), scale
     )
 
 
-@draws("standard_exponential")
+@random_row("standard_exponential")
 def standard_exponential(b: NumpyBuilder, size: Any = None) -> Any:
     return exponential(b, 1.0, size)
 
 
-@draws("gumbel")
+@random_row("gumbel")
 def gumbel(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     return _scaled(
         b, b.random_gumbel(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc
     )
 
 
-@draws("standard_cauchy")
+@random_row("standard_cauchy")
 def standard_cauchy(b: NumpyBuilder, size: Any = None) -> Any:
     return b.random_cauchy(b.next_key(), shape=_shape(b, size), dtype="float64")
 
 
-@draws("laplace")
+@random_row("laplace")
 def laplace(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     shape = _shape(b, size, loc, scale)
     first, second = (b.random_exponential(b.next_key(), shape=shape, dtype="float64") for _ in range(2))
     return _scaled(b, b.subtract(first, second), scale, loc)
 
 
-@draws("logistic")
+@random_row("logistic")
 def logistic(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     shape = _shape(b, size, loc, scale)
     first, second = (b.random_gumbel(b.next_key(), shape=shape, dtype="float64") for _ in range(2))
     return _scaled(b, b.subtract(first, second), scale, loc)
 
 
-@draws("rayleigh")
+@random_row("rayleigh")
 def rayleigh(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
     return _scaled(
         b,
@@ -225,35 +225,35 @@ def rayleigh(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
     )
 
 
-@draws("standard_gamma")
+@random_row("standard_gamma")
 def standard_gamma(b: NumpyBuilder, shape: Any, size: Any = None) -> Any:
     return b.random_gamma(b.next_key(), _filled(b, shape, _shape(b, size, shape)))
 
 
-@draws("gamma")
+@random_row("gamma")
 def gamma(b: NumpyBuilder, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
     return _scaled(b, b.random_gamma(b.next_key(), _filled(b, shape, _shape(b, size, shape, scale))), scale)
 
 
-@draws("chisquare")
+@random_row("chisquare")
 def chisquare(b: NumpyBuilder, df: Any, size: Any = None) -> Any:
     half = b.divide(b.array(df, "float64"), 2.0)
     return b.multiply(standard_gamma(b, half, _shape(b, size, df)), 2.0)
 
 
-@draws("beta")
+@random_row("beta")
 def beta(builder: NumpyBuilder, /, a: Any, b: Any, size: Any = None) -> Any:
     shape = _shape(builder, size, a, b)
     first, other = (standard_gamma(builder, item, shape) for item in (a, b))
     return builder.divide(first, builder.add(first, other))
 
 
-@draws("poisson")
+@random_row("poisson")
 def poisson(b: NumpyBuilder, lam: Any = 1.0, size: Any = None) -> Any:
     return b.astype(b.random_poisson(b.next_key(), _filled(b, lam, _shape(b, size, lam))), dtype="int64")
 
 
-@draws("binomial")
+@random_row("binomial")
 def binomial(b: NumpyBuilder, n: Any, p: Any, size: Any = None) -> Any:
     shape = _shape(b, size, n, p)
     return b.astype(

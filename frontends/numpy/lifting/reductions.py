@@ -19,15 +19,15 @@ _NONE = (None, np._NoValue)
 _ALL = np._NoValue
 
 
-def given(item: Any) -> Any:
+def none_if_default(item: Any) -> Any:
     return None if item is _ALL else item
 
 
 def flag(keepdims: Any) -> bool:
-    return bool(given(keepdims))
+    return bool(none_if_default(keepdims))
 
 
-def masked(b: NumpyBuilder, x: Value, where: Any, neutral: Any) -> Value:
+def apply_mask(b: NumpyBuilder, x: Value, where: Any, neutral: Any) -> Value:
     return x if where in (True, _ALL) else b.where(b.array(where, "bool"), x, b.array(neutral, x.dtype))
 
 
@@ -46,7 +46,7 @@ def _total(op: str, combine: str, neutral: Any) -> Callable[..., Any]:
         where: Any = True,
     ) -> Any:
         kind = b.recorded_dtype() if dtype is None else dtype_name(dtype)
-        x = masked(b, b.array(a), where, neutral)
+        x = apply_mask(b, b.array(a), where, neutral)
         wide = _summed(kind)
         total = b.cast(
             getattr(b, op)(b.cast(x, wide), axis=axes_of(axis, x.ndim), dtype=wide, keepdims=flag(keepdims)),
@@ -69,7 +69,7 @@ def _extreme(op: str, combine: str) -> Callable[..., Any]:
     ) -> Any:
         x = b.array(a)
         if where not in (True, _ALL):
-            x = masked(b, x, where, initial)
+            x = apply_mask(b, x, where, initial)
         found = getattr(b, op)(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
         return found if initial in _NONE else getattr(b, combine)(found, b.operand(initial, x.dtype))
 
@@ -80,7 +80,7 @@ def _truth(op: str, neutral: bool) -> Callable[..., Any]:
     def row(
         b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, where: Any = True, dtype: Any = None
     ) -> Any:
-        x = masked(b, b.astype(b.array(a), dtype="bool"), where, neutral)
+        x = apply_mask(b, b.astype(b.array(a), dtype="bool"), where, neutral)
         return getattr(b, op)(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
 
     return row
@@ -117,7 +117,7 @@ def _by_logaddexp(
     b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, dtype: Any = None, where: Any = True
 ) -> Any:
     return b.logsumexp(
-        masked(b, b.cast(b.array(a), b.recorded_dtype()), where, -math.inf),
+        apply_mask(b, b.cast(b.array(a), b.recorded_dtype()), where, -math.inf),
         axis=axes_of(axis, a.ndim),
         keepdims=flag(keepdims),
     )
@@ -214,7 +214,7 @@ rows.row("cumulative_prod")(_with_initial("cumulative_prod", 1))
 
 
 # ------------------------------------------------------------------------------------------ means and spreads
-def _chosen(b: NumpyBuilder, x: Value, where: Any) -> Value:
+def _mask_as_numbers(b: NumpyBuilder, x: Value, where: Any) -> Value:
     """Return the mask ``where`` as 0 and 1 in the dtype and shape of ``x``."""
     whole = (
         b.ones(shape=x.shape, dtype="bool")
@@ -232,7 +232,10 @@ def mean(
     if where in (True, _ALL):
         return b.cast(b.mean(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims)), b.recorded_dtype())
     return b.divide(
-        *(_added(b, item, axis, keepdims) for item in (masked(b, x, where, 0), _chosen(b, x, where)))
+        *(
+            _sum_over(b, item, axis, keepdims)
+            for item in (apply_mask(b, x, where, 0), _mask_as_numbers(b, x, where))
+        )
     )
 
 
@@ -266,14 +269,17 @@ def _variance_about(
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
     if center is _ALL:
         center = b.divide(
-            *(_added(b, item, axis, True) for item in (masked(b, x, where, 0), _chosen(b, x, where)))
+            *(
+                _sum_over(b, item, axis, True)
+                for item in (apply_mask(b, x, where, 0), _mask_as_numbers(b, x, where))
+            )
         )
-    away = masked(b, b.square(b.subtract(x, center)), where, 0)
-    free = b.maximum(b.subtract(_added(b, _chosen(b, x, where), axis, keepdims), float(by)), 0.0)
-    return b.divide(_added(b, away, axis, keepdims), free)
+    away = apply_mask(b, b.square(b.subtract(x, center)), where, 0)
+    free = b.maximum(b.subtract(_sum_over(b, _mask_as_numbers(b, x, where), axis, keepdims), float(by)), 0.0)
+    return b.divide(_sum_over(b, away, axis, keepdims), free)
 
 
-def _added(b: NumpyBuilder, x: Value, axis: Any, keepdims: Any) -> Value:
+def _sum_over(b: NumpyBuilder, x: Value, axis: Any, keepdims: Any) -> Value:
     return b.sum(x, axis=axes_of(axis, x.ndim), dtype=x.dtype, keepdims=flag(keepdims))
 
 
@@ -303,7 +309,7 @@ def average(
     if weights is None:
         found = mean(b, a, axis, keepdims=keepdims)
         return (
-            (found, _added(b, b.ones(shape=a.shape, dtype=found.dtype), axis, keepdims))
+            (found, _sum_over(b, b.ones(shape=a.shape, dtype=found.dtype), axis, keepdims))
             if returned
             else found
         )
@@ -322,13 +328,13 @@ def average(
 
 
 # ---------------------------------------------------------------------------------------------- without NaN
-def _holes(b: NumpyBuilder, x: Value, neutral: Any) -> Value:
+def _without_nan(b: NumpyBuilder, x: Value, neutral: Any) -> Value:
     return b.where(b.isnan(x), b.array(neutral, x.dtype), x) if is_inexact(x.dtype) else x
 
 
 def _skipping(row: Callable[..., Any], neutral: Any) -> Callable[..., Any]:
     def skipping(b: NumpyBuilder, a: Any, axis: Any = None, **kwargs: Any) -> Any:
-        return row(b, _holes(b, b.array(a), neutral), axis=axis, **kwargs)
+        return row(b, _without_nan(b, b.array(a), neutral), axis=axis, **kwargs)
 
     return skipping
 
@@ -344,13 +350,13 @@ def _skipping_extreme(row: Callable[..., Any], neutral: float) -> Callable[..., 
     ) -> Any:
         x = b.array(a)
         if initial not in _NONE:
-            return row(b, _holes(b, x, neutral), axis, keepdims, initial, where)
+            return row(b, _without_nan(b, x, neutral), axis, keepdims, initial, where)
         if where not in (True, _ALL):
             raise UnsupportedOperation("where= of nanmax and nanmin without initial= has no row")
         if not is_inexact(x.dtype):
             return row(b, x, axis, keepdims)
         empty = b.all(b.isnan(x), axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
-        return b.where(empty, b.array(math.nan, x.dtype), row(b, _holes(b, x, neutral), axis, keepdims))
+        return b.where(empty, b.array(math.nan, x.dtype), row(b, _without_nan(b, x, neutral), axis, keepdims))
 
     return skipping
 
@@ -376,7 +382,7 @@ def _nan_spread(root: bool) -> Callable[..., Any]:
         x, over = b.floating(a), axes_of(axis, a.ndim)
         if is_complex(x.dtype):
             raise UnsupportedOperation("nanvar and nanstd of complex numbers have no row")
-        away = _holes(b, b.subtract(x, b.nanmean(x, axis=over, keepdims=True)), 0)
+        away = _without_nan(b, b.subtract(x, b.nanmean(x, axis=over, keepdims=True)), 0)
         there = b.sum(
             b.astype(b.logical_not(b.isnan(x)), dtype=x.dtype),
             axis=over,
@@ -399,7 +405,7 @@ rows.row("nanstd")(_nan_spread(root=True))
 def _position(op: str, neutral: float | None = None) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a: Any, axis: Any = None, *, keepdims: Any = None) -> Any:
         x = b.array(a)
-        x = x if neutral is None else _holes(b, x, neutral)
+        x = x if neutral is None else _without_nan(b, x, neutral)
         place = None if axis is None else axis_of(axis, x.ndim)
         return getattr(b, op)(
             b.reshape(x, shape=(1,)) if not x.ndim else x, axis=place, keepdims=flag(keepdims)

@@ -18,7 +18,7 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 
 # ------------------------------------------------------------------------------------------- order statistics
-def _in_a_line(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
+def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
     """Return the array with several reduced axes merged at the end, the merged axis, and the axes."""
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
@@ -54,14 +54,14 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
     ) -> Any:
         if weights is not None or method not in (*_PLAIN, *_SHIFTED) or (skip_nan and method in _SHIFTED):
             raise UnsupportedOperation(f"quantiles with weights, or by the method {method!r}, have no row")
-        x, kind = _ordered(b, a), b.recorded_dtype()
+        x, kind = _as_floats(b, a), b.recorded_dtype()
         wide = kind if is_inexact(kind) else "float64"
-        line, place, axes = _in_a_line(b, b.cast(x, wide), axis)
+        line, place, axes = _merge_axes(b, b.cast(x, wide), axis)
         level = b.array(q, wide) if isinstance(q, (Value, list, tuple)) else b.operand(q, wide)
         level = level if scale == 1 else b.divide(level, scale) if isinstance(level, Value) else level / scale
         if method in _SHIFTED:
             level, method = (
-                _shifted(
+                _linear_level(
                     b,
                     level,
                     product(x.shape) if place is None else line.shape[place],
@@ -71,12 +71,12 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
                 "linear",
             )
         found = b.quantile(line, level, axis=place, keepdims=False, interpolation=method, skip_nan=skip_nan)
-        return b.cast(_kept(b, found, x, axes, level) if keepdims else found, kind)
+        return b.cast(_with_reduced_axes(b, found, x, axes, level) if keepdims else found, kind)
 
     return row
 
 
-def _shifted(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
+def _linear_level(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
     """Return the level at which the linear method gives the quantile of another continuous method."""
     count = b.array(size, kind)
     place = b.subtract(
@@ -86,14 +86,16 @@ def _shifted(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, be
     return b.clip(b.divide(place, last), 0.0, 1.0)
 
 
-def _ordered(b: NumpyBuilder, a: Any) -> Value:
+def _as_floats(b: NumpyBuilder, a: Any) -> Value:
     x = b.floating(a)
     if is_complex(x.dtype):
         raise UnsupportedOperation("order statistics of complex numbers have no row")
     return x
 
 
-def _kept(b: NumpyBuilder, found: Value, x: Value, axes: tuple[int, ...] | None, level: Any = None) -> Value:
+def _with_reduced_axes(
+    b: NumpyBuilder, found: Value, x: Value, axes: tuple[int, ...] | None, level: Any = None
+) -> Value:
     front = level.shape if isinstance(level, Value) else ()
     gone = range(x.ndim) if axes is None else axes
     return b.reshape(found, shape=(*front, *(1 if i in gone else dim for i, dim in enumerate(x.shape))))
@@ -108,10 +110,10 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
     def row(
         b: NumpyBuilder, a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = False
     ) -> Any:
-        x = _ordered(b, a)
-        line, place, axes = _in_a_line(b, x, axis)
+        x = _as_floats(b, a)
+        line, place, axes = _merge_axes(b, x, axis)
         found = b.quantile(line, 0.5, axis=place, keepdims=False, interpolation="midpoint", skip_nan=skip_nan)
-        return _kept(b, found, x, axes) if keepdims is True else found
+        return _with_reduced_axes(b, found, x, axes) if keepdims is True else found
 
     return row
 
@@ -152,7 +154,7 @@ def histogram_bin_edges(
 def histogram(
     b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    x = _ordered(b, a)
+    x = _as_floats(b, a)
     edges = _edges(b, x, bins, range)
     kind = b.result_type(x, edges)
     flat = b.reshape(b.cast(x, kind), shape=(product(x.shape),))
@@ -183,7 +185,7 @@ def histogram2d(
     alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
     each, spans = (bins, bins) if alone else (bins * 2)[:2], (None, None) if range is None else range
     edges = [
-        b.cast(_edges(b, _ordered(b, points), *given), "float64")
+        b.cast(_edges(b, _as_floats(b, points), *given), "float64")
         for points, *given in zip((x, y), each, spans)
     ]
     across, along = (
@@ -212,7 +214,7 @@ def histogramdd(
     each = bins if isinstance(bins, (list, tuple)) else (bins,) * len(points)
     spans = range or (None,) * len(points)
     edges = [
-        b.cast(_edges(b, _ordered(b, item), *given), "float64")
+        b.cast(_edges(b, _as_floats(b, item), *given), "float64")
         for item, *given in zip(points, each, spans, strict=True)
     ]
     inside = [

@@ -17,7 +17,7 @@ from ....ops.dtypes import is_inexact
 from ....sizes import Size, apply, hint_of
 from ...common.builder import RaisingBuilder
 from ...common.lifter import LiftingTable
-from .value_ranges import ends_of
+from .value_ranges import bounds_of
 
 rows = LiftingTable("numpy")
 
@@ -45,7 +45,7 @@ class NumpyBuilder(RaisingBuilder):
 
         No guard is needed if the range of the index shows it, as for ``argmax`` or ``x & 255``.
         """
-        ends = ends_of(self, index)
+        ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
             # Narrow dtypes cannot hold the size.
             place = self.cast(index, "int64")

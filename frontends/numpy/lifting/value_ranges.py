@@ -17,7 +17,7 @@ from ....sizes import Size, product
 Ends = tuple[Any, Any]
 
 
-def ends_of(b: Builder, x: Any) -> Ends | None:
+def bounds_of(b: Builder, x: Any) -> Ends | None:
     """Return the lower and upper bound of an integer array or number, or None."""
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
@@ -48,20 +48,20 @@ def _place(b: Builder, node: Node) -> Ends | None:
 def _masked(b: Builder, node: Node) -> Ends | None:
     # A bitwise and has only bits that both operands have.
     ends = [
-        found for item in node.inputs if (found := ends_of(b, item)) is not None and nonnegative(found[0])
+        found for item in node.inputs if (found := bounds_of(b, item)) is not None and nonnegative(found[0])
     ]
     return (0, ends[-1][1]) if ends else None
 
 
 def _remainder(b: Builder, node: Node) -> Ends | None:
-    ends = ends_of(b, node.inputs[1])
+    ends = bounds_of(b, node.inputs[1])
     return (0, ends[1] - 1) if ends is not None and nonnegative(ends[0] - 1) else None
 
 
 def _cast(b: Builder, node: Node) -> Ends | None:
     source, own = node.inputs[0].dtype, node.outputs[0].dtype
     holds_all = (is_bool(source) or is_integer(source)) and np.can_cast(source, own)
-    return ends_of(b, node.inputs[0]) if holds_all else None
+    return bounds_of(b, node.inputs[0]) if holds_all else None
 
 
 _ROWS: dict[str, Callable[[Builder, Node], Ends | None]] = {
