@@ -1,4 +1,4 @@
-"""Conversion of arrays of any framework to NumPy and back, by duck typing, so that no framework is imported."""
+"""Conversion of arrays of any framework to NumPy and back, by duck typing, without importing a framework."""
 
 from __future__ import annotations
 
@@ -121,14 +121,15 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Copy ``value`` into a NumPy array or a torch tensor in place. Raise ``GuardFailed`` for other arrays."""
+    """Copy ``value`` into a NumPy array or torch tensor in place. Raise ``GuardFailed`` for other arrays."""
     if isinstance(array, np.ndarray):
         array[...] = value
         return
     if not hasattr(array, "detach"):
         name = type(array).__name__
         raise GuardFailed(
-            f"the original function writes to its argument, but a {_NAMES.get(name, name)} cannot be written to; pass a numpy array or a "
+            f"the original function writes to its argument, but a {_NAMES.get(name, name)} cannot be written "
+            "to; pass a numpy array or a "
             "torch tensor, or use graph.functional"
         )
     plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")

@@ -23,7 +23,8 @@ def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
     rows = first.shape[0]
     if rows % parts:
         raise CallMismatch(
-            f"a batch has the shape {list(first.shape)}, and its {rows} rows do not divide into {parts} devices; pass a multiple of "
+            f"a batch has the shape {list(first.shape)}, and its {rows} rows do not divide into {parts} "
+            "devices; pass a multiple of "
             f"{parts}, or leave the rest of the last batch out (drop_last=True)"
         )
     return [(array, bool(len(array.shape)) and array.shape[0] == rows) for array in arrays]

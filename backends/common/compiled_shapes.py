@@ -12,7 +12,8 @@ _WARNED_AT = 3
 # Beyond so many shapes a new one is compiled when it comes a second time.
 _MOST_AT_ONCE = 16
 _REMEDY = (
-    "Keep the shapes of arguments the same: take a cache of a fixed length (a static cache), or pad to a few lengths. With "
+    "Keep the shapes of arguments the same: take a cache of a fixed length (a static cache), or pad to a few "
+    "lengths. With "
     "return_backend_compiled_fn=False the graph runs operation by operation"
 )
 
@@ -78,13 +79,15 @@ class CompiledShapes:
             if not isinstance(arg, dict)
         ]
         changed = [
-            f"{name} {', '.join(str(list(shape) if isinstance(shape, tuple) else shape) for shape in dict.fromkeys(shapes))}"
+            f"{name} "
+            f"{', '.join(str(list(shape) if isinstance(shape, tuple) else shape) for shape in dict.fromkeys(shapes))}"
             for name, *shapes in zip(names, *self._compiled)
             if len(set(shapes)) > 1
         ]
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         return (
-            f"{self._function.__name__} was compiled {len(self._compiled)} times, once for each new shape of its arguments "
+            f"{self._function.__name__} was compiled {len(self._compiled)} times, once for each new shape of "
+            "its arguments "
             f"({'; '.join(changed[:3])}{more}), which takes longer than a call. {_REMEDY}"
         )
 

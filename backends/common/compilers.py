@@ -53,7 +53,8 @@ def check_compiler_options(name: str, compiler: Callable[..., Any], options: Ite
     for option in options:
         if option not in known:
             raise InvalidOption(
-                f"compile_options= has {option!r}, which {name} does not take{nearest(option, known)} It takes {', '.join(known)}"
+                f"compile_options= has {option!r}, which {name} does not take{nearest(option, known)} It "
+                f"takes {', '.join(known)}"
             )
 
 

@@ -58,7 +58,7 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """Write the rule apart, for a function of its own. Its local names may be reused by other functions."""
+        """Write the rule apart, for a function of its own. Other functions may reuse its local names."""
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.apart(self.rule, names)

@@ -45,7 +45,8 @@ class CanonicalDialect:
         for value in node.outputs:
             if value.dtype not in DTYPES:
                 raise UnsupportedOperation(
-                    f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another one before"
+                    f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another "
+                    "one before"
                 )
         operands = tuple(self._operand(item, text) for item in node.inputs)
         params = (

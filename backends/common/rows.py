@@ -164,7 +164,7 @@ class Rows:
         return register
 
     def structure(self, writers: Mapping[str, Callable[[Any, Any], None]]) -> None:
-        """Register writers of operations with regions. They write lines instead of returning an expression."""
+        """Register writers of operations with regions, which write lines instead of an expression."""
         for name, writer in writers.items():
             if name in self:
                 raise DuplicateRow(f"{self.framework} has two rows for {name!r}")

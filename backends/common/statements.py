@@ -1,4 +1,4 @@
-"""Loops and branches as Python statements, for targets that run eagerly: NumPy, and torch without a compiler."""
+"""Loops and branches as Python statements, for targets that run eagerly: NumPy and uncompiled torch."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Lists(Results):
 
 
 def function_of_rule(scope: Scope, node: Node) -> None:
-    """Write a function with a derivative rule inline, without its rule, for targets that have no derivatives."""
+    """Write a function with a derivative rule inline, without its rule, for targets without derivatives."""
     body = node.regions[0]
     inside = scope.inside(body, [], node.inputs)
     scope.take(inside)

@@ -91,7 +91,7 @@ class Scope(Protocol):
 
 @dataclass(frozen=True)
 class Loop:
-    """Operands of a ``scan`` or ``while_loop``: ``state`` and ``sequences`` as text, ``captured`` as values."""
+    """Operands of a ``scan`` or ``while_loop``: ``state``, ``sequences`` as text, ``captured`` as values."""
 
     state: list[str]
     sequences: list[str]
@@ -154,7 +154,7 @@ def call(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
-    """Write the function of ``region``. Weights with known names are read inside instead of being arguments."""
+    """Write the function of ``region``. Weights with known names are read inside, and are no arguments."""
     index = [scope.new("index")] if own.numbers else []
     texts = [
         own.weights[place].text(*index or ("",)) if place in own.weights else ""

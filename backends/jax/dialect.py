@@ -93,7 +93,8 @@ class JaxDialect(CanonicalDialect):
         """
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
-                f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they "
+                f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where "
+                "jax_enable_x64 is set: they "
                 "would wrap around"
             )
 

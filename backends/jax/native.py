@@ -76,7 +76,8 @@ _UNDECIDED = (
 _WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
 _DONATED = "the graph's own parameters were donated: donate copies of them, jax.tree.map(jax.numpy.copy, dict(graph.parameters))"
 _ONE_DEVICE = (
-    "an argument lies on several devices, and the parameters on one: call the graph by parallel.Parallel(graph), or by "
+    "an argument lies on several devices, and the parameters on one: call the graph by "
+    "parallel.Parallel(graph), or by "
     "parallel.shard(graph, mesh, rules)"
 )
 _REMEDIES = (
@@ -227,8 +228,10 @@ class JaxTarget(Target):
             return draw()
         if is_one_call_for_rows(leaves):
             raise CallMismatch(
-                "this graph draws random numbers, and jax.vmap calls it once for all rows, which would all get the same numbers: call "
-                "graph_compiler.transforms.vmap(graph, randomness='different'), or map graph.functional(parameters, ..., rng=key) over an "
+                "this graph draws random numbers, and jax.vmap calls it once for all rows, which would all "
+                "get the same numbers: call "
+                "graph_compiler.transforms.vmap(graph, randomness='different'), or map "
+                "graph.functional(parameters, ..., rng=key) over an "
                 "array of keys as well (jax.random.split)"
             )
         with self._splitting:
@@ -238,7 +241,8 @@ class JaxTarget(Target):
             # To keep the following key would leave a tracer behind.
             if isinstance(key, jax.core.Tracer):
                 raise CallMismatch(
-                    "this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., "
+                    "this graph draws random numbers, and JAX traces a function that calls it: call "
+                    "graph.functional(parameters, ..., "
                     f"rng={self.a_key}), with another key at each call"
                 )
             self._key = following
@@ -360,7 +364,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
         raise GuardFailed(
-            f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now"
+            f"elements handed to Python were {guard.expected!r} while recording and are of the shape "
+            f"{check.shape} now"
         )
     with np.errstate(all="ignore"):
         wanted = expected.astype(check.dtype)
@@ -426,7 +431,8 @@ def _raise_unless(guards: tuple[Guard, ...], each: Any) -> Any:
     for place, guard in enumerate(guards):
         if not holds[..., place].all():
             raise GuardFailed(
-                f"elements handed to Python were {guard.expected!r} while recording and are others now, read by {guard.origin}"
+                f"elements handed to Python were {guard.expected!r} while recording and are others now, read "
+                f"by {guard.origin}"
             )
     return holds.all(axis=-1)
 

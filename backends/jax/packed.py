@@ -19,7 +19,7 @@ def weak(array: Any) -> Any:
 
 
 class Packed:
-    """Pytree of a result: its arrays are leaves, everything else (numbers, strings, order of keys) is static."""
+    """Pytree of a result: arrays are leaves, everything else (numbers, strings, key order) is static."""
 
     def __init__(self, leaves: Any, form: Form) -> None:
         self.leaves, self.form = leaves, form

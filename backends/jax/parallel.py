@@ -216,7 +216,8 @@ class JaxParallelism(Parallelism):
             )
             if devices is None:
                 raise InvalidOption(
-                    f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name="
+                    f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or "
+                    "axis_name="
                 )
         found = (
             list(jax.devices() if devices is None else devices)
@@ -225,7 +226,8 @@ class JaxParallelism(Parallelism):
         )
         if not found or not all(isinstance(device, jax.Device) for device in found):
             raise InvalidOption(
-                f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), how many, or a mesh"
+                f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), how "
+                "many, or a mesh"
             )
         local = sum(device.process_index == jax.process_index() for device in found)
         return DeviceAxis(name, len(found), local, Mesh(np.array(found), (name,)))
@@ -235,7 +237,8 @@ class JaxParallelism(Parallelism):
             array = array.primal
         if isinstance(array, jax.core.Tracer):
             raise InvalidOption(
-                "an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say replicated_argnums="
+                "an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say "
+                "replicated_argnums="
             )
         sharding = getattr(array, "sharding", None)
         return sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size

@@ -351,13 +351,15 @@ def _bound(held: StepState, arrays: Any) -> StepState:
 
 
 def _require_one_place(held: StepState, arrays: Any, problem: Exception) -> None:
-    """Raise ``CallMismatch`` if an array of the batch is sharded over other devices than the trained arrays."""
+    """Raise ``CallMismatch`` if an array of the batch is sharded over other devices than the state."""
     own = {device for array in held.trained.values() for device in array.devices()}
     for place, array in enumerate(jax.tree.leaves(arrays)):
         if isinstance(array, jax.Array) and len(array.devices()) > 1 and array.devices() != own:
             raise CallMismatch(
-                f"array {place} of the batch has the shape {list(array.shape)} and lies on {len(array.devices())} devices, and the state "
-                f"on {len(own)}; put the state on them by state = parallel.replicate(state), or parallel.shard, or give the batch on one "
+                f"array {place} of the batch has the shape {list(array.shape)} and lies on "
+                f"{len(array.devices())} devices, and the state "
+                f"on {len(own)}; put the state on them by state = parallel.replicate(state), or "
+                "parallel.shard, or give the batch on one "
                 "device"
             ) from problem
 
@@ -367,7 +369,8 @@ def _require_optax() -> None:
         import optax  # noqa: F401
     except ImportError as problem:
         raise FrameworkNotInstalled(
-            "optimizers by name are optax's in JAX, and optax is not installed here; install it with: pip install optax"
+            "optimizers by name are optax's in JAX, and optax is not installed here; install it with: pip "
+            "install optax"
         ) from problem
 
 

@@ -19,7 +19,8 @@ if (
     int(np.__version__.partition(".")[0]) < 2
 ):  # from 2 on, numbers take the type of the arrays beside them (NEP 50)
     raise FrameworkNotInstalled(
-        f"graphs for numpy need numpy 2 or newer, and {np.__version__} is installed; install it with: pip install 'numpy>=2'"
+        f"graphs for numpy need numpy 2 or newer, and {np.__version__} is installed; install it with: pip "
+        "install 'numpy>=2'"
     )
 
 name = "numpy"

@@ -19,16 +19,18 @@ _HALF_TEXTS = tuple(map(dtype_text, HALF))
 # Operations that move elements or make them, or that look at the precision itself: half precision stays as it
 # is.
 _AS_THEY_ARE = frozenset({
-    "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed", "diagonal", "eye", "flip", "full",
-    "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot", "ones", "permute_dims", "pixel_shuffle", "pixel_unshuffle",
-    "channel_shuffle", "random_uniform", "repeat", "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient",
-    "take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient", "refuse_gradient",
+    "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed",
+    "diagonal", "eye", "flip", "full", "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot",
+    "ones", "permute_dims", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "random_uniform", "repeat",
+    "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient", "take",
+    "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient",
+    "refuse_gradient",
 })  # fmt: skip
 # Operators that round once: as they are too, unless a number stands beside the array, with which bfloat16
 # would be float32.
 _ROUNDED_ONCE = frozenset({
-    "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "multiply", "negative",
-    "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
+    "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum",
+    "multiply", "negative", "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
 })  # fmt: skip
 # Operations whose decomposition is computed in float32 as a whole, and not step by step.
 _OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})

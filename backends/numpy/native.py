@@ -17,9 +17,10 @@ from ..common.failures import told
 
 # Operations whose row may give a view of the first array, or the array itself.
 VIEWS = frozenset({
-    "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem", "im2col", "imag", "interpolate",
-    "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle", "pixel_unshuffle", "real", "reshape", "split", "stop_gradient",
-    "unstack", "view_as_complex", "with_gradient", "refuse_gradient",
+    "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem",
+    "im2col", "imag", "interpolate", "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle",
+    "pixel_unshuffle", "real", "reshape", "split", "stop_gradient", "unstack", "view_as_complex",
+    "with_gradient", "refuse_gradient",
 })  # fmt: skip
 # Views that numpy does not allow to be written to.
 READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})

@@ -93,7 +93,8 @@ def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
     for name in (x.dtype or "", out[0].dtype):
         if jax_dtype(name) != name:
             raise UnsupportedOperation(
-                f"memory of {name} is read as another dtype, and JAX has no {name} unless jax_enable_x64 is set"
+                f"memory of {name} is read as another dtype, and JAX has no {name} unless jax_enable_x64 is "
+                "set"
             )
     return f"{x}.view({dtype!r})"
 

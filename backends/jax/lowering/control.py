@@ -1,4 +1,4 @@
-"""Writers of control flow as functions for ``lax.scan``, ``lax.while_loop``, ``lax.cond`` and ``lax.switch``."""
+"""Writers of control flow by ``lax.scan``, ``lax.while_loop``, ``lax.cond`` and ``lax.switch``."""
 
 from __future__ import annotations
 

@@ -13,16 +13,17 @@ from ...common.rows import Operand, number_in
 from .table import rows
 
 _LAX = (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "sin",
-    "sinh", "sqrt", "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log",
+    "log1p", "sin", "sinh", "sqrt", "tan", "tanh",
 )  # fmt: skip
 _JNP = ("isfinite", "isinf", "isnan", "log10", "round", "signbit", "trunc")
 _JNP_BINARY = ("logaddexp", "maximum", "minimum", "nextafter")
 _HELPERS_OF_TWO = ("atan2", "copysign", "hypot")
 _OPERATORS = {
-    "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|", "bitwise_right_shift": ">>", "bitwise_xor": "^",
-    "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&",
-    "logical_or": "|", "logical_xor": "^", "multiply": "*", "not_equal": "!=", "remainder": "%", "subtract": "-",
+    "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|",
+    "bitwise_right_shift": ">>", "bitwise_xor": "^", "divide": "/", "equal": "==", "greater": ">",
+    "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|",
+    "logical_xor": "^", "multiply": "*", "not_equal": "!=", "remainder": "%", "subtract": "-",
 }  # fmt: skip
 
 rows.table({name: f"lax.{name}({{x}})" for name in _LAX})

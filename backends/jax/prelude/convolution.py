@@ -161,7 +161,7 @@ def conv_of_columns(
 
 
 def tiles(x: jax.Array, kernel: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> jax.Array:
-    """Split ``x[batch, *space, channels]`` into adjacent windows, ``[batch, *windows, channels, *kernel]``."""
+    """Split ``x[batch, *space, channels]`` into adjacent windows ``[batch, *windows, channels, *kernel]``."""
     rank = len(kernel)
     counts = window_counts(x, kernel, kernel, padding, (1,) * rank)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])

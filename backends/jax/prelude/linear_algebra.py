@@ -14,6 +14,7 @@ from .statistics import vector_norm
 
 
 def conjugate_transpose(x: jax.Array) -> jax.Array:
+    """Return the conjugate transpose of the matrices in the last two axes."""
     return jnp.swapaxes(x.conj(), -1, -2)
 
 
@@ -163,7 +164,7 @@ def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, j
 
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return R with the Householder vectors below its diagonal, and the factors ``tau`` of the reflections."""
+    """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
     transposed, tau = jnp.linalg.qr(x, mode="raw")
     return jnp.swapaxes(transposed, -1, -2), tau
 

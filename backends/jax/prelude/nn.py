@@ -314,7 +314,7 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> jax.Array:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``."""
     result = standardised(widened(x), axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -372,7 +372,7 @@ def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | No
 
 
 def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
-    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with the mean over ``size`` neighbouring channels."""
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels."""
     wide = widened(x)
     window = (1, size) + (1,) * (x.ndim - 2)
     padding = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)

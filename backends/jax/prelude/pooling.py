@@ -75,7 +75,7 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the mean of each window over ``len(kernel)`` spatial axes; integers are divided towards zero."""
+    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates."""
     padding = padding or ((0, 0),) * len(kernel)
     wide = widened(x)
     total = over_windows(wide, np.zeros((), wide.dtype), lax.add, kernel, strides, padding, ceil_mode, layout)

@@ -112,7 +112,7 @@ def picked_along(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> j
 
 
 def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest element."""
+    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest."""
     values, indices = sort_with_indices(x, axis=axis)
     place = lax.broadcasted_iota(int, x.shape, axis)
     first = (values != jnp.roll(values, 1, axis)) | (place == 0)
@@ -264,7 +264,7 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
     """
 
     def high(x: jax.Array, factor: int) -> jax.Array:
-        """Return the upper 32 bits of ``x * factor`` without 64-bit integers, which JAX disables by default."""
+        """Return the upper 32 bits of ``x * factor`` without 64-bit integers, which are off by default."""
         low, up, low_factor, up_factor = (
             x & 0xFFFF,
             x >> 16,

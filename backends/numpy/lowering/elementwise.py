@@ -11,8 +11,9 @@ from ...common.rows import Operand, number_in
 from .table import rows
 
 _SAME_NAME = (
-    "abs", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "round",
-    "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+    "abs", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log",
+    "log10", "log1p", "log2", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+    "trunc",
 )  # fmt: skip
 _SAME_NAME_OF_TWO = ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")
 _ARCS = {
@@ -24,9 +25,10 @@ _ARCS = {
     "atanh": "arctanh",
 }
 _OPERATORS = {
-    "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|", "bitwise_right_shift": ">>", "bitwise_xor": "^",
-    "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&",
-    "logical_or": "|", "logical_xor": "^", "multiply": "*", "not_equal": "!=", "subtract": "-",
+    "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|",
+    "bitwise_right_shift": ">>", "bitwise_xor": "^", "divide": "/", "equal": "==", "greater": ">",
+    "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|",
+    "logical_xor": "^", "multiply": "*", "not_equal": "!=", "subtract": "-",
 }  # fmt: skip
 
 rows.table({name: f"np.{name}({{x}})" for name in _SAME_NAME})

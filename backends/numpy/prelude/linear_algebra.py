@@ -14,6 +14,7 @@ from .statistics import vector_norm
 
 
 def conjugate_transpose(x: np.ndarray) -> np.ndarray:
+    """Return the conjugate transpose of the matrices in the last two axes."""
     return np.conj(x.mT)
 
 
@@ -186,7 +187,7 @@ def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return R with the Householder vectors below its diagonal, and the factors ``tau`` of the reflections."""
+    """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
     transposed, tau = np.linalg.qr(x, mode="raw")
     return transposed.mT.astype(x.dtype), tau.astype(x.dtype)
 

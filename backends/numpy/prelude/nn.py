@@ -72,6 +72,7 @@ def glu(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Compute ``exp(x)`` divided by its sum over ``axis``."""
     if x.size == 0:
         return x.copy()
     weights = np.exp(x - np.max(x, axis, keepdims=True))
@@ -79,6 +80,7 @@ def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Compute ``log(softmax(x))`` without overflow."""
     if x.size == 0:
         return x.copy()
     shifted = x - np.max(x, axis, keepdims=True)
@@ -301,7 +303,7 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> np.ndarray:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``."""
     result = standardised(x, axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -361,7 +363,7 @@ def scaled_channels(
 
 
 def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, k: float) -> np.ndarray:
-    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with the mean over ``size`` neighbouring channels."""
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels."""
     around = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
     squares = np.pad(x * x, around)
     total = sum(squares[:, start : start + x.shape[1]] for start in range(size))

@@ -80,7 +80,7 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Compute the mean of each window over ``len(kernel)`` spatial axes; integers are divided towards zero."""
+    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates."""
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
     lead = x.ndim - rank - (layout == "channels_last")

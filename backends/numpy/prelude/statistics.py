@@ -32,6 +32,7 @@ def variance(
 def standard_deviation(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
+    """Compute the standard deviation over ``axis``."""
     return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
 
 
@@ -124,7 +125,7 @@ def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) ->
 
 
 def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest element."""
+    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest."""
     values, indices = sort_with_indices(x, axis=axis)
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     first = (values != np.roll(values, 1, axis)) | (place == 0)
