@@ -80,7 +80,9 @@ class CompiledShapes:
         ]
         changed = [
             f"{name} "
-            f"{', '.join(str(list(shape) if isinstance(shape, tuple) else shape) for shape in dict.fromkeys(shapes))}"
+            + ", ".join(
+                str(list(shape) if isinstance(shape, tuple) else shape) for shape in dict.fromkeys(shapes)
+            )
             for name, *shapes in zip(names, *self._compiled)
             if len(set(shapes)) > 1
         ]

@@ -47,7 +47,7 @@ def check_compiler_options(name: str, compiler: Callable[..., Any], options: Ite
 
     >>> check_compiler_options("sorted", sorted, ["reversed"])
     Traceback (most recent call last):
-    graph_compiler.errors.InvalidOption: compile_options= has 'reversed', which sorted does not take; did you mean 'reverse'? ...
+    graph_compiler.errors.InvalidOption: compile_options= has 'reversed', which sorted does not take; ...
     """
     _function, *known = inspect.signature(compiler).parameters
     for option in options:

@@ -14,7 +14,8 @@ def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     has an item for each array of the result.
 
     >>> from graph_compiler.trees import flatten
-    >>> [shows_as_nan(flatten(result, lambda item: False)[1], [True]) for result in ((1.5j, 2), ("name", None))]
+    >>> trees = [flatten(result, lambda item: False)[1] for result in ((1.5j, 2), ("name", None))]
+    >>> [shows_as_nan(tree, [True]) for tree in trees]
     [False, True]
     """
     return (

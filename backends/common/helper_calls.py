@@ -161,7 +161,8 @@ def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermi
 
 @rows.row("lu_solve")
 def _lu_solve(lu: Operand, pivots: Operand, x2: Operand, *, left: bool, adjoint: bool) -> str:
-    return f"lu_solve({lu}, {pivots}, {x2}{'' if left else ', left=False'}{', adjoint_of=True' if adjoint else ''})"
+    options = ("" if left else ", left=False") + (", adjoint_of=True" if adjoint else "")
+    return f"lu_solve({lu}, {pivots}, {x2}{options})"
 
 
 rows.table(
@@ -201,7 +202,9 @@ rows.table({
     "batch_norm": lambda x, mean, variance, weight=None, bias=None, *, epsilon, axis: call(
         "batch_norm", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon
     ),
-    "rms_norm": lambda x, weight=None, *, axis, epsilon: call("rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon),
+    "rms_norm": lambda x, weight=None, *, axis, epsilon: call(
+        "rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon
+    ),
 })  # fmt: skip
 
 
@@ -292,7 +295,8 @@ def _avg_pool(
 
 rows.table(
     {
-        "interpolate": "interpolate({x}, {size}, {method}, {scales=}, {align_corners=}, {antialias=}, {layout=})",
+        "interpolate": "interpolate({x}, {size}, {method}, {scales=}, "
+        "{align_corners=}, {antialias=}, {layout=})",
         "grid_sample": "grid_sample({x}, {grid}, {method=}, {padding=}, {align_corners=})",
         "affine_grid": "affine_grid({theta}, {size}, {align_corners=})",
         "pixel_shuffle": "pixel_shuffle({x}, {factor})",
@@ -319,4 +323,5 @@ rows.table(
 
 @rows.row("histogram")
 def _histogram(x: Operand, bin_edges: Operand, weights: Operand | None = None, *, density: bool) -> str:
-    return f"histogram_counts({x}, {bin_edges}{f', {weights}' if weights is not None else ''}{', density=True' if density else ''})"
+    options = ("" if weights is None else f", {weights}") + (", density=True" if density else "")
+    return f"histogram_counts({x}, {bin_edges}{options})"

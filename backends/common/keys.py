@@ -17,8 +17,10 @@ WHOLE = (None, None, 1)
 def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Write ``key`` for an array of ``rank`` axes, with brackets.
 
-    >>> key_text(((None, None, 1), (1, None, 1), None), 2), key_text(((None, None, 1), (None, None, 1), 0), 3), key_text((None, -1), 2)
-    ('[:, 1:, None]', '[..., 0]', '[None, -1]')
+    >>> key_text(((None, None, 1), (1, None, 1), None), 2)
+    '[:, 1:, None]'
+    >>> key_text(((None, None, 1), (None, None, 1), 0), 3), key_text((None, -1), 2)
+    ('[..., 0]', '[None, -1]')
     """
     items = _without_trailing(list(key))
     texts = [item_text(item) for item in items]

@@ -36,7 +36,8 @@ def call(name: str, *operands: Any, **options: Any) -> str:
     texts = [str(operand) for operand in operands]
     while texts and texts[-1] == "None":
         texts.pop()
-    return f"{name}({', '.join(texts + [f'{key}={value!r}' for key, value in options.items() if value is not None])})"
+    texts += [f"{key}={value!r}" for key, value in options.items() if value is not None]
+    return f"{name}({', '.join(texts)})"
 
 
 def unless(value: Any, default: Any) -> Any:
@@ -138,8 +139,8 @@ class Rows:
         self.forward_while = forward_while
         self._rows: dict[str, Row] = {}
         self._only: dict[str, Callable[..., bool]] = {}
+        # Writers of operations with regions, which write lines instead of an expression (`structured.py`).
         self.structured: dict[str, Callable[[Any, Any], None]] = {}
-        """How operations that run blocks are written: they write lines, not an expression (``structured.py``)."""
 
     def table(self, rows: Mapping[str, str | Row]) -> None:
         for name, row in rows.items():

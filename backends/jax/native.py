@@ -74,7 +74,10 @@ _UNDECIDED = (
     jax.errors if hasattr(jax.errors, "InconclusiveDimensionOperation") else jax.core
 ).InconclusiveDimensionOperation  # of jax.export
 _WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
-_DONATED = "the graph's own parameters were donated: donate copies of them, jax.tree.map(jax.numpy.copy, dict(graph.parameters))"
+_DONATED = (
+    "the graph's own parameters were donated: donate copies of them, "
+    "jax.tree.map(jax.numpy.copy, dict(graph.parameters))"
+)
 _ONE_DEVICE = (
     "an argument lies on several devices, and the parameters on one: call the graph by "
     "parallel.Parallel(graph), or by "

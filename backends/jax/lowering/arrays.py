@@ -109,7 +109,9 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
 
 rows.table({
     # the slices one by one while they are few
-    "unstack": lambda x, *, axis, count: ", ".join(unstack_texts(x, axis, count)) if count <= 4 else f"jnp.unstack({x}, axis={axis})",
+    "unstack": lambda x, *, axis, count: (
+        ", ".join(unstack_texts(x, axis, count)) if count <= 4 else f"jnp.unstack({x}, axis={axis})"
+    ),
     "roll": lambda x, *, shift, axis: f"jnp.roll({x}, {shift!r}, axis={axis})",
 })  # fmt: skip
 
@@ -154,7 +156,8 @@ rows.table(
 
 rows.table({
     "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
-    "setitem": lambda x, value, *, key: f"{x}.at{key_text(key, x.ndim)}.set({value})",  # ``x.at[:, 1:].set(value)``
+    # ``x.at[:, 1:].set(value)``
+    "setitem": lambda x, value, *, key: f"{x}.at{key_text(key, x.ndim)}.set({value})",
     "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",  # ``x[:, indices]``
     "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",  # ``x[i, :, j]``
     # ``x[:, mask]``; outside of jax.jit only, as the result's size depends on data
@@ -176,7 +179,8 @@ def dynamic_update_slice(x: Operand, update: Operand, *starts: Any, axes: tuple[
     if len(axes) == 1:
         return f"lax.dynamic_update_slice_in_dim({x}, {update}, {starts[0]}, {axes[0]})"
     start_at = dict(zip(axes, starts))
-    return f"lax.dynamic_update_slice({x}, {update}, ({', '.join(str(start_at.get(axis, 0)) for axis in range(x.ndim))}))"
+    texts = ", ".join(str(start_at.get(axis, 0)) for axis in range(x.ndim))
+    return f"lax.dynamic_update_slice({x}, {update}, ({texts}))"
 
 
 @rows.row("scatter_nd")

@@ -46,7 +46,9 @@ rows.table({
     # the quotient of logarithms misses powers of two; complex numbers have none to miss
     "log2": lambda x: f"jnp.log2({x})" if is_complex(x.dtype or "") else f"log2({x})",
     # ``//`` of integers; ``//`` of jax gives NaN where floats are divided by 0
-    "floor_divide": lambda x1, x2: f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})",
+    "floor_divide": lambda x1, x2: (
+        f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})"
+    ),
 })  # fmt: skip
 
 

@@ -54,7 +54,8 @@ def _matrix_exp(x: Operand) -> str:
 @rows.row("trace")
 def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
     axes = "" if x.ndim == 2 else ", axis1=-2, axis2=-1"
-    return f"jnp.trace({x}{f', offset={offset}' if offset else ''}{axes}{'' if dtype is None else f', dtype={dtype!r}'})"
+    start = f", offset={offset}" if offset else ""
+    return f"jnp.trace({x}{start}{axes}{'' if dtype is None else f', dtype={dtype!r}'})"
 
 
 @rows.row("eigh")

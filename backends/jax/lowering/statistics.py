@@ -80,7 +80,9 @@ def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out:
 
 @rows.row("bincount")
 def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
-    return f"jnp.bincount({x}{f', {weights}' if weights is not None else ''}{f', minlength={minlength!r}' if minlength != 0 else ''})"
+    options = "" if weights is None else f", {weights}"
+    options += f", minlength={minlength!r}" if minlength != 0 else ""
+    return f"jnp.bincount({x}{options})"
 
 
 @rows.row("cov")

@@ -1,4 +1,4 @@
-"""Special functions that JAX lacks, or whose values or gradients differ there at the edges of their domain."""
+"""Special functions that JAX lacks, or whose values or gradients differ at the edges of their domain."""
 
 from __future__ import annotations
 
@@ -134,7 +134,8 @@ def bessel_k0e(x: jax.Array) -> jax.Array:
         8.0328907750683744e-14, -2.2275133267462964e-14, 6.340076476276646e-15, -1.8485933779209072e-15,
         5.5120559994043334e-16, -1.6782311257549006e-16, 5.2103917776435541e-17,
     )) / jnp.sqrt(far)
-    return jnp.where(x <= 2, jnp.exp(near) * (series - jnp.log(near) * jnp.exp(near) * lax.bessel_i0e(near)), beyond)
+    logarithmic = jnp.log(near) * jnp.exp(near) * lax.bessel_i0e(near)
+    return jnp.where(x <= 2, jnp.exp(near) * (series - logarithmic), beyond)
 
 
 def bessel_k1e(x: jax.Array) -> jax.Array:
@@ -159,6 +160,7 @@ def bessel_k1e(x: jax.Array) -> jax.Array:
     return jnp.where(x <= 2, jnp.exp(near) * (series + logarithmic), beyond)
 
 
+# fmt: on
 def bessel_k0(x: jax.Array) -> jax.Array:
     """Compute the modified Bessel function of the second kind, order 0; NaN below 0."""
     return jnp.exp(-x) * bessel_k0e(x)
@@ -172,7 +174,9 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 def airy_ai(x: jax.Array) -> jax.Array:
     """Compute the Airy function Ai: by a series on [-3, 3], by asymptotic forms outside."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
-    return jnp.where(x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series))
+    return jnp.where(
+        x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)
+    )
 
 
 def airy_decay(x: jax.Array) -> jax.Array:
@@ -261,7 +265,9 @@ def i1(x: jax.Array) -> jax.Array:
 
 def i1e(x: jax.Array) -> jax.Array:
     """Compute ``exp(-abs(x)) * i1(x)``; its derivative at 0 is 0.5."""
-    return with_slopes(special.i1e, [lambda x: special.i0e(x) - lax.sign(x) * i1e(x) - quotient_at(i1e, x)], x)
+    return with_slopes(
+        special.i1e, [lambda x: special.i0e(x) - lax.sign(x) * i1e(x) - quotient_at(i1e, x)], x
+    )
 
 
 def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
@@ -277,9 +283,10 @@ def entr(x: jax.Array) -> jax.Array:
 
 
 def ndtri(x: jax.Array) -> jax.Array:
-    """Compute the inverse of the standard normal distribution function, with infinite derivatives at 0 and 1.
-    """
-    return with_slopes(special.ndtri, [lambda x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(ndtri(x)) / 2)], x)
+    """Compute the inverse standard normal distribution function, with infinite derivatives at 0 and 1."""
+    return with_slopes(
+        special.ndtri, [lambda x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(ndtri(x)) / 2)], x
+    )
 
 
 def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
@@ -315,7 +322,9 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
     start = jnp.where(n == 0, jnp.ones_like(x), jnp.where(n == 1, first, jnp.zeros_like(x)))
     k = jnp.array(2, x.dtype)
-    return lax.while_loop(lambda state: jnp.any((state[0] <= n) & jnp.isfinite(n)), step, (k, first, jnp.ones_like(x), start))[-1]
+    return lax.while_loop(
+        lambda state: jnp.any((state[0] <= n) & jnp.isfinite(n)), step, (k, first, jnp.ones_like(x), start)
+    )[-1]
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:
@@ -364,7 +373,9 @@ def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
     def inside(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where((x == 0) & (y <= -1), 0, y)
 
-    return with_slopes(value, [lambda x, y: jnp.log1p(inside(x, y)), lambda x, y: x / (1 + y)], *jnp.broadcast_arrays(x, y))
+    return with_slopes(
+        value, [lambda x, y: jnp.log1p(inside(x, y)), lambda x, y: x / (1 + y)], *jnp.broadcast_arrays(x, y)
+    )
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -379,7 +390,9 @@ def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
     def inside(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where((x == 0) & (y <= 0), 1, y)
 
-    return with_slopes(value, [lambda x, y: jnp.log(inside(x, y)), lambda x, y: x / y], *jnp.broadcast_arrays(x, y))
+    return with_slopes(
+        value, [lambda x, y: jnp.log(inside(x, y)), lambda x, y: x / y], *jnp.broadcast_arrays(x, y)
+    )
 
 
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
@@ -402,5 +415,7 @@ def zeta_below(x: jax.Array, q: jax.Array) -> jax.Array:
         total, q = state
         return jnp.where(q < 0, total + q**-x, total), jnp.where(q < 0, q + 1, q)
 
-    total, q = lax.while_loop(lambda state: jnp.any((state[1] < 0) & jnp.isfinite(state[1])), step, (jnp.zeros_like(q), q))
+    total, q = lax.while_loop(
+        lambda state: jnp.any((state[1] < 0) & jnp.isfinite(state[1])), step, (jnp.zeros_like(q), q)
+    )
     return total + special.zeta(x, q)

@@ -79,7 +79,9 @@ rows.row("reshape")(reshape_text)
 
 rows.table({
     # ``x.view(...)``; elements of another size are cut out of rows that lie together
-    "bitcast": lambda x, *, dtype, out: f"{x}.view({dtype})" if out[0].shape == x.shape else f"np.ascontiguousarray({x}).view({dtype})",
+    "bitcast": lambda x, *, dtype, out: (
+        f"{x}.view({dtype})" if out[0].shape == x.shape else f"np.ascontiguousarray({x}).view({dtype})"
+    ),
     "roll": lambda x, *, shift, axis: f"np.roll({x}, {shift!r}, axis={axis})",
     "repeat": lambda x, repeats, *, axis, total, hint: f"np.repeat({x}, {repeats}, axis={axis})",
 })  # fmt: skip
@@ -131,10 +133,14 @@ rows.table(
 
 rows.table({
     "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
-    "setitem": lambda x, value, *, key: f"with_items({x}, np.s_{key_text(key, x.ndim)}, {value})",  # ``with_items(x, np.s_[:, 1:], value)``
+    # ``with_items(x, np.s_[:, 1:], value)``
+    "setitem": lambda x, value, *, key: f"with_items({x}, np.s_{key_text(key, x.ndim)}, {value})",
     "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",  # ``x[:, indices]``
     "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",  # ``x[i, :, j]``
-    "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim - mask.ndim + 1)}",  # ``x[:, mask]``
+    # ``x[:, mask]``
+    "boolean_mask": lambda x, mask, *, axis, hint: (
+        f"{x}{arrays_text((mask,), (axis,), x.ndim - mask.ndim + 1)}"
+    ),
 })  # fmt: skip
 
 

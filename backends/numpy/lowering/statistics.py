@@ -93,7 +93,8 @@ rows.table(
         "random_cauchy": "{key}.standard_cauchy({shape}).astype({dtype})",
         "random_gamma": "{key}.standard_gamma({concentration}).astype({concentration}.dtype)",
         "random_poisson": "{key}.poisson({rate}).astype({rate}.dtype)",
-        "random_binomial": "{key}.binomial({count}.astype(np.int64), {probability}).astype({probability}.dtype)",
+        "random_binomial": "{key}.binomial({count}.astype(np.int64), {probability})"
+        ".astype({probability}.dtype)",
         "random_categorical": "random_categorical({key}, {weights}, {samples}, {replacement})",
         "random_permutation": "{key}.permutation({n}).astype({dtype})",
         "philox": "philox({keys}, {counts})",
