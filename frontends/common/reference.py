@@ -20,8 +20,10 @@ def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np
 
     Floats that were constant or huge get elements of both signs, or near 1 if the smallest was positive.
 
-    >>> random_array((2,), "int32", (3.0, 3.0), seed=0), random_array((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
-    (array([3, 3]), dtype('float64'))
+    >>> random_array((2,), "int32", (3.0, 3.0), seed=0)
+    array([3, 3])
+    >>> random_array((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
+    dtype('float64')
     """
     draw, (least, greatest), shape = np.random.default_rng(seed), seen, tuple(shape)
     if dtype == "bool":

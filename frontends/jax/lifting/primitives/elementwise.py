@@ -124,7 +124,9 @@ rows.table({
     "eq_to_p": lambda b, x, y: b.logical_not(b.logical_or(_before(b, x, y), _before(b, y, x))),
     "not_p": lambda b, x: b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x),
     # The exponent may be an integer array if the base is floating.
-    "pow_p": lambda b, x, y: b.pow(*without_broadcasts(b, *(b.operand(item, b.result.dtype) for item in (x, y)))),
+    "pow_p": lambda b, x, y: b.pow(
+        *without_broadcasts(b, *(b.operand(item, b.result.dtype) for item in (x, y)))
+    ),
     # JAX has this in the derivative of `tanh` since 0.11. The product has no cancellation near 1.
     "one_minus_square_p": lambda b, x, **_: b.multiply(
         b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype))
