@@ -1,6 +1,7 @@
 """Maps the sibling folders ``backends/`` and ``frontends/`` into the ``graph_compiler`` package.
 
-The list of packages is computed, because a sub-package that is forgotten in a list is silently missing from the wheel.
+The list of packages is computed, because a sub-package that is forgotten in a list is silently missing from
+the wheel.
 """
 
 from setuptools import find_namespace_packages, setup

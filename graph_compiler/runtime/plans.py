@@ -56,7 +56,10 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Return the variant of the first plan that succeeds. Its ``log_abandoned_way`` lists what failed plans tried."""
+    """Return the variant of the first plan that succeeds.
+
+    Its `log_abandoned_way` lists what failed plans tried.
+    """
     left: list[AbandonedWay] = []
     while True:
         run = PlanRun(plan)

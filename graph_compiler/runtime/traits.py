@@ -55,8 +55,8 @@ def _check_shared(target: Target, array: Any, value: Any) -> None:
     if None not in addresses and addresses[0] != addresses[1] and math.prod(array.shape):
         raise GuardFailed(
             f"the function writes to its argument, but this {type(array).__name__} (strides "
-            f"{getattr(array, 'strides', None)}, dtype {array.dtype}) can only be copied for {target.name}; pass a "
-            "contiguous copy of it in native byte order, numpy.array(x, order='C')"
+            f"{getattr(array, 'strides', None)}, dtype {array.dtype}) can only be copied for {target.name}; "
+            "pass a contiguous copy of it in native byte order, numpy.array(x, order='C')"
         )
 
 
