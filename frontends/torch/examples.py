@@ -105,8 +105,8 @@ def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
 
 
 def _images(model: Any) -> Iterator[torch.Tensor]:
-    sizes = [_found(model.config, "image_size"), 224]
-    channels = _found(model.config, "num_channels") or 3
+    sizes = [_config_entry(model.config, "image_size"), 224]
+    channels = _config_entry(model.config, "num_channels") or 3
     for size in dict.fromkeys(
         tuple(size) if isinstance(size, (list, tuple)) else (size, size) for size in sizes if size
     ):
@@ -115,12 +115,12 @@ def _images(model: Any) -> Iterator[torch.Tensor]:
 
 def _sounds(model: Any) -> Iterator[torch.Tensor]:
     yield _noise(1, 4000)
-    yield _noise(1, _found(model.config, "audio_channels") or 1, 4000)
+    yield _noise(1, _config_entry(model.config, "audio_channels") or 1, 4000)
 
 
 def _spectra(model: Any) -> Iterator[torch.Tensor]:
-    bins = next((found for name in _BINS if (found := _found(model.config, name))), 80)
-    frames = _found(model.config, "max_source_positions")
+    bins = next((found for name in _BINS if (found := _config_entry(model.config, name))), 80)
+    frames = _config_entry(model.config, "max_source_positions")
     yield _noise(1, bins, 2 * frames if frames else 128)
     yield _noise(1, 128, bins)
 
@@ -143,13 +143,13 @@ _SIGNALS: dict[str, tuple[Callable[[Any], Iterator[torch.Tensor]], ...]] = {
 }
 
 
-def _found(config: Any, name: str) -> Any:
+def _config_entry(config: Any, name: str) -> Any:
     if getattr(config, name, None) is not None:
         return getattr(config, name)
     inner = (
         item for key, item in vars(config).items() if key.endswith("_config") and hasattr(item, "to_dict")
     )
-    return next((found for item in inner if (found := _found(item, name)) is not None), None)
+    return next((found for item in inner if (found := _config_entry(item, name)) is not None), None)
 
 
 def _dtype(model: Any) -> torch.dtype:

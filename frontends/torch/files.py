@@ -79,7 +79,7 @@ def check(graph: Graph) -> None:
         if node.op == GUARD:
             _check_guard(node)
             continue
-        if not _allowed(node.op):
+        if not _is_recordable(node.op):
             raise InvalidFile(f"a saved torch graph may not call {node.op!r:.80}")
         _check_form(node)
 
@@ -103,7 +103,7 @@ def _check_form(node: Node) -> None:
 
 
 @functools.cache
-def _allowed(op: str) -> bool:
+def _is_recordable(op: str) -> bool:
     key = row_key(op)
     if op == REFUSE_GRADIENT:
         return True

@@ -253,7 +253,9 @@ def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
     )
 
 
-def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
+def _prepare_inputs(
+    request: Request, open_numbers: frozenset[Path]
+) -> tuple[Tree, dict[int, Any], list[Any]]:
     """Return the structure of the arguments, tensors by the id of the given array, and all inputs.
 
     Numbers at the paths `open_numbers` are inputs as they are.
@@ -265,7 +267,7 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
     if open_numbers:
         tree = with_numbers(tree, open_numbers)
         leaves = leaves_at(tree, (request.args, request.kwargs))
-    arrays = _tensors(leaves, request.function)
+    arrays = _convert_arrays(leaves, request.function)
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 
@@ -294,7 +296,7 @@ def _state(
 
 
 @contextmanager
-def _listening(
+def _recording_calls(
     request: Request, state: ReachableState, reads: ReadRecorder, compiled: bool
 ) -> Iterator[CompilingFlag]:
     with (
@@ -311,7 +313,7 @@ def _listening(
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Run and record the function once, under `hypotheses` and with the places of the request as state."""
     function, args = request.function, request.args
-    tree, arrays, tensors = _given(request, hypotheses.numbers)
+    tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
     weights, hypotheses.weights = (
         hypotheses.weights or TorchWeights(function, given_objects(function, args, tree)),
         None,
@@ -337,7 +339,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         session.trace, session.outside, session.hold = (
             capture,
             partial(_outside, capture),
-            partial(_hold, weights),
+            partial(_adopt_graph_parameters, weights),
         )
         entered = [
             enter(capture, leaf_name, item)
@@ -353,7 +355,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
                 (*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call)
             )
             reads = ReadRecorder(capture, session, spaces, functions, tensors)
-            with _listening(request, state, reads, hypotheses.compiled) as claim:
+            with _recording_calls(request, state, reads, hypotheses.compiled) as claim:
                 capture.first_run = FirstRunResults(lambda: claim.asked)
                 with open_regions(regions := TorchRegions(capture)):
                     result = forward(function, *call[0], **call[1])
@@ -409,7 +411,9 @@ def _outside(capture: Capture) -> Iterator[None]:
         yield
 
 
-def _hold(weights: TorchWeights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+def _adopt_graph_parameters(
+    weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Register the parameters of a graph that the function calls as parameters of the recording.
 
     They are those of a module made of the graph, which is cached on it.
@@ -436,7 +440,7 @@ def _entries(weights: TorchWeights) -> list[Entry]:
     ]
 
 
-def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
+def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     """Convert leaves to tensors, by identity, so that an array in several positions becomes one tensor.
 
     Generators are kept as they are, and numbers are skipped. Arrays of other frameworks are moved to the

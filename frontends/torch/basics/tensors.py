@@ -111,13 +111,13 @@ def _result_type(kinds: tuple[Any, ...], default: torch.dtype) -> str:
     result: Any = examples[0]
     if len(examples) == 1:
         return dtype_name(torch.result_type(result, result))
-    return dtype_name(_fold(examples))
+    return dtype_name(_promote_all(examples))
 
 
 _EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
-def _fold(examples: list[Any]) -> torch.dtype:
+def _promote_all(examples: list[Any]) -> torch.dtype:
     """Promote the dtypes of more than one operand.
 
     Operands of each category are promoted among themselves first. Arrays with axes then take precedence

@@ -105,7 +105,7 @@ def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     return elements(capture, function, args, kwargs) if symbols is None else symbols
 
 
-def _whole(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
+def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol."""
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return (
@@ -132,7 +132,7 @@ def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
         return bool(tensor != 0)
 
 
-def _question(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
+def _comparison(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``torch.equal`` and similar functions: record the answer as a tensor, and guard on it."""
     seen = capture.run(function, args, kwargs)
     with capture:
@@ -177,7 +177,7 @@ def _foreign(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
     return capture.run(function, args, kwargs)
 
 
-def _of_memory(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
+def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Record ``torch.as_tensor(array)`` as a copy that a graph makes at each call.
 
     torch shares the memory of a NumPy array if it can, so later writes to either of them are refused.
@@ -196,7 +196,7 @@ def _contiguous(capture: RunningTrace, function: Any, args: Any, kwargs: Any) ->
     return capture.run(function, args, kwargs)
 
 
-def _of_device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
+def _device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return the device of a tensor, with a guard if it is an input.
 
     The device of a weight needs none, since weights are moved with their module.
@@ -323,7 +323,7 @@ ANSWERS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
     "unbind": _unbind,
     "is_contiguous": _contiguous,
     **dict.fromkeys(gradient_reads.READS, gradient_reads.answer),
-    **dict.fromkeys(reads.DEVICES, _of_device),
+    **dict.fromkeys(reads.DEVICES, _device),
     "register_hook": _register_hook,
     "_add_batch_dim": _batched,
     "__set__": _set,
@@ -331,13 +331,13 @@ ANSWERS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
-    **dict.fromkeys(("__int__", "__index__"), _whole),
+    **dict.fromkeys(("__int__", "__index__"), _integer),
     **dict.fromkeys(reads.TRUTHS, _truth),
     **dict.fromkeys(reads.NUMBERS, _read),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
-    **dict.fromkeys(reads.QUESTIONS, _question),
+    **dict.fromkeys(reads.QUESTIONS, _comparison),
     **dict.fromkeys(reads.FOREIGN, _foreign),
-    **dict.fromkeys(("as_tensor", "asarray"), _of_memory),
+    **dict.fromkeys(("as_tensor", "asarray"), _as_tensor),
     **OPERATORS,
     **dict.fromkeys(NAMES, foreach),
 }

@@ -182,14 +182,16 @@ def prefixes(
     positions = torch.arange(count, device=leaves[0].device)
     for step in (2**number for number in range(steps)):
         reached = [_along(positions >= step, dim, leaf.ndim) for leaf in leaves]
-        before = [_followed(mask, torch.roll(leaf, step, dim)) for mask, leaf in zip(reached, leaves)]
-        after = [_followed(mask, leaf) for mask, leaf in zip(reached, leaves)]
+        before = [
+            _differentiable_where(mask, torch.roll(leaf, step, dim)) for mask, leaf in zip(reached, leaves)
+        ]
+        after = [_differentiable_where(mask, leaf) for mask, leaf in zip(reached, leaves)]
         combined = pytree.tree_leaves(operator(*before, *after, *additional_inputs))
         leaves = [torch.where(mask, new, leaf) for mask, leaf, new in zip(reached, leaves, combined)]
     return list(leaves)
 
 
-def _followed(mask: Any, leaf: Any) -> Any:
+def _differentiable_where(mask: Any, leaf: Any) -> Any:
     # Where `mask` is False unrelated elements are combined, and 0 times an infinite gradient would be NaN.
     return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 

@@ -321,7 +321,7 @@ class KernelMode(TorchDispatchMode):
 
     def note(self, tensor: torch.Tensor) -> None:
         """Register the storage of a tensor as belonging to the recording, for as long as it lives."""
-        place, is_gone = _kept(tensor)
+        place, is_gone = _storage_reference(tensor)
         self._memory[place] = is_gone
 
     def made(self, tensor: torch.Tensor) -> bool:
@@ -372,7 +372,7 @@ class KernelMode(TorchDispatchMode):
             self.note(made)
 
 
-def _kept(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
+def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
     """Return the id of a tensor's storage, and a function that returns True once it has been freed.
 
     A tensor without a single storage stands for itself.

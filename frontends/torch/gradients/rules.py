@@ -109,7 +109,7 @@ class RecordedRule:
             for arg, item in zip(args, given)
             if isinstance(arg, torch.Tensor) and item is not None
         ]
-        gradients = [_as_of(capture, item, arg) for arg, item in pairs]
+        gradients = [_reduce_gradient(capture, item, arg) for arg, item in pairs]
         made = cls(
             values, [capture.value(arg) for arg, _ in pairs], cotangents, gradients, graph.nodes[first:]
         )
@@ -173,7 +173,7 @@ class RecordedRule:
         return list(dict.fromkeys([*(value for node in self.nodes for value in node.uses), *self.gradients]))
 
 
-def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
+def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
     """Reduce a gradient that a rule returned to the shape and dtype of its argument, as torch does."""
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:

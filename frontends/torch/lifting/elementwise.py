@@ -75,8 +75,8 @@ def with_fixed_numbers(
         return args, kwargs
     floats = free | _FLOATS.get(key, _NONE)
     return (
-        [_settled(b, item, place in free, place in floats) for place, item in enumerate(args)],
-        {name: _settled(b, item, name in free, name in floats) for name, item in kwargs.items()},
+        [_fix_symbols(b, item, place in free, place in floats) for place, item in enumerate(args)],
+        {name: _fix_symbols(b, item, name in free, name in floats) for name, item in kwargs.items()},
     )
 
 
@@ -89,7 +89,7 @@ def has_floats(graph: Graph) -> bool:
     )
 
 
-def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
+def _fix_symbols(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
     """Fix symbols in an argument.
 
     Numbers read from tensors are kept if `numbers`, and floats computed from sizes if `floats`.

@@ -440,7 +440,7 @@ def segment_reduce(
     counts = b.reshape(
         b.cast(b.subtract(ends, starts), data.dtype), shape=(*starts.shape, *(1,) * len(inner))
     )
-    return _finished(
+    return _with_initial_value(
         b,
         reduce,
         getattr(b, "sum" if reduce == "mean" else reduce)(kept, axis=axis + 1),
@@ -464,7 +464,7 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
     return b.subtract(ends, lengths), ends
 
 
-def _finished(
+def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
     """Combine the reduction of each segment with the initial value."""
@@ -493,7 +493,7 @@ def histogramdd(
     )
     places = []
     for number, (edge, size) in enumerate(zip(edges, sizes)):
-        place, inside = _box(b, b.getitem(points, key=(_ALL, number)), edge, size)
+        place, inside = _bin(b, b.getitem(points, key=(_ALL, number)), edge, size)
         whole = b.where(inside, whole, 0.0)
         places.append(place)
     counts = b.scatter_nd(
@@ -521,7 +521,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
     ]
 
 
-def _box(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
+def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
     """Return the bin of each number, and a mask of those inside. The last bin includes its right edge."""
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))

@@ -447,7 +447,7 @@ def _norm(norm: Any) -> str:
     return "backward" if norm is None else str(norm)
 
 
-def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
+def _nonempty(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
     """Replace an empty axis by a zero for transforms to real numbers.
 
     torch pads it with zeros, and NumPy's inverse transform would read out of bounds.
@@ -468,7 +468,7 @@ def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
 def _along_one(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, n: Any = None, dim: int = -1, norm: Any = None) -> Any:
         x, place = b.floating(input), axis(dim, input.ndim)
-        return getattr(b, name)(_filled(b, x, place, name), n=n, axis=place, norm=_norm(norm))
+        return getattr(b, name)(_nonempty(b, x, place, name), n=n, axis=place, norm=_norm(norm))
 
     return row
 
@@ -503,7 +503,7 @@ def _over_several(name: str, two: bool) -> Callable[..., Any]:
         x, where = b.floating(input), _sizes_and_axes(input, s, dim)
         if not where["axes"]:
             return b.cast(x, b.recorded[0].dtype)
-        x = _filled(b, x, where["axes"][-1], name)
+        x = _nonempty(b, x, where["axes"][-1], name)
         # ``hfftn`` is the inverse transform of the conjugate, without its scaling.
         if name == "hfftn":
             return b.irfftn(_conj(b, x), **where, norm=_OPPOSITE[_norm(norm)])

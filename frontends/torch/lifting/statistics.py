@@ -18,7 +18,7 @@ Written = Callable[[TorchBuilder, list[Any], dict[str, Any]], dict[Any, Any]]
 Statistics = Callable[[TorchBuilder, Any, Any, Any, Any], tuple[Any, Any]]
 
 
-def _running(key: str, compute: Statistics) -> Written:
+def _running_statistics(key: str, compute: Statistics) -> Written:
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         order = statistics_order(key, tuple(args), kwargs)
         given = {"momentum": 0.1, **dict(zip(order, args)), **kwargs}
@@ -44,7 +44,9 @@ def _renormalised(*order: str) -> Written:
 
 
 WRITTEN: dict[str, Written] = {
-    key: _running(key, instance_norm_statistics if key == "instance_norm" else batch_norm_statistics)
+    key: _running_statistics(
+        key, instance_norm_statistics if key == "instance_norm" else batch_norm_statistics
+    )
     for key in (
         "batch_norm",
         "instance_norm",

@@ -79,11 +79,11 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     if overlap(tensors, written):
         raise TracingError(
             f"{graph.name} writes to "
-            f"{_words([graph.inputs[index].name for index in apart], tensors, written)}"
+            f"{_overlap_message([graph.inputs[index].name for index in apart], tensors, written)}"
         )
 
 
-def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
+def _overlap_message(names: list[str], tensors: list[Any], written: list[int]) -> str:
     """Return the message of the error: which written array shares memory with which other, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
@@ -200,7 +200,7 @@ def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | 
 def _overlaps(written: torch.Tensor, other: torch.Tensor) -> bool:
     if not has_memory(other) or storage(other) != storage(written) or _is_same(other, written):
         return False
-    return bool(np.intersect1d(_places(written), _places(other)).size)
+    return bool(np.intersect1d(_element_offsets(written), _element_offsets(other)).size)
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -214,7 +214,7 @@ def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
     )
 
 
-def _places(tensor: torch.Tensor) -> Any:
+def _element_offsets(tensor: torch.Tensor) -> Any:
     places = np.array(tensor.storage_offset())
     for size, step in zip(tensor.shape, tensor.stride()):
         places = np.add.outer(places, np.arange(size) * step)

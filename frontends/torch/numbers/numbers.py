@@ -70,7 +70,7 @@ def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[An
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
-        or any(_hands_on(function) for space in spaces for function in space.functions)
+        or any(_passes_type_on(function) for space in spaces for function in space.functions)
         or any(
             id(type) in map(id, held)
             for held in _attributes([getattr(owner, "__self__", owner) for owner in owners])
@@ -88,12 +88,16 @@ def _only_calls(space: ModuleNamespace) -> bool:
     )
 
 
-def _hands_on(function: types.FunctionType) -> bool:
+def _passes_type_on(function: types.FunctionType) -> bool:
     code = function.__code__
     looked_up = _NAME in globals_read(code) and _NAME not in function.__globals__
     if looked_up and code.co_firstlineno in passed_as_value(code.co_filename, _NAME):
         return True
-    return id(type) in map(id, _held(function)) or "builtins" in code.co_names and _NAME in names_read(code)
+    return (
+        id(type) in map(id, _reachable_objects(function))
+        or "builtins" in code.co_names
+        and _NAME in names_read(code)
+    )
 
 
 def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
@@ -101,7 +105,7 @@ def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
     yield from ([*vars(cls).values()] for cls in set(map(type, owners)))
 
 
-def _held(function: types.FunctionType) -> Iterator[Any]:
+def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
     """Yield the objects in a function's defaults, closure and globals, and in modules that are globals."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()

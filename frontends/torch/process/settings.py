@@ -133,12 +133,12 @@ def record_cast(
     if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
         # Autocast does not change calls that write.
         return recorded(_unchanged)
-    rewind = _rewinding()
+    rewind = _random_state_restorer()
     expected = capture.run(function, args, kwargs)
-    go_on = _rewinding()
+    go_on = _random_state_restorer()
     for cast in (_unchanged, _to(torch.get_autocast_dtype(device)), _to(torch.float32)):
         rewind()
-        if _gives(capture, function, map_structure(cast, (args, kwargs)), device, expected):
+        if _returns_same(capture, function, map_structure(cast, (args, kwargs)), device, expected):
             rewind()
             return recorded(cast)
     rewind()
@@ -148,7 +148,7 @@ def record_cast(
     return result
 
 
-def _rewinding() -> Callable[[], None]:
+def _random_state_restorer() -> Callable[[], None]:
     """Return a function that restores the current states of the default generators of all devices."""
     states = [(generator, generator.get_state()) for generator in default_generators()]
 
@@ -171,7 +171,7 @@ def _to(dtype: torch.dtype) -> Cast:
     )
 
 
-def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
+def _returns_same(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
     args, kwargs = arguments
     with torch.autocast(device, enabled=False):
         try:

@@ -75,7 +75,7 @@ class LiveTensors(contracts.Live):
         return conjunction([], versions_of, [self])
 
     def refresh(self) -> None:
-        now = {name: _held(held, key) for name, (held, key) in self._holders.items()}
+        now = {name: _entry(held, key) for name, (held, key) in self._holders.items()}
         new = [name for name, tensor in now.items() if tensor is not self.current[name]]
         self._check({name: now[name] for name in new})
         if new:
@@ -230,7 +230,7 @@ class TorchWeights(contracts.Weights):
         Return the tensor that the module then holds.
         """
         holder, key = self._holders[name]
-        held: torch.Tensor = _held(holder, key)
+        held: torch.Tensor = _entry(holder, key)
         if not rebound:
             write(held, elements)
             return held
@@ -252,11 +252,11 @@ class TorchWeights(contracts.Weights):
 
     def is_trained(self, name: str) -> bool:
         holder, key = self._holders[name]
-        return isinstance(_held(holder, key), torch.nn.Parameter)
+        return isinstance(_entry(holder, key), torch.nn.Parameter)
 
     def is_frozen(self, name: str) -> bool:
         """Return True if `name` is an inexact parameter whose ``requires_grad`` is off."""
-        tensor = _held(*self._holders[name])
+        tensor = _entry(*self._holders[name])
         is_real = isinstance(tensor, torch.nn.Parameter) and (
             tensor.is_floating_point() or tensor.is_complex()
         )
@@ -277,7 +277,7 @@ class TorchWeights(contracts.Weights):
         return [name for name in wanted if isinstance(held := self.held(name), torch.Tensor) and held.is_meta]
 
     def held(self, name: str) -> Any:
-        return _held(*self._holders[name])
+        return _entry(*self._holders[name])
 
     def places_of(self, name: str) -> list[tuple[dict[str, Any], str]]:
         return [self._holders[name], *(other for tied, _, other in self.ties if tied == name)]
@@ -341,7 +341,7 @@ def _outer_paths(path: str) -> Iterator[str]:
         yield path
 
 
-def _held(holder: Any, key: str) -> Any:
+def _entry(holder: Any, key: str) -> Any:
     return holder.get(key) if isinstance(holder, dict) else dict(holder.items()).get(key)
 
 

@@ -37,13 +37,13 @@ def recomputed(
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
-    for way in (*_initialisers(module, ancestors), lambda number: _constructed(module, wanted)):
+    for way in (*_initialisers(module, ancestors), lambda number: _buffers_of_new_instance(module, wanted)):
         if missing := [key for key in wanted if key not in found]:
-            found.update(_determined(module, way, missing))
+            found.update(_determined_buffers(module, way, missing))
     return found
 
 
-def _determined(
+def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
     """Return the buffers that `way` returns regardless of their contents and of random numbers before.
@@ -52,7 +52,7 @@ def _determined(
     """
     runs = []
     for number in (0, 1):
-        with _undisturbed(number):
+        with _seeded_on_cpu(number):
             try:
                 runs.append(way(number))
             # An initialiser or constructor of the user's, called on a copy that has no weights, may raise
@@ -60,7 +60,7 @@ def _determined(
             except Exception as problem:
                 log.debug("the buffers of %s: %s", type(module).__name__, problem)
                 return {}
-    first, second = ({key: _as(run.get(key), module._buffers[key]) for key in keys} for run in runs)
+    first, second = ({key: _cast_like(run.get(key), module._buffers[key]) for key in keys} for run in runs)
     return {
         key: one
         for key, one in first.items()
@@ -69,7 +69,7 @@ def _determined(
 
 
 @contextmanager
-def _undisturbed(seed: int) -> Iterator[None]:
+def _seeded_on_cpu(seed: int) -> Iterator[None]:
     """Create arrays on the CPU and seed all random generators inside of the block. Restore both."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
@@ -83,7 +83,7 @@ def _undisturbed(seed: int) -> Iterator[None]:
         np.random.set_state(numpy)
 
 
-def _as(made: Any, wanted: Any) -> torch.Tensor | None:
+def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
     """Cast `made` to the dtype of the buffer `wanted`, as ``Module.to`` would have done.
 
     Return None if it is on ``meta``, or if the shapes or kinds of dtype differ.
@@ -110,12 +110,12 @@ def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator
 
 
 def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: int) -> Buffers:
-    copy = _emptied(module, number)
+    copy = _empty_copy(module, number)
     initialise(copy)
     return {key: tensor for key, tensor in copy._buffers.items() if tensor is not None}
 
 
-def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
+def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
     """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
 
     Non-persistent buffers are on the CPU and hold `number`.
@@ -136,7 +136,7 @@ def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
         for key, tensor in module._buffers.items()
     }
     modules = {
-        key: inner if inner is None else _emptied(inner, number) for key, inner in module._modules.items()
+        key: inner if inner is None else _empty_copy(inner, number) for key, inner in module._modules.items()
     }
     vars(copy).update(
         _parameters=parameters, _buffers=buffers, _modules=modules, _non_persistent_buffers_set=set(fleeting)
@@ -145,7 +145,7 @@ def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 
 # ------------------------------------------------------------------------------------- constructors
-def _constructed(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
+def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
     """Return the buffers of a new instance, if all constructor arguments are attributes of the module.
 
     Return an empty dict otherwise, or if the module is large or the instance differs.
