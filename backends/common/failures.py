@@ -28,7 +28,7 @@ def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
 _KINDS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
-def told(
+def failure_text(
     problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()
 ) -> str | None:
     """Return the class name and the first line of ``problem`` if a framework may raise it for bad arguments,
@@ -36,7 +36,7 @@ def told(
 
     ``more`` are further exception classes to describe, ``but`` are classes to exclude.
 
-    >>> told(ValueError("no such axis")), told(StopIteration())
+    >>> failure_text(ValueError("no such axis")), failure_text(StopIteration())
     ('ValueError: no such axis', None)
     """
     if isinstance(problem, but) or not isinstance(problem, (*_KINDS, *more)):

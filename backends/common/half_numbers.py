@@ -17,7 +17,7 @@ HALF = ("float16", "bfloat16")
 _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
-def held(item: Any, op: str, dtype: str) -> Any:
+def rounded_literal(item: Any, op: str, dtype: str) -> Any:
     """Round ``item`` to ``dtype`` if it is the literal of a number. Return anything else unchanged."""
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import DuplicateRow
 
 
-def hand_out(
+def collect_helpers(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
     """Set the helpers of ``shared`` files and of the modules in package ``prelude`` as attributes of that

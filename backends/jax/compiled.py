@@ -14,7 +14,7 @@ from ...forwarding import forwards
 from ..common.compiled_shapes import CompiledShapes, NewShape
 from ..common.compilers import compiled_or_plain
 from .packed import Packed
-from .program_cache import KeptPrograms, PersistentCache
+from .program_cache import PersistentCache, StoredPrograms
 
 
 def compiled(
@@ -42,7 +42,7 @@ def compiled(
     }
     cache, programs, shapes = (
         PersistentCache(),
-        KeptPrograms(function, text),
+        StoredPrograms(function, text),
         CompiledShapes(function, by_default, static),
     )
 

@@ -66,7 +66,7 @@ def single(array: Any) -> Any:
     return jax.device_put(array if array.is_fully_addressable else np.asarray(array), jax.local_devices()[0])
 
 
-class failures:
+class CommunicationErrors:
     """Context manager that raises errors of communication between processes as ``CollectiveFailed``.
 
     It is a class because entering a generator costs more at each call.

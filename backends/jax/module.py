@@ -11,11 +11,11 @@ from flax import nnx
 from ...forwarding import passes_on
 
 
-class _Part(nnx.Module):  # type: ignore[misc,unused-ignore]
+class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Inner node of the tree of parameter names."""
 
 
-class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
+class FlaxGraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Module that calls a graph with its own weights (``nnx.Param``) and buffers (``nnx.BatchStat``).
 
     ``train()`` and ``eval()`` set the mode of the original's modules for calls of this module, also within
@@ -50,7 +50,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         holder: Any = self
         for part in path:
             if make and not hasattr(holder, part):
-                setattr(holder, part, _Part())
+                setattr(holder, part, _ParameterNode())
             holder = getattr(holder, part)
         return holder
 
@@ -107,4 +107,4 @@ class _Static:
 
 
 def as_module(graph: Any) -> nnx.Module:
-    return GraphModule(graph)
+    return FlaxGraphModule(graph)

@@ -21,7 +21,7 @@ from ...recording.control_flow.regions import regions
 from ...trees import flatten, unflatten
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import check_compiler_options
-from ..common.failures import shows_as_nan, told
+from ..common.failures import failure_text, shows_as_nan
 from ..common.keys import KeysOfSlices
 from .compiled import compiled
 from .forward_mode import is_without_forward_mode
@@ -291,7 +291,9 @@ class JaxTarget(Target):
         """Describe ``problem`` with a remedy if one is known, but return None for JAX's errors about traced
         values.
         """
-        words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
+        words = failure_text(
+            problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+        )
         if words is None:
             return None
         helps = [more for said, more in _REMEDIES if said in words]

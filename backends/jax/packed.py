@@ -21,29 +21,29 @@ def weak(array: Any) -> Any:
 class Packed:
     """Pytree of a result: arrays are leaves, everything else (numbers, strings, key order) is static."""
 
-    def __init__(self, leaves: Any, form: Form) -> None:
+    def __init__(self, leaves: Any, form: ResultStructure) -> None:
         self.leaves, self.form = leaves, form
 
     @classmethod
     def of(cls, result: Any) -> Packed:
         leaves, tree = flatten(result, is_leaf)
-        return cls(leaves, Form(tree))
+        return cls(leaves, ResultStructure(tree))
 
     def unpacked(self) -> Any:
         return unflatten(self.form.tree, self.leaves)
 
 
-class Form:
+class ResultStructure:
     """Static part of a result, hashable for ``jax.jit``."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self.tree == other.tree
+        return isinstance(other, ResultStructure) and self.tree == other.tree
 
     def __hash__(self) -> int:
-        return hash(Form)
+        return hash(ResultStructure)
 
 
 jax.tree_util.register_pytree_node(

@@ -29,7 +29,7 @@ from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Make, Program, StepState, Training
 from ...errors import InvalidOption
 from ..common.batches import batches
-from .dialect import automatic, failures, placed, sharding, single
+from .dialect import CommunicationErrors, automatic, placed, sharding, single
 from .dialect import sharding as sharding_of
 from .training import JaxTraining
 from .training import training as alone
@@ -74,7 +74,7 @@ class JaxTrainingOverMesh(JaxTraining):
             except Exception:
                 compiled.clear()
                 last = type(None), step
-                with failures():
+                with CommunicationErrors():
                     raise
             last = weakref.ref(found[0]), program
             return found
@@ -276,7 +276,7 @@ class JaxParallelism(Parallelism):
             try:
                 results: Arrays = compiled(*arrays)
             except jax.errors.JaxRuntimeError:
-                with failures():
+                with CommunicationErrors():
                     raise
             return list(map(_parts, results)) if how.reduce == "none" else results
 
@@ -325,7 +325,7 @@ class JaxParallelism(Parallelism):
 
         def run(parameters: Arrays, arrays: Arrays) -> Arrays:
             layouts = [sharding_of(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
-            with failures(), running_over_mesh(mesh):
+            with CommunicationErrors(), running_over_mesh(mesh):
                 found: Arrays = compiled(
                     parameters,
                     [placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)],

@@ -34,7 +34,7 @@ from ...errors import InvalidFile, Signal
 from ...ir.json import KnownClasses, tree_from_json, tree_to_json
 from ...trees import Tree
 from ..common.compilers import cache_folder
-from .packed import Form, Packed, weak
+from .packed import Packed, ResultStructure, weak
 
 _FORMAT = 1
 _HEADER = re.compile(r'\A"""[\s\S]*?"""')  # says what the function was recorded with
@@ -114,7 +114,7 @@ def _packages(text: str) -> Iterator[str | None]:
 Classes = Mapping[tuple[str, str], type]
 
 
-class NotKept(Signal):
+class NotStorable(Signal):
     """Raised if a file says that its program cannot be stored."""
 
 
@@ -171,7 +171,7 @@ def _put(path: Path, held: dict[str, Any]) -> None:
 def read(path: Path, classes: Classes) -> ProgramFile | None:
     """Read the program at ``path``. Return None if the file is missing or corrupt.
 
-    Raise ``NotKept`` if it says that its program cannot be stored.
+    Raise ``NotStorable`` if it says that its program cannot be stored.
     """
     try:
         digest, _, body = path.read_text().partition("\n")
@@ -181,7 +181,7 @@ def read(path: Path, classes: Classes) -> ProgramFile | None:
     if held.get("key") != path.stem:
         return None
     if "program" not in held:
-        raise NotKept
+        raise NotStorable
     program = export.deserialize(bytearray(base64.b64decode(held["program"])))
     return ProgramFile(program, _form(held["form"], classes), held["passed"], held["weak"])
 
@@ -198,7 +198,7 @@ log = logging.getLogger("graph_compiler")
 _LEAST_SECONDS = 0.05  # of a trace: what is traced in less is not worth a file
 
 
-class KeptPrograms:
+class StoredPrograms:
     """Stored programs of one ``function``, whose whole source is ``text``, or None if it depends on more.
 
     They apply only to calls that are not transformed: a stored program has no derivative and no batching
@@ -236,7 +236,7 @@ class KeptPrograms:
         path, classes, call = (
             Path(self._folder) / f"{key}.json",
             classes_of(self._function),
-            _Call(self._function, args),
+            _ExportedCall(self._function, args),
         )
         try:
             kept = read(path, classes)
@@ -246,7 +246,7 @@ class KeptPrograms:
                 kept = call.lowered()
                 write(path, kept, classes)
             result = call.by(kept)
-        except NotKept:
+        except NotStorable:
             return None
         # JAX cannot write every program down, and has no exception of its own for it; what the function
         # raises comes again from its trace.
@@ -263,7 +263,7 @@ class KeptPrograms:
         return result
 
 
-class _Call:
+class _ExportedCall:
     """Lowering of a function for arguments of one structure. Results that are arguments are not part of the
     program.
     """
@@ -313,7 +313,9 @@ class _Call:
     def _whole(self, results: list[Any], passed: list[int | None], form: Tree | None) -> Packed:
         made = iter(results)
         assert form is not None
-        return Packed([next(made) if place is None else self._leaves[place] for place in passed], Form(form))
+        return Packed(
+            [next(made) if place is None else self._leaves[place] for place in passed], ResultStructure(form)
+        )
 
 
 _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}

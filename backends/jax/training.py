@@ -25,7 +25,7 @@ class Nadam(NamedTuple):
     nu: Any
 
 
-def made(name: str, options: Options) -> Callable[[Any], Any]:
+def optimizer_factory(name: str, options: Options) -> Callable[[Any], Any]:
     """Return a function that creates the optimizer ``name`` for a learning rate."""
     scale, is_decoupled = _ROWS[name]
     decay = [optax.add_decayed_weights(options["weight_decay"])] if options["weight_decay"] else []
@@ -167,14 +167,14 @@ class JaxTraining(Training):
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         _require_optax()
-        return made(name, options)
+        return optimizer_factory(name, options)
 
     def own(self, item: Any) -> Make | None:
         is_one = callable(getattr(item, "init", None)) and callable(getattr(item, "update", None))
-        return _Own(item) if is_one else None
+        return _UserOptimizer(item) if is_one else None
 
     def has_rate(self, make: Make) -> bool:
-        return not getattr(make, "is_own", False)
+        return not getattr(make, "is_user_defined", False)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
         return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
@@ -313,10 +313,10 @@ class JaxTraining(Training):
         return isinstance(item, (jax.Device, jax.sharding.Sharding))
 
 
-class _Own:
+class _UserOptimizer:
     """Optimizer factory that ignores the learning rate and returns the user's optax transformation."""
 
-    is_own = True
+    is_user_defined = True
 
     def __init__(self, item: Any) -> None:
         self._item = item

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...ops import ArraySpec
 from ...ops.text import Text
-from ..common.half_numbers import HALF, held
+from ..common.half_numbers import HALF, rounded_literal
 from ..common.rows import Operand, Rows, operand
 from .dialect import dtype_text
 
@@ -55,7 +55,7 @@ class NumpyRows(Rows):
         if not _is_widened(name, operands, out):
             return super().expression(name, operands, params, out)
         half = next(spec.dtype for spec in (*_specs(operands), *out) if spec.dtype in HALF)
-        wide = tuple(_widened(held(item, name, half)) for item in operands)
+        wide = tuple(_widened(rounded_literal(item, name, half)) for item in operands)
         params = {
             key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()
         }

@@ -13,7 +13,7 @@ from ...ir.graph import Graph
 from ...passes import copy_overwritten
 from ...passes.lowering.copies import copy_aliased_outputs as _copy_aliased_outputs
 from ..common.arrays import as_numpy, bfloat16, is_plain, write_into
-from ..common.failures import told
+from ..common.failures import failure_text
 
 # Operations whose row may give a view of the first array, or the array itself.
 VIEWS = frozenset({
@@ -67,7 +67,7 @@ class NumpyTarget(Target):
         return array
 
     def refusal(self, problem: Exception) -> str | None:
-        return told(problem)
+        return failure_text(problem)
 
     def to_numpy(self, array: Any) -> Any:
         array = np.asarray(array)  # Python's numbers too, which generators give

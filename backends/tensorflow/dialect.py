@@ -13,7 +13,7 @@ from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating, is_integer
 from ...ops.text import Text
 from ...sizes import Size, Symbol, hint_of
 from ..common.dialect import CanonicalDialect
-from ..common.half_numbers import HALF, held
+from ..common.half_numbers import HALF, rounded_literal
 from ..common.rows import Operand, Rows, operand
 from .compute_dtypes import compute_dtype
 
@@ -76,7 +76,7 @@ class TensorFlowDialect(CanonicalDialect):
                 bare = written.startswith("(") and written.count("(") == 1
                 written = operand(f"scalar({written.strip('()') if bare else written}, tf.{dtype})", None)
             elif item is not None and not isinstance(item, Value):
-                written = held(written, node.op, cast.have) if cast.have in HALF else written
+                written = rounded_literal(written, node.op, cast.have) if cast.have in HALF else written
                 written = _typed_number(item, written, dtype, typed=not seen)
             seen = seen or (
                 isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value)

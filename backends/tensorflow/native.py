@@ -19,7 +19,7 @@ from ...ir.graph import Guard
 from ...trees import flatten, map_structure
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import check_compiler_options, compiled_or_plain
-from ..common.failures import shows_as_nan, told
+from ..common.failures import failure_text, shows_as_nan
 from ..common.keys import KeysOfSlices
 from .compiled import Compiled, traced_with_any_result, why_not_traced
 
@@ -232,7 +232,9 @@ class TensorFlowTarget(Target):
         )
 
     def refusal(self, problem: Exception) -> str | None:
-        return told(problem, more=(tf.errors.OpError,), but=(tf.errors.OperatorNotAllowedInGraphError,))
+        return failure_text(
+            problem, more=(tf.errors.OpError,), but=(tf.errors.OperatorNotAllowedInGraphError,)
+        )
 
     # ------------------------------------------------------------------------------ unknown sizes
     def size_of(self, array: Any, axis: int) -> Any:

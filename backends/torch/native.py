@@ -19,7 +19,7 @@ from ...ir.graph import Graph
 from ...passes import copy_overwritten
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import cache_folder, check_compiler_options, compiled_or_plain
-from ..common.failures import told
+from ..common.failures import failure_text
 from .assertions import assert_guards, is_tracing
 from .devices import placed
 from .following import DynamoTracer
@@ -156,7 +156,7 @@ class TorchTarget(Target):
         return torch._C._functorch.maybe_current_level() is not None and is_without_derivative(problem)
 
     def refusal(self, problem: Exception) -> str | None:
-        return told(problem)
+        return failure_text(problem)
 
     def to_numpy(self, array: Any) -> Any:
         plain = array.detach().cpu()

@@ -11,6 +11,6 @@ from ...common import positions, preludes
 from ...common import special_functions as airy
 from ...common import special_functions as temme
 
-preludes.hand_out(
+preludes.collect_helpers(
     __name__, airy, positions, temme, *array_code.FILES, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"}
 )

@@ -9,7 +9,7 @@ from ...common.structured import Loop, Scope, associative_scan_by, call
 from .table import rows
 
 
-class _Stacked(Lists):
+class _StackedLists(Lists):
     """Collects outputs in lists, stacked by ``np.stack`` after the loop. For recorded calls, whose shapes are
     constants.
     """
@@ -20,7 +20,7 @@ class _Stacked(Lists):
             scope.line(f"{name} = np.stack({name}) if {name} else {none}")
 
 
-class _Rows(Results):
+class _PreallocatedRows(Results):
     """Collects outputs in rows of an array that is allocated before the loop."""
 
     def __init__(self, place: str) -> None:
@@ -39,7 +39,7 @@ class _Rows(Results):
 
 def _scan(scope: Scope, node: Node) -> None:
     place = scope.new("i")
-    results = _Rows(place) if node.record is None else _Stacked()
+    results = _PreallocatedRows(place) if node.record is None else _StackedLists()
     is_counted = len(node.outputs) > node.params["carried"] and node.record is None
 
     def elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:

@@ -10,6 +10,6 @@ import numpy as np
 from ... import array_code
 from ...common import positions, prefixes, preludes
 
-preludes.hand_out(
+preludes.collect_helpers(
     __name__, positions, prefixes, *array_code.FILES, xp=np, spelled={"xp": "np", "Array": "np.ndarray"}
 )

@@ -8,4 +8,4 @@ from ...common import positions, prefixes, preludes
 from ...common import special_functions as airy
 from ...common import special_functions as temme
 
-preludes.hand_out(__name__, airy, positions, prefixes, temme)
+preludes.collect_helpers(__name__, airy, positions, prefixes, temme)

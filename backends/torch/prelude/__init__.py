@@ -6,4 +6,4 @@ Generated source contains a copy of each helper that it calls, so a helper impor
 
 from ...common import prefixes, preludes
 
-preludes.hand_out(__name__, prefixes)
+preludes.collect_helpers(__name__, prefixes)
