@@ -133,9 +133,9 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
             "torch tensor, or use graph.functional"
         )
     plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")
-    if (
-        min(plain.strides, default=0) < 0
-    ):  # of one element along this axis, which numpy takes for row-major order and torch refuses
+    # NumPy allows negative strides of axes of length 1 in row-major arrays, and torch rejects them.
+    if min(plain.strides, default=0) < 0:
         plain = plain.copy()
-    tensor = array.detach()  # shares the memory and the version counter
+    # The detached tensor shares storage and version counter, so autograd notices the write.
+    tensor = array.detach()
     tensor.copy_(tensor.new_tensor(plain))

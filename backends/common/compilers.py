@@ -32,13 +32,15 @@ def cache_folder(compiler: str) -> str | None:
     folder = (Path(told) if told else usual) / compiler
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a file system that cannot be written to
+    # The file system may be read-only.
+    except OSError:
         return None
     return str(folder)
 
 
 log = logging.getLogger("graph_compiler")
-_MOST_LETTERS = 200  # of an error of a compiler, which goes on with all of the code
+# Compilers append all of the code to their error messages.
+_MOST_LETTERS = 200
 
 
 def check_compiler_options(name: str, compiler: Callable[..., Any], options: Iterable[str]) -> None:

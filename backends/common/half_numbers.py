@@ -23,7 +23,8 @@ def rounded_literal(item: Any, op: str, dtype: str) -> Any:
         return item
     try:
         number = float(item.strip("()"))
-    except ValueError:  # a size
+    # The text of a symbolic size is no number.
+    except ValueError:
         return item
     rounded = in_half(number, dtype)
     written = repr(abs(rounded)) if math.isfinite(rounded) else "math.inf"

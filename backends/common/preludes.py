@@ -31,7 +31,8 @@ def collect_helpers(
                 raise DuplicateRow(
                     f"{prelude} has two helpers {name!r}, in {own[name].__module__} and {file.__name__}"
                 )
-    scope: dict[str, Any] = {}  # of the files of array_code: what they name is the target's own
+    # Helpers of array_code look up names in this scope, so that they find the target's own.
+    scope: dict[str, Any] = {}
     for file in shared:
         helpers = _functions(file)
         if "Array" in vars(file):

@@ -10,7 +10,8 @@ from .native import jax_dtype
 from .native import target as target
 
 name = "jax"
-copy_aliased_outputs = None  # its arrays never change
+# JAX arrays are immutable, so aliases cannot be observed.
+copy_aliased_outputs = None
 imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",

@@ -78,10 +78,13 @@ def compiled(
                 programs.are_for_another_platform = True
                 return transformed(*args).unpacked()
             if _holds_deleted(args) or "incompatible devices" in str(problem):
-                return function(*args)  # which raises at the operation that reads the array
+                # Run uncompiled, so that the operation that reads the array raises at its
+                # line.
+                return function(*args)
             if "top-level" not in str(problem):
                 raise
-            return inside(*args).unpacked()  # options of the compiler are those of the function around it
+            # Compiler options are those of the enclosing compiled function.
+            return inside(*args).unpacked()
         if shapes.message is not None:
             shapes.warn()
         return result

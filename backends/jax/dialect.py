@@ -58,7 +58,8 @@ def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
 
 def single(array: Any) -> Any:
     """Gather ``array`` onto the first local device."""
-    array = automatic(array)  # an array on one device would keep the explicit axes of its type
+    # An array on one device would keep the explicit axes in its type.
+    array = automatic(array)
     if not array.is_fully_addressable and not array.is_fully_replicated:
         array = jax.jit(
             lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec())
@@ -123,7 +124,8 @@ class JaxDialect(CanonicalDialect):
         return (f"@jax.default_matmul_precision({precision!r})".replace("'", '"'),)
 
 
-_LARGEST = 3.4028234663852886e38  # float32
+# The largest finite float32.
+_LARGEST = 3.4028234663852886e38
 
 
 def _in_single(item: Any) -> Any:

@@ -66,7 +66,8 @@ class FlaxGraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         return self._held()
 
     def _next_key(self) -> Any:
-        if not hasattr(self, "_keys"):  # the first mode that draws
+        # The stream of keys is created when the first one is drawn.
+        if not hasattr(self, "_keys"):
             self._keys = nnx.RngStream(0, tag="graph")
         return self._keys()
 
@@ -100,7 +101,8 @@ class _Static:
         return id(self.value)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Static:
-        return self  # a copy of the module calls the same graph with variables of its own
+        # A copy of the module calls the same graph with its own variables.
+        return self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Static) and other.value is self.value

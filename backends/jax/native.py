@@ -28,8 +28,10 @@ from .forward_mode import is_without_forward_mode
 from .mapped_calls import is_one_call_for_rows
 from .packed import is_leaf, weak
 
-_CPU = 1  # in DLPack's numbers of kinds of devices
-_ALIGNMENT = 16  # XLA takes an array of a GPU only at a multiple of this; on a CPU it copies others by itself
+# DLPack's number for the device type CPU.
+_CPU = 1
+# XLA requires GPU arrays to be aligned to this many bytes. On a CPU it copies unaligned arrays itself.
+_ALIGNMENT = 16
 
 
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
@@ -52,13 +54,14 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
         if is_copied or kind != _CPU and plain.data_ptr() % _ALIGNMENT:
             plain = plain.clone()
         return jax.dlpack.from_dlpack(plain.contiguous() if hasattr(plain, "contiguous") else plain)
+    # DLPack does not support all layouts and dtypes.
     except (
         AttributeError,
         BufferError,
         RuntimeError,
         TypeError,
         ValueError,
-    ):  # layouts and dtypes that DLPack does not carry
+    ):
         return None
 
 
@@ -112,7 +115,8 @@ class JaxTarget(Target):
     def __init__(self) -> None:
         self._key: Any = None
         self.of_slices = KeysOfSlices()
-        self._splitting = threading.RLock()  # no two calls draw from the same key
+        # Concurrent calls must not draw the same key.
+        self._splitting = threading.RLock()
         self._registered: set[type] = set()
 
     # ------------------------------------------------------------------------------ arrays
@@ -179,7 +183,8 @@ class JaxTarget(Target):
         array = data.view(jnp.dtype(dtype)).reshape(shape)
         if jax_dtype(dtype) != dtype:
             return _as_jax(array)
-        with jax.ensure_compile_time_eval():  # an array that is kept is never one of a trace
+        # The array outlives a surrounding trace, so it must not be a tracer.
+        with jax.ensure_compile_time_eval():
             return jax.device_put(array)
 
     def is_signal(self, problem: Exception) -> bool:
@@ -218,7 +223,8 @@ class JaxTarget(Target):
         return outside
 
     def seed(self, number: int) -> None:
-        with jax.ensure_compile_time_eval():  # a key that is kept is never one of a trace
+        # The key outlives a surrounding trace, so it must not be a tracer.
+        with jax.ensure_compile_time_eval():
             self._key = jax.random.PRNGKey(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
@@ -345,7 +351,8 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
         refuse_array(array, "jax", problem)
     if not isinstance(made, jax.core.Tracer):
         return made
-    with jax.ensure_compile_time_eval():  # an array that may be kept is never one of a trace
+    # The array may outlive a surrounding trace, so it must not be a tracer.
+    with jax.ensure_compile_time_eval():
         return jax.device_put(copied)
 
 
@@ -358,7 +365,8 @@ def _register(cls: type) -> None:
 
     try:
         jax.tree_util.register_pytree_node(cls, take_apart, put_together)
-    except ValueError:  # someone else has registered it
+    # Other code may have registered the class already.
+    except ValueError:
         log.debug("%s is a pytree already", cls.__name__)
 
 

@@ -270,7 +270,8 @@ class JaxParallelism(Parallelism):
 
         def run(arrays: Arrays) -> Arrays:
             for place, where, is_local in places:
-                array = arrays[place]  # the program itself moves what is nowhere for good
+                # The program itself moves arrays that are not committed to a device.
+                array = arrays[place]
                 if several or getattr(array, "_committed", False) and array._sharding != where:
                     arrays[place] = placed(array, where, is_local)
             try:

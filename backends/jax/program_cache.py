@@ -37,9 +37,11 @@ from ..common.compilers import cache_folder
 from .packed import Packed, ResultStructure, weak
 
 _FORMAT = 1
-_HEADER = re.compile(r'\A"""[\s\S]*?"""')  # says what the function was recorded with
+# The module docstring says what the function was recorded with, which does not affect the program.
+_HEADER = re.compile(r'\A"""[\s\S]*?"""')
 _IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
-_OWN = ("jax", "numpy")  # whose versions are told anyway
+# The versions of these packages are part of every key.
+_OWN = ("jax", "numpy")
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 _WATCHING = (
     "jax_debug_nans",
@@ -135,7 +137,8 @@ class ProgramFile:
 
 
 def classes_of(function: Callable[..., Any]) -> Classes:
-    held = inspect.unwrap(function).__globals__.values()  # decorators have globals of their own
+    # A decorated function would return the globals of its decorator.
+    held = inspect.unwrap(function).__globals__.values()
     return {(cls.__module__, cls.__qualname__): cls for cls in held if isinstance(cls, type)}
 
 
@@ -195,7 +198,8 @@ def _digest(body: str) -> str:
 
 
 log = logging.getLogger("graph_compiler")
-_LEAST_SECONDS = 0.05  # of a trace: what is traced in less is not worth a file
+# Functions that trace faster than this are not worth a file.
+_LEAST_SECONDS = 0.05
 
 
 class StoredPrograms:
@@ -208,7 +212,8 @@ class StoredPrograms:
     def __init__(self, function: Callable[..., Any], text: str | None) -> None:
         self._function, self._text = function, text or ""
         self._folder = cache_folder("jax") if text else None
-        self.are_used = self._folder is not None  # the first trace shows whether it is so
+        # The first trace shows whether the program can be stored.
+        self.are_used = self._folder is not None
         self.are_for_another_platform = False
         self._has_any = False
         self._tracing = threading.RLock()
@@ -226,9 +231,8 @@ class StoredPrograms:
         """
         try:
             key = key_of(self._text, args)
-        except (
-            AttributeError
-        ) as problem:  # the settings of JAX have no public names: another version may have others
+        # JAX's settings have no public names, so another version may rename them.
+        except AttributeError as problem:
             log.debug("no program of %s is kept: %s", self._function.__name__, problem)
             return None
         if self._folder is None or key is None:

@@ -15,9 +15,8 @@ from .lowering import rows as rows
 from .native import copy_aliased_outputs as copy_aliased_outputs
 from .native import target as target
 
-if (
-    int(np.__version__.partition(".")[0]) < 2
-):  # from 2 on, numbers take the type of the arrays beside them (NEP 50)
+# From NumPy 2 on, Python numbers adopt the dtype of arrays (NEP 50), as in other frameworks.
+if int(np.__version__.partition(".")[0]) < 2:
     raise FrameworkNotInstalled(
         f"graphs for numpy need numpy 2 or newer, and {np.__version__} is installed; install it with: pip "
         "install 'numpy>=2'"

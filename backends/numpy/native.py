@@ -70,7 +70,8 @@ class NumpyTarget(Target):
         return failure_text(problem)
 
     def to_numpy(self, array: Any) -> Any:
-        array = np.asarray(array)  # Python's numbers too, which generators give
+        # Random generators return Python numbers for scalars.
+        array = np.asarray(array)
         return np.asarray(array, np.float32 if array.dtype.name == "bfloat16" else None)
 
     def to_bytes(self, array: Any) -> bytes:

@@ -247,7 +247,8 @@ rows.table(
 
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
-    return f"jnp.nonzero({x}){'[0]' if x.ndim == 1 else ''}"  # one output is no tuple
+    # A node with one output must not return a tuple.
+    return f"jnp.nonzero({x}){'[0]' if x.ndim == 1 else ''}"
 
 
 @rows.row("argwhere")

@@ -262,7 +262,8 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
         if several:
             _unpacked(scope, cotangents, "cotangents")
         for value in rule.used(derivative.given):
-            if is_complex(value.dtype):  # JAX's convention is the conjugate
+            # JAX's convention for complex gradients is the conjugate.
+            if is_complex(value.dtype):
                 scope.line(f"{rule.names[value]} = {rule.names[value]}.conj()")
         scope.take(rule.inside)
         outputs = rule.inside.outputs
@@ -295,9 +296,8 @@ def _forward(
     outputs = lines_of(scope, derivative.forward, operands) if derivative.forward is not None else []
     known.update(zip(derivative.residuals, outputs[count:]))
     results = outputs[:count]
-    if not results or any(
-        value in held for value in derivative.results
-    ):  # whose own derivative is that of the rule
+    # The function called by name has the derivative of the rule, so saved results must come from it.
+    if not results or any(value in held for value in derivative.results):
         results = arguments(scope, derivative.results)
         scope.line(f"{bare(results)} = {name}({', '.join(operands)})")
         known.update(zip(derivative.results, results))

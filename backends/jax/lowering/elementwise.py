@@ -68,7 +68,8 @@ def power(x1: Operand, x2: Operand) -> str:
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype) and x2.dtype and x2.dtype.startswith("int"):
         return f"integer_power({x1}, {x2})"
-    if is_integer(dtype) and not x1.dtype:  # of a number and an array without axes, JAX makes int32
+    # For a number and a 0-dimensional array JAX would compute in int32.
+    if is_integer(dtype) and not x1.dtype:
         return f"jnp.{dtype}({x1}) ** {x2}"
     exponent = None if x2.dtype else number_in(x2)
     if exponent in (0.5, -0.5) and is_floating(dtype):

@@ -50,9 +50,8 @@ _over_axis("log_softmax")
 
 @rows.row("softplus")
 def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
-    if (
-        beta == 1 and threshold == 20 and x.dtype != "float64"
-    ):  # in less precision both are the same number above 20
+    # In lower precision both formulas agree above 20.
+    if beta == 1 and threshold == 20 and x.dtype != "float64":
         return f"jax.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
 

@@ -124,5 +124,6 @@ def _uniform(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> st
 @rows.row("random_integers")
 def _integers(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> str:
     if dtype.endswith("int32") and isinstance(high, int):
-        high = min(high, 2**31 - 1)  # asked for as int64, which jax without x64 has not
+        # JAX has no int64 bounds without ``jax_enable_x64``.
+        high = min(high, 2**31 - 1)
     return f"jax.random.randint({key}, {shape!r}, {low!r}, {high!r}, {dtype})"

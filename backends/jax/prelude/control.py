@@ -45,7 +45,8 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
     Derivatives are those of ``most`` masked iterations. The backward pass recomputes them from
     checkpoints.
     """
-    if not isinstance(most, int):  # while it is traced
+    # The bound is a tracer if sizes are traced.
+    if not isinstance(most, int):
         return lax.while_loop(goes_on, step, start)
     asked, (stepped, shapes) = jax.make_jaxpr(goes_on)(start), jax.make_jaxpr(step, return_shape=True)(start)
 

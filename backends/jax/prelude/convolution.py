@@ -33,7 +33,8 @@ def conv(
     have an item for each spatial axis.
     """
     rank = x.ndim - 2
-    known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
+    # Sizes are symbolic under ``jax.export``.
+    known = all(isinstance(size, int) for size in x.shape)
     if known and layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
         shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
         if groups == weight.shape[0] == x.shape[-1] > 1 and math.prod(weight.shape[2:]) <= 128:
@@ -73,7 +74,8 @@ def conv_channels_last(
     """
     rank = x.ndim - 2
     shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
-    known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
+    # Sizes are symbolic under ``jax.export``.
+    known = all(isinstance(size, int) for size in x.shape)
     is_by_channel = groups == kernel.shape[-1] == x.shape[-1] > 1 and math.prod(kernel.shape[:-2]) <= 128
     if known and is_by_channel and jax.default_backend() == "cpu":
         return plus_bias(depthwise_conv(x, kernel.reshape(-1, groups), kernel.shape[:-2], *shape), bias)

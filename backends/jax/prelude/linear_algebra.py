@@ -23,7 +23,8 @@ def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = Fals
     """Compute the ``ord``-norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    if not isinstance(ord, str) and abs(ord) in (1, math.inf):  # by sums whose derivative at 0 is 0
+    # The sums of ``vector_norm`` have derivative 0 at 0.
+    if not isinstance(ord, str) and abs(ord) in (1, math.inf):
         extreme = jnp.max if ord > 0 else jnp.min
         return extreme(
             vector_norm(x, axis=-2 if abs(ord) == 1 else -1, ord=1, keepdims=True),
@@ -175,7 +176,8 @@ def ormqr(
     """Multiply ``x2`` by the full Q of the Householder reflections ``x``, ``tau``, or by its adjoint if
     ``transpose``.
     """
-    x = x[..., : x.shape[-2]]  # further columns hold no reflections
+    # Further columns hold no reflections.
+    x = x[..., : x.shape[-2]]
     missing = x.shape[-2] - x.shape[-1]
     whole = lax.linalg.householder_product(jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
     whole = conjugate_transpose(whole) if transpose else whole

@@ -131,7 +131,8 @@ def embedding_bag(
     if include_last_offset:
         bag = jnp.where(jnp.arange(indices.shape[0]) < offsets[-1], bag, bags)
     if padding_idx is not None:
-        bag = jnp.where(indices == padding_idx, bags, bag)  # no such bag: dropped
+        # Segment sums drop rows of a bag that does not exist.
+        bag = jnp.where(indices == padding_idx, bags, bag)
     rows = jnp.take(weight, indices, axis=0).astype(jnp.promote_types(weight.dtype, jnp.float32))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]

@@ -39,7 +39,8 @@ def max_pool(
     layout: str = "channels_first",
 ) -> jax.Array:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes."""
-    if dilation:  # reduce_window has no gradient there
+    # ``lax.reduce_window`` has no gradient for dilated windows.
+    if dilation:
         array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
         result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
         return result if layout == "channels_first" else jnp.moveaxis(result, 1, -1)
@@ -175,9 +176,8 @@ def interpolate(
     for axis, (out, scale) in enumerate(zip(size, scales), first):
         if nearest:
             result = result[(*(slice(None),) * axis, nearest_places(x.shape[axis], out, scale, exact, small))]
-        elif out != x.shape[axis] or (
-            method == "cubic" and not antialias and scale
-        ):  # torch leaves other axes as they are
+        # torch does not resample other axes.
+        elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
             result = weighted_taps(result, axis, places, weights)

@@ -52,7 +52,8 @@ def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keep
         squares = lax.square(x.real) + lax.square(x.imag) if jnp.iscomplexobj(x) else lax.square(x)
         return safe_sqrt(jnp.sum(squares, axis=axis, keepdims=keepdims))
     zero = x == 0
-    size = jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, x)))  # whose derivative at 0 is 0
+    # The derivative of this at 0 is 0.
+    size = jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, x)))
     if ord == math.inf:
         return jnp.max(size, axis=axis, keepdims=keepdims, initial=0)
     if ord == -math.inf:
@@ -90,9 +91,8 @@ def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tupl
     """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices."""
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
-        if jnp.issubdtype(
-            x.dtype, jnp.floating
-        ):  # lax.top_k takes NaN with a sign, which 0 / 0 gives, for the smallest
+        # ``lax.top_k`` takes NaN with a sign bit, which 0 / 0 can return, for the smallest element.
+        if jnp.issubdtype(x.dtype, jnp.floating):
             last = jnp.where(last != last, jnp.nan, last)
         values, indices = lax.top_k(last, k)
         return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis).astype(int)

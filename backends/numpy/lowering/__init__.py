@@ -10,4 +10,5 @@ from . import statistics as statistics
 from .table import UNSUPPORTED as UNSUPPORTED
 from .table import rows as rows
 
-rows.include(helper_calls, without=("conv_channels_last",))  # its products want the channels first
+# NumPy's matrix products of convolutions need channels first.
+rows.include(helper_calls, without=("conv_channels_last",))

@@ -208,7 +208,8 @@ def _argsort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
 
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
-    return f"np.nonzero({x}){'[0]' if x.ndim == 1 else ''}"  # one output is no tuple
+    # A node with one output must not return a tuple.
+    return f"np.nonzero({x}){'[0]' if x.ndim == 1 else ''}"
 
 
 @rows.row("argwhere")

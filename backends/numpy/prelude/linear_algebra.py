@@ -211,7 +211,8 @@ def ormqr(
     """Multiply ``x2`` by the full Q of the Householder reflections ``x``, ``tau``, or by its adjoint if
     ``transpose``.
     """
-    x = x[..., : x.shape[-2]]  # further columns hold no reflections
+    # Further columns hold no reflections.
+    x = x[..., : x.shape[-2]]
     missing = x.shape[-2] - x.shape[-1]
     whole = householder_product(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
     whole = conjugate_transpose(whole) if transpose else whole

@@ -178,9 +178,8 @@ def interpolate(
     for axis, (out, scale) in enumerate(zip(size, scales), first):
         if nearest:
             result = np.take(result, nearest_places(x.shape[axis], out, scale, exact, small), axis)
-        elif out != x.shape[axis] or (
-            method == "cubic" and not antialias and scale
-        ):  # torch leaves other axes as they are
+        # torch does not resample other axes.
+        elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
             result = weighted_taps(result, axis, places, weights)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:  # generated source imports scipy where it uses it
+# Generated source imports scipy only where it is used.
+if TYPE_CHECKING:
     from scipy import special
 
 
@@ -132,7 +133,8 @@ def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     x, q = np.broadcast_arrays(x, q)
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))
     total, place = np.zeros(x.shape, dtype), np.array(q)
-    while np.any(below := (place < 0) & np.isfinite(place)):  # raised to positive numbers term by term
+    # The recurrence in ``q`` leads to positive arguments, which scipy supports.
+    while np.any(below := (place < 0) & np.isfinite(place)):
         total = np.where(below, total + place**-x, total)
         place = np.where(below, place + 1, place)
     value = total + special.zeta(x, place)

@@ -73,7 +73,8 @@ def sort_with_indices(
     """Sort along ``axis``, and return the values and their indices. The sort is stable in both directions;
     NaN is largest.
     """
-    if descending:  # the reverse of the order of the reversed elements
+    # Sorting reversed elements and reversing the result keeps ties in order.
+    if descending:
         indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
     else:
         indices = np.argsort(x, axis=axis, stable=True)
