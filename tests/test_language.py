@@ -14,6 +14,7 @@ import pytest
 from .test_architecture import Source, imports_of, read_sources
 
 MOST_COLUMNS = 110
+LONG_LINES = {"frontends/tensorflow/lifting/driver.py": "a table of patterns: a row is a line"}
 # First words of docstrings that are neither verbs nor nouns: articles, prepositions, relatives.
 CLIPPED = frozenset(
     re.findall(
@@ -26,7 +27,6 @@ CLIPPED = frozenset(
 # Classes of one name: each is the word of its package.
 SAME_NAMES: dict[str, str] = {
     "Graph": "the graph of nodes, and the object that users call",
-    "GraphModule": "what users get as a module, in JAX and in NumPy",
     "Scope": "the lines of a block while they are written, and the part of it that rows of backends see",
 }
 # Modules whose import, within functions or for type checkers alone, closes a cycle.
@@ -97,9 +97,9 @@ def figures(sources: list[Source]) -> dict[str, float]:
 
 
 MOST: dict[str, float] = {
-    "docstrings of functions in 1,000 lines": 34,
-    "% of them that begin with no verb or noun": 28,
-    "% of lines that are no comment on a line of its own": 99,
+    "docstrings of functions in 1,000 lines": 33,
+    "% of them that begin with no verb or noun": 5,
+    "% of lines that are no comment on a line of its own": 98.7,
 }
 
 
@@ -112,8 +112,9 @@ def test_lines_are_short(sources: list[Source]) -> None:
     long = [
         f"{source.path}:{number}"
         for source in sources
+        if source.path not in LONG_LINES
         for number, line in enumerate(source.text.splitlines(), 1)
-        if len(line) > MOST_COLUMNS
+        if len(re.sub(r"  # (type: ignore|noqa).*", "", line)) > MOST_COLUMNS
     ]
     assert not long
 

@@ -62,7 +62,10 @@ def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> st
 
 
 Draw = Callable[[], Any]
-UNSAID = "vmap: the function draws random numbers: say whether they are others for each slice, randomness='different', or not, randomness='same'"  # noqa: E501
+UNSAID = (
+    "vmap: the function draws random numbers: say whether they are others for each slice, "
+    "randomness='different', or not, randomness='same'"
+)
 
 
 class KeysOfSlices:

@@ -13,7 +13,8 @@ import torch
 from ...ir.graph import Graph
 
 _CREATES_ARRAY = re.compile(
-    r"\btorch\.(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("
+    r"\btorch\."
+    r"(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("
 )
 # The kinds of devices on which autocast may be enabled.
 _AUTOCAST = ("cpu", "cuda")
