@@ -15,7 +15,7 @@ class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Inner node of the tree of parameter names."""
 
 
-class FlaxGraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
+class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Module that calls a graph with its own weights (``nnx.Param``) and buffers (``nnx.BatchStat``).
 
     ``train()`` and ``eval()`` set the mode of the original's modules for calls of this module, also within
@@ -109,4 +109,4 @@ class _Static:
 
 
 def as_module(graph: Any) -> nnx.Module:
-    return FlaxGraphModule(graph)
+    return GraphModule(graph)

@@ -10,7 +10,7 @@ import numpy as np
 from ...forwarding import passes_on
 
 
-class NumpyGraphModule:
+class GraphModule:
     """Callable that runs a graph with its own arrays, by their original names. ``module[name] = array``
     replaces one.
     """
@@ -57,5 +57,5 @@ class NumpyGraphModule:
             self[name] = array
 
 
-def as_module(graph: Any) -> NumpyGraphModule:
-    return NumpyGraphModule(graph)
+def as_module(graph: Any) -> GraphModule:
+    return GraphModule(graph)
