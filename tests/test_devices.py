@@ -135,7 +135,7 @@ def test_calls_under_autocast_put_all_generators_back(monkeypatch: pytest.Monkey
 
     other = torch.Generator().manual_seed(3)
     monkeypatch.setattr(autocasting, "default_generators", lambda: (torch.default_generator, other))
-    rewind, first = autocasting._rewinding(), (torch.rand(2), torch.rand(2, generator=other))
+    rewind, first = autocasting._random_state_restorer(), (torch.rand(2), torch.rand(2, generator=other))
     rewind()
     assert all(map(torch.equal, first, (torch.rand(2), torch.rand(2, generator=other))))
 

@@ -279,3 +279,25 @@ def test_a_self_contained_function_whose_code_changes_is_recorded_again() -> Non
     graph = graph_compiler.compile(function, args=(x,))
     function.__code__ = eval("lambda x: torch.abs(x)").__code__
     assert_same(graph(x), x.abs())
+
+
+class _Slotted:
+    __slots__ = ("scale",)
+
+
+class _WithProperty(_Slotted):
+    @property
+    def scale(self) -> Any:  # type: ignore[override]
+        return np.ones(3)
+
+
+_HIDDEN_SLOT = _WithProperty()
+
+
+def test_a_slot_that_a_property_hides_is_no_state() -> None:
+    def function(x: Any) -> Any:
+        return x * _HIDDEN_SLOT.scale
+
+    graph = graph_compiler.compile(function, args=(np.ones(3),))
+    assert graph(np.full(3, 2.0)).tolist() == [2.0] * 3
+    assert type(_HIDDEN_SLOT.scale) is np.ndarray

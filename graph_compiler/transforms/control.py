@@ -356,7 +356,7 @@ class NumpyLoops:
     def concatenate(self, arrays: Sequence[Any]) -> Any:
         return np.concatenate(list(arrays))
 
-    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         outputs: list[Arrays] = []
         for place in range(rows[0].shape[0]):
             state, made = step(state, [array[place] for array in rows])

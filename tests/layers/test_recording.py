@@ -325,7 +325,7 @@ def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> No
     def described_wrongly(call: Any, node: Any) -> Any:
         outcome = known_calls.outcome_of(call, node)
         made.append(call.name)
-        return None if outcome is None else known_calls.GivenBack(0)
+        return None if outcome is None else known_calls.OperandOutcome(0)
 
     monkeypatch.setattr(capture, "outcome_of", described_wrongly)
     graph = graph_compiler.compile(lambda x: x.tanh().tanh().tanh(), args=(torch.ones(3),))

@@ -36,10 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows whenever a function is traced, or a program lowered."""
     seen: list[str] = []
-    sin, lowered = jax.lax.sin, kept_programs._Call.lowered
+    sin, lowered = jax.lax.sin, kept_programs._ExportedCall.lowered
     monkeypatch.setattr(jax.lax, "sin", lambda x: (seen.append("traced"), sin(x))[1])
     monkeypatch.setattr(
-        kept_programs._Call, "lowered", lambda self: (seen.append("lowered"), lowered(self))[1]
+        kept_programs._ExportedCall, "lowered", lambda self: (seen.append("lowered"), lowered(self))[1]
     )
     return seen
 
@@ -202,7 +202,7 @@ def test_a_program_that_jax_cannot_write_down(
         traces.append("tried")
         raise NotImplementedError("serialization of host callbacks")
 
-    monkeypatch.setattr(kept_programs._Call, "lowered", fails)
+    monkeypatch.setattr(kept_programs._ExportedCall, "lowered", fails)
     for _ in range(2):
         np.testing.assert_allclose(
             compiled(polynomial, torch.ones(3))(torch.ones(3)), np.sin(1) ** 2, rtol=1e-6

@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import contextvars
 import enum
+import inspect
 import logging
 import os
 import types
@@ -254,8 +255,12 @@ def slots_of(item: Any) -> list[str]:
     if found is None or found[0]() is not cls:
         given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
         names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
+        # A subclass may define a property of the same name, which hides the slot.
         own = [
-            name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")
+            name
+            for name in names
+            if not name.startswith("__")
+            and isinstance(inspect.getattr_static(cls, name, None), types.MemberDescriptorType)
         ]
         found = _slots[id(cls)] = weakref.ref(cls), own
     return found[1]
