@@ -46,7 +46,11 @@ class JaxTrainingOverMesh(JaxTraining):
         self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Compile ``step`` so that the state keeps its sharding."""
+        """Return a program that moves the state, batch and rate to the mesh and runs `step`.
+
+        It is compiled at first use for each state structure, so that the new state has the shardings of
+        the old one.
+        """
         compiled: dict[Any, Callable[..., Any]] = {}
         last: tuple[Callable[[], Any], Callable[..., Any]] = (
             type(None),

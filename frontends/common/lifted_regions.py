@@ -350,7 +350,7 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Append guards after the first ``since``, which a block has added, to ``nodes`` as checks.
+        """Move the guards that a block has added, those from index `since` on, into `nodes` as checks.
 
         Guards on sizes of the enclosing scope stay guards. In a branch they become checks if elements
         determine one of the sizes, because the branch may be chosen by that size.

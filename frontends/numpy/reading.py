@@ -172,7 +172,9 @@ def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
 
 
 def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], result: Any) -> None:
-    """Add guards against errors that Python or NumPy would raise for other numbers than those read."""
+    """Guard that divisors that were read from arrays are not 0 and that such indices are in bounds, because
+    Python or NumPy would raise otherwise.
+    """
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
     if key in _INDEXED:

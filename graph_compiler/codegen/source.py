@@ -63,9 +63,10 @@ class Program:
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
-    """Return the program for `graph`.
+    """Return the source of `graph` in `dialect`, beginning with `header`.
 
-    Recorded calls use the helpers of `target`, and its way to write operations with regions.
+    If `dialect` writes recorded calls, the helpers and the writers of operations with regions come from
+    `target`, the dialect of the framework's target (default: `dialect`).
     """
     return _Writer(graph, dialect, target or dialect).program(header)
 

@@ -121,7 +121,11 @@ class Target(Protocol):
 
     @default
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Register containers of these classes with the framework's transformations."""
+        """Register `classes` as containers that the framework's transformations traverse (pytree nodes in
+        JAX).
+
+        Does nothing by default.
+        """
         return
 
     # ------------------------------------------------------------------------------ checks
@@ -338,7 +342,10 @@ class Backend(Protocol):
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """Pass that copies results that share storage; None for a framework with immutable arrays."""
+        """Pass that copies results whose aliasing would be visible to the caller in this framework.
+
+        It returns the graph, and True if it added copies. None if arrays are immutable.
+        """
         return None
 
     @default

@@ -290,9 +290,11 @@ class Reference(Protocol):
     @property
     @default
     def watching(self) -> Callable[[Graph], Any] | None:
-        """Function of a recorded graph that returns an observer of the arrays it writes to.
+        """Function from a recorded graph to `watch`, or to None if writes of the graph cannot be detected.
 
-        The observer is called around a call. None if there is none.
+        `watch(arrays)` is called before a call, with the arrays that it writes to; it returns a function
+        that returns True while none of them has been written to. The property is None if the framework
+        cannot detect writes.
         """
         return None
 

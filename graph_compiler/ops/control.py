@@ -25,7 +25,10 @@ class RegionSpec(Protocol):
     name: str
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """Return the specs of the outputs, in sizes of the enclosing scope."""
+        """Return the specs of the array outputs, with sizes expressed in the enclosing scope.
+
+        Outputs that are numbers or sizes are skipped.
+        """
 
 
 @declare(_SECTION, regions=("body",))

@@ -182,7 +182,10 @@ class TrainingPlan:
         return replace(held, accumulated=engine.put(held.accumulated, nothing)), mean
 
     def _next_scaling(self, scaling: Arrays, is_finite: Any) -> Arrays:
-        """Return the next loss scale and the number of finite updates in a row."""
+        """Halve the loss scale after a non-finite update, and double it after `_GROWS_AFTER` finite ones.
+
+        Also return the number of finite updates since the scale last changed.
+        """
         where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
         none = good * 0
         due = where(

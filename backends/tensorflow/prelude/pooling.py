@@ -321,7 +321,11 @@ def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
 
 
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima over the windows of ``adaptive_avg_pool`` and their row-major indices."""
+    """Compute the maxima over ``space`` windows that cover the spatial axes evenly, and their row-major
+    indices in these axes.
+
+    The first of equal maxima is taken; NaN counts as the maximum.
+    """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)]
     )

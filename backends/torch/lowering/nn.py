@@ -29,7 +29,10 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """Return a row with a ``layout``, which moves trailing channels to axis 1 for the call and back."""
+    """Add a `layout` parameter to a row that expects channels first.
+
+    For channels last, move the last axis to axis 1 before the call and back after it.
+    """
 
     @wraps(row)
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:

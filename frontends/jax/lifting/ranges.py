@@ -182,7 +182,9 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _picked(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the range of the part of a concatenation that the key selects, such as a row of indices."""
+    """Return a range of a `getitem`: that of the concatenated part that a constant last index falls into, or
+    else that of the whole input.
+    """
     source, keys = b.maker(node.inputs[0]), node.params["key"]
     if (
         source is None

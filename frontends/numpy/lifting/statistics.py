@@ -19,7 +19,11 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 # ------------------------------------------------------------------------------------------- order statistics
 def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
-    """Return the array with several reduced axes merged at the end, the merged axis, and the axes."""
+    """Merge the axes in `axis` into one new last axis.
+
+    Return the array, the index of the axis to reduce and the normalized axes. A single axis stays where it
+    is; for `axis=None` the index and the axes are None.
+    """
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
         return x, None if axes is None else axes[0], axes

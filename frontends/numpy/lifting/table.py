@@ -31,7 +31,9 @@ class NumpyBuilder(RaisingBuilder):
     weak: frozenset[Value] = frozenset()
 
     def type_of(self, item: Any) -> Any:
-        """Return what NumPy promotes ``item`` by: the dtype of an array, or a Python number."""
+        """Return the argument that stands for `item` in `np.result_type`: its dtype, or a Python number if it
+        is weakly typed.
+        """
         if isinstance(item, Value):
             return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
         number = hint_of(item)

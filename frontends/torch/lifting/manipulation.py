@@ -334,7 +334,11 @@ def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) ->
 
 @rows.row("as_strided", "as_strided_copy")
 def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    """Lift ``torch.as_strided`` of a contiguous array."""
+    """Lift `torch.as_strided`.
+
+    The capture passes an `input` that fills its storage in row-major order; guard that the view stays
+    inside it.
+    """
     sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
     if 0 not in map(hint_of, sizes):
         b.guard(

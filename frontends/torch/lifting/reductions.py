@@ -139,7 +139,7 @@ def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = Fal
 
 # ---------------------------------------------------------------------------------------------- truth
 def _truth(name: str) -> Callable[..., Any]:
-    """Return the row of ``all`` or ``any``, whose result is uint8 for uint8."""
+    """Return the row that lifts `torch.all` or `torch.any`: bool, or uint8 for a uint8 input."""
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         # Unlike in ``sum``, an empty tuple means no axes.

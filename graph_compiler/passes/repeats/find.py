@@ -107,9 +107,9 @@ class SignatureCache:
         self._regions: dict[int, tuple[Region, int]] = {}
 
     def of(self, node: Node, counters: Collection[Value] = ()) -> NodeSignature:
-        """Return the row of ``node``; the shapes of ``counters`` are left out of the key.
+        """Return the signature of `node`, cached if `counters` is empty.
 
-        Raise ``TypeError`` if an argument is not hashable.
+        The key leaves out the shapes of `counters`. Raise `TypeError` if an argument is not hashable.
         """
         row = self._rows.get(node) if not counters else None
         if row is None:
@@ -632,9 +632,10 @@ class CounterSequences:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """Return a size for an index that is ``number`` in each step.
+        """Return `number` as a size that depends on the loop index, for use in the key of `node`.
 
-        Return None if ``node`` is not indexed, or if the sign changes, which would count from the other end.
+        Return None unless `node` is a `getitem` or `setitem` and `number` is affine and keeps its sign: a
+        negative index counts from the end.
         """
         if (
             node.op not in _KEYED

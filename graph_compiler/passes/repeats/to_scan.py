@@ -199,7 +199,11 @@ def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others:
 
 
 def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that is read outside, but neither gathered nor carried."""
+    """Return the first step with a result that is used outside the steps, but would be lost: it is not
+    gathered, and is too early to be in the final carry.
+
+    Return None if there is no such step.
+    """
     # For how many steps each slot is carried.
     carried: dict[Slot, int] = {}
     for row in steps.patterns:
@@ -479,7 +483,7 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 
 
 class _RollingRound:
-    """One search for loops in a block; the loops found do not overlap."""
+    """One pass over a block that replaces runs of repeated nodes by loops, none of which overlap."""
 
     def __init__(self, program: IndexedBlock, means: LoopContext, fewest: int) -> None:
         self.program, self.means, self.fewest = program, means, fewest

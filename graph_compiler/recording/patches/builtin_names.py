@@ -48,10 +48,11 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Return which of ``names`` the file calls and does not pass on as values.
+    """Return those of `names` that the file calls, and that no function in it uses in another way or has as a
+    parameter.
 
-    Uses in ``isinstance``, ``map`` and as a sort key do not count. Return none if the source cannot be
-    read.
+    Uses where a shim works as well (`isinstance`, `map`, a sort key, unevaluated annotations) and uses at
+    module level do not count. Return an empty set if the source cannot be read.
     """
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(

@@ -67,7 +67,11 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the globals and the attributes that code reads, or None if it does anything else with names."""
+    """Return the globals and the attributes that `code` reads.
+
+    Return None if it has closure variables, nested code or exception handlers, reads an attribute that
+    begins with an underscore, or imports, stores or deletes a global or an attribute.
+    """
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()
@@ -110,9 +114,11 @@ def framework_of(
 
 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
-    """Return the frameworks of these packages.
+    """Return the frameworks of the packages that the code names (`named`) and that the arguments belong to
+    (`given`).
 
-    Those of the arrays come first, unless the code names exactly one.
+    `given` comes first, unless the code names exactly one framework, not counting those with
+    `is_everywhere`.
     """
     table = frameworks_by_package(entries.values())
     by_code, by_arrays = (

@@ -126,7 +126,11 @@ class Verification:
 
     # ------------------------------------------------------------------------------ one run
     def check(self, leaves: list[Any], seed: int) -> bool:
-        """Verify with these leaves. Return False if the original rejects them or a guard fails."""
+        """Compare the graph with the original for `leaves`.
+
+        Return False if the original rejects them or a guard fails. Raise `VerificationFailed` if the
+        results differ or only the graph raises.
+        """
         if self._match(leaves) is None:
             return False
         try:
