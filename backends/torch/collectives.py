@@ -42,10 +42,10 @@ _SENTINELS = {
 
 
 class communication_errors:
-    """Context that turns errors of communication into ``CollectiveFailed``.
+    """Context manager that raises ``CollectiveFailed`` for errors of communication.
 
-    Only errors whose message contains one of ``words`` are converted. It is a class, because each exchange
-    enters it, and a class is faster than a generator.
+    These are any ``DistError``, and a ``RuntimeError`` whose message contains one of ``words`` (by
+    default, any message).
     """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:

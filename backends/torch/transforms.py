@@ -190,7 +190,11 @@ class TorchDerivatives(Derivatives):
             _checkpoint_name.reset(before)
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """Wrap ``function`` in ``torch.utils.checkpoint``, or compile it by AOTAutograd for ``"min_cut"``."""
+        """Return ``function`` with its backward pass recomputing what ``policy`` does not store.
+
+        ``"everything"`` returns ``function`` itself, ``"min_cut"`` compiles it by AOTAutograd, and all
+        others use ``torch.utils.checkpoint``.
+        """
         if policy == "everything":
             return function
         if policy == "min_cut":

@@ -23,11 +23,12 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """Return the comparison with each loop index replaced by the end that makes it strictest.
+    """Return ``condition`` with each loop index replaced by the bound that makes it strictest, or True if
+    that is always met.
 
-    Sums are monotonic in an index, so the comparison then holds for all iterations. Return None if
-    ``condition`` is no comparison of sums that contain one of the ``numbers``, or if the result was false
-    while recording, as it may be for a loop without iterations.
+    Both sides must be linear in the indices, so it then holds for all iterations. Return None if
+    ``condition`` is no such comparison, or if the result was false while recording, as may happen for a
+    loop without iterations.
     """
     atom = _comparison(condition)
     if atom is None:

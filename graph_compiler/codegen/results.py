@@ -54,7 +54,11 @@ class ResultText:
 
 
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
-    """Return the expression that builds the outputs of `graph`. `literal` returns the text of a leaf."""
+    """Return the expression that builds the outputs of `graph`, with the imports, helpers and globals that it
+    needs.
+
+    `literal` maps a leaf to an object whose ``repr`` is its source text.
+    """
     result = ResultText()
     result.text = _Results(result, names, (repr(literal(leaf)) for leaf in graph.outputs)).text(
         graph.output_tree

@@ -259,11 +259,11 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the prelude functions that the text uses, dependencies first.
+    """Return the prelude functions that the source text ``function`` uses, directly or indirectly,
+    dependencies first.
 
-    If `known` is given, the text may only use these directly.
-
-    Functions of the prelude's own package, of this package, and those in its `__all__` count.
+    Only names in `known`, if given, are looked up directly. Functions imported from other packages are
+    skipped unless `__all__` lists them.
     """
     if prelude is None:
         return []

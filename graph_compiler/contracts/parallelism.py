@@ -174,7 +174,11 @@ class Parallelism(Protocol):
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if :meth:`replicated` placed the array, or it was computed only from such arrays."""
+        """Return True if ``array`` is replicated over the devices of ``axis``, so that a call must not split
+        it as a batch.
+
+        Raise ``InvalidOption`` if its sharding cannot be read, because it is traced.
+        """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Replicate the arrays of the first process on every device."""

@@ -53,9 +53,10 @@ def _import_checked(name: str, module: str, contract: type) -> Any:
 
 
 class MissingFrontend:
-    """Frontend of a framework that is not installed.
+    """Placeholder for the frontend of a framework that is not installed. It owns no arrays.
 
-    No array belongs to it, and reading or writing one of its objects raises an error.
+    Reading its objects or calls from a file raises ``InvalidFile``, and any attribute not defined here
+    raises ``FrameworkNotInstalled``.
     """
 
     class Stamp:

@@ -209,10 +209,11 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 
 
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
-    """Return the sampling positions ``[batch, *size, axes]`` of the affine maps ``theta[batch, axes, axes +
-    1]``.
+    """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    Coordinates are in [-1, 1], last spatial axis first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis; -1 and 1
+    are the centres of the corner elements with ``align_corners``, and their outer edges otherwise.
+    Coordinates are ordered from the last spatial axis to the first.
     """
     lines = []
     for n in size:

@@ -451,10 +451,10 @@ def searchsorted(
 
 @rows.row("jax.numpy.take")
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
-    """Lift ``jax.numpy.take`` along an axis.
+    """Lift ``jax.numpy.take`` along one axis in the default mode.
 
-    Computed indices out of bounds select NaN, as in JAX. Indices that are an input of the graph are left
-    unchecked.
+    Indices out of bounds select JAX's fill value (NaN, the smallest signed or largest unsigned integer,
+    True). Indices that are an input of the graph are not checked.
     """
     if (
         not isinstance(axis, int)

@@ -173,7 +173,9 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Return True if no element of a result passes ``test``, or one of an operand does."""
+    """Emit a scalar boolean: no element of ``value`` passes ``test``, or an element of an inexact input of
+    ``node`` already did.
+    """
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):

@@ -18,7 +18,11 @@ Ends = tuple[Any, Any]
 
 
 def bounds_of(b: Builder, x: Any) -> Ends | None:
-    """Return the lower and upper bound of an integer array or number, or None."""
+    """Return inclusive lower and upper bounds of an integer number or of the elements of an array, or None if
+    unknown.
+
+    The bounds need not be tight.
+    """
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
     made = b.maker(x)

@@ -536,9 +536,10 @@ class Capture(TorchFunctionMode):
             self.unseen.inside_call = before
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """Record a kernel that runs outside of any public call as a call of its own.
+        """Record a kernel that runs outside of any public call as a call of its own; kernels that only read
+        properties are run.
 
-        `sized`: whether sizes that are not known may have gone into it; then all sizes are fixed.
+        `sized`: True if sizes of unknown origin may be among the arguments. All sizes are then fixed.
         """
         self.call = name = name_of(function)
         if sized:

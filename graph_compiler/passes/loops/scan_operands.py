@@ -537,10 +537,10 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Return the sequence that counts the iterations by 1 or -1; None if there is none.
+    """Return the ``arange`` sequence of a ``scan`` with step 1 or -1, or None.
 
-    A loop that counts down is reversed, so all its sequences have to count down and it must stack no
-    outputs.
+    A descending loop is rewritten as a reverse scan, so -1 is accepted only if all sequences descend and
+    the loop stacks no outputs.
     """
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]

@@ -402,7 +402,10 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
 
 
 def _setitem(rewrite: PaddedRewrite) -> Any:
-    """Write a value to elements of an array that is not padded."""
+    """Write a value to a slice of an unpadded array, keeping the old elements where the slice is padding.
+
+    Raise ``CannotPad`` if the array itself is padded.
+    """
     x, value = rewrite.operands
     if isinstance(x, PaddedArray):
         raise CannotPad

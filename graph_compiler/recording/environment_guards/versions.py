@@ -137,7 +137,7 @@ def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
 
 
 class _Told:
-    """An object that equals what ``read`` returns at the moment."""
+    """Object whose ``==`` calls ``read`` and compares the result."""
 
     __hash__ = None  # type: ignore[assignment]
 

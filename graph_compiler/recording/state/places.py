@@ -235,7 +235,10 @@ class ExternalState:
         ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
-        """Return what each replaced place holds after the call, by its name."""
+        """Return the objects that replaced places hold after the call, by place name.
+
+        Each is taken from ``arguments`` or from the ``new`` objects.
+        """
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 

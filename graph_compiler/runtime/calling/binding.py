@@ -168,7 +168,10 @@ class ArgumentBinding:
 
 
 class MissingOriginal:
-    """Stand-in for the original function of a loaded graph, with the parameters that the file stores."""
+    """Stand-in for the original function of a loaded graph.
+
+    It has the stored signature, if any, and raises ``GuardFailed`` when called.
+    """
 
     def __init__(self, binding: ArgumentBinding | None) -> None:
         self.binding = binding
@@ -191,7 +194,11 @@ class AlternativeCalls:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded with another form, each with the call rebound to it."""
+        """Yield each variant recorded with another split into positional and keyword arguments, and the call
+        rebound to that split.
+
+        Variants to which the call cannot be rebound are skipped.
+        """
         binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
         if binding is None:
             return

@@ -113,9 +113,9 @@ def transposed_conv(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
     *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
 ) -> Any:  # fmt: skip
-    """Compute the transposed convolution with output sizes ``space``, for windows padded by ``pairs``.
+    """Compute the transpose of a convolution whose input has spatial sizes ``space``, padded by ``pairs``.
 
-    Output elements that no window reaches are zeros at the end.
+    The end of ``space`` that no window reaches is filled with zeros.
     """
     counts = given.shape[2:] if layout == CHANNELS_FIRST else given.shape[1:-1]
     whole = [

@@ -34,7 +34,6 @@ def rgb_to_hsv(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
 
 
 def _from_hsv(b: TensorFlowBuilder, images: Value) -> Any:
-    """Convert HSV to RGB."""
     hue, saturation, value = _parts(b, images)
     sixth = b.multiply(hue, 6.0)
     ramps = (

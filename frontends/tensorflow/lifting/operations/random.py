@@ -309,7 +309,10 @@ def _sortable(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
-    """Return words as floats in [0, 1), made from 23 bits or as many as the dtype holds."""
+    """Convert uint32 words to ``dtype`` in [0, 1), from their lowest bits: as many as the mantissa stores.
+
+    Raise ``NotImplementedError`` for float64.
+    """
     if dtype == "float64":
         raise NotImplementedError("random numbers of float64 of a seed")
     places = {"float32": 23, "float16": 10, "bfloat16": 7}[dtype]
