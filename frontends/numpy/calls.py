@@ -191,8 +191,8 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with ``out`` as a keyword, and with NumPy integers as Python ints for most calls.
 
-    Conversion of a traced number guards it. Raise :class:`TracingError` if an argument is a Python
-    function.
+    Converting a traced number to an int adds a guard on its value. Raise `TracingError` if an argument is
+    a Python function.
     """
     key = row_key(name)
     place = _out_place(key)

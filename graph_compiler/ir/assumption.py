@@ -29,9 +29,9 @@ class Assumption(Protocol):
         """Return code for the generated matcher that leaves the variant if the statement does not hold."""
 
     def broken_by(self, call: MismatchedCall) -> str | None:
-        """Return the reason, in words, why the statement does not hold for `call`, or None if it holds.
+        """Return why the assumption does not hold for `call`, or None if it holds.
 
-        The structure, dtypes and ranks of the call match the recorded ones.
+        `call` matches the recorded call in structure, dtypes and ranks.
         """
 
     def mapped(self, replaced: Substitution) -> Assumption | None:

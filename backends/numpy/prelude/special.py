@@ -75,7 +75,10 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
 
 
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
-    """Evaluate the polynomial of degree ``n`` by the recurrence of its family; 0 for negative degrees."""
+    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
+
+    The result is 0 for negative and non-finite degrees.
+    """
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))
     first = {
