@@ -10,7 +10,9 @@ from ...recording.state.contents import Pieces
 
 
 class ElementStamp:
-    """Elements of an array at one moment. NumPy does not count writes, so they are compared.
+    """Copy of the elements of an array, to detect later writes, which NumPy does not count.
+
+    Of a contiguous array above 16 KiB only parts are compared.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)
@@ -22,6 +24,7 @@ class ElementStamp:
     __slots__ = ("elements", "pieces")
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        # The memory of an array with gaps has elements of other arrays in between.
         fills = array.size and (array.flags.c_contiguous or array.flags.f_contiguous)
         self.pieces = Pieces(array, array.ctypes.data, array.nbytes) if fills else None
         self.elements = None if fills else array.tobytes()
@@ -31,7 +34,7 @@ class ElementStamp:
 
 
 class ElementWatch:
-    """Stamps of several arrays."""
+    """Stamps of several arrays, to detect a write to any of them."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self._stamps = [(ElementStamp(array), array) for array in arrays]

@@ -64,7 +64,10 @@ OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | 
 
 @functools.cache
 def _names() -> dict[int, str]:
-    """Map the ``id`` of each public function to its name. The function's own name wins over aliases."""
+    """Map the ``id`` of each public function of NumPy to its dotted name.
+
+    If a module has a function under several names, its ``__name__`` is taken.
+    """
     found: dict[int, str] = {}
     for module in _MODULES[:4]:
         public = dict(vars(sys.modules[module]))
@@ -76,12 +79,16 @@ def _names() -> dict[int, str]:
 
 
 def name_of(function: Any) -> str | None:
-    """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``), or None."""
+    """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``).
+
+    Return None if NumPy's public modules do not have it and it is no ufunc of ``scipy.special``.
+    """
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
         return name
     own: str = function.__name__
     return (
+        # A ufunc of SciPy exists only after SciPy was imported, so nothing is imported here.
         f"scipy.special.{own}" if getattr(sys.modules.get("scipy.special"), own, None) is function else None
     )
 
@@ -104,7 +111,10 @@ def row_key(op: str) -> str:
 
 
 def resolve(op: str) -> Any:
-    """Return the function with the name of a recorded call; raise ``AttributeError`` if there is none."""
+    """Return the function, method or operator that the recorded call ``op`` names.
+
+    Raise ``AttributeError`` if it does not exist.
+    """
     if op.startswith(METHOD):
         name = op.removeprefix(METHOD).removesuffix(".__get__")
         return OPERATORS[name] if name in OPERATORS else getattr(np.ndarray, name)
@@ -168,7 +178,10 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 @functools.cache
 def proposed_name(key: str) -> str:
-    """Return the proposed name for the result of a call."""
+    """Return the name that is proposed for the result of a call (``norm`` for the key ``linalg.norm``).
+
+    Methods of ufuncs propose the ufunc (``add`` for ``add.reduce``).
+    """
     last = (
         key.rpartition(".")[2]
         if not key.endswith((".reduce", ".accumulate", ".outer"))
@@ -178,7 +191,10 @@ def proposed_name(key: str) -> str:
 
 
 def is_operand_call(key: str) -> bool:
-    """Return True if all arguments are operands with dtypes, as those of ufuncs and operators are."""
+    """Return True if the arguments of a call are operands with dtypes, as those of ufuncs and operators are.
+
+    A NumPy integer among them then keeps its dtype.
+    """
     return (
         key in _OPERANDS
         or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc)
@@ -189,10 +205,11 @@ def is_operand_call(key: str) -> bool:
 def normalize_arguments(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with ``out`` as a keyword, and with NumPy integers as Python ints for most calls.
+    """Return the arguments of a call with ``out`` as a keyword, and with NumPy integers as Python ints.
 
-    Converting a traced number to an int adds a guard on its value. Raise `TracingError` if an argument is
-    a Python function.
+    Integers stay as they are in calls whose arguments are operands, in ``__getitem__`` and in SciPy; in
+    other calls the first argument does, unless the call takes only numbers (``np.zeros``). A traced
+    integer is guarded to have its current value. Raise `TracingError` if an argument is a Python function.
     """
     key = row_key(name)
     place = _out_place(key)
@@ -223,7 +240,10 @@ _NUMBERS_ONLY = frozenset(
 
 @functools.cache
 def _out_place(key: str) -> int | None:
-    """Return the position of ``out`` among the arguments of a function or method, or None."""
+    """Return the position of ``out`` among the arguments of a function or method.
+
+    Return None if ``out`` cannot be passed by position, or if NumPy does not tell the signature.
+    """
     if key in _OUT_PLACES:
         return _OUT_PLACES[key]
     try:
@@ -239,7 +259,10 @@ def _out_place(key: str) -> int | None:
 
 
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the arrays that a call writes to; raise :class:`TracingError` if one is not traced."""
+    """Return the arrays that a call writes to: those in ``out``, and the first argument of writing functions.
+
+    Raise :class:`TracingError` if one is not traced, because its changes would not be recorded.
+    """
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
     in_place = (
@@ -268,7 +291,7 @@ def dtype_name(dtype: Any) -> str | None:
 def as_scalar(capture: Any, number: Any) -> Any:
     """Convert a Python number to a NumPy scalar.
 
-    Raise :class:`TracingError` for an int that no dtype holds.
+    Raise :class:`TracingError` for an int that does not fit into 64 bits.
     """
     scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
@@ -291,10 +314,14 @@ _DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "inval
 
 
 def is_array(item: Any) -> bool:
-    """Return True for an array or scalar of NumPy, and for an array of another framework."""
+    """Return True for an array or scalar of NumPy, and for an array of another framework.
+
+    An array of another framework is an object with ``dtype``, ``shape`` and ``__array__``.
+    """
     if isinstance(item, (np.ndarray, np.generic)):
         return True
     return (
+        # A class such as ``np.float64`` has these attributes, too.
         not isinstance(item, type)
         and hasattr(item, "dtype")
         and hasattr(item, "shape")
@@ -303,12 +330,13 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """Convert an array of any framework to a writeable NumPy array, without a copy if possible.
+    """Convert an array of another framework to a writeable NumPy array, and return other objects unchanged.
 
-    Scalars, generators and numbers are returned unchanged.
+    It shares memory with ``item`` if NumPy can read that memory and it is not read-only.
     """
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
+    # torch does not convert a tensor that requires a gradient or is on a GPU.
     array = np.asarray(item.detach().cpu() if hasattr(item, "detach") else item)
     return array if array.flags.writeable else array.copy()
 
@@ -322,7 +350,10 @@ def flatten_arguments(
 
 
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """Return the tree with the classes of scalars, numbers and generators; a 0-d array counts as a scalar."""
+    """Return ``tree`` with a ``TypedLeaf`` of its class for each scalar, number and generator in ``leaves``.
+
+    A 0-d array of numbers gets the scalar class of its dtype, so that it matches a scalar.
+    """
     if isinstance(tree, Leaf):
         leaf = next(leaves)
         if isinstance(leaf, (np.generic, *GENERATORS, *NUMBER_DTYPES)):
@@ -337,10 +368,12 @@ def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
 
 
 class Inputs:
-    """Traced inputs of a recording, in order. An array that is passed twice is one input.
+    """Traced inputs of a recording, in order.
 
-    known: traced input of each array, by its ``id``.
-    made: traced inputs, with None for numbers.
+    An array that is passed twice is two inputs of the graph, but the function gets the proxy of the first.
+
+    known: proxy of each array, by the array's ``id``.
+    made: proxies in the order of the inputs; None for numbers.
     """
 
     def __init__(self, capture: Any) -> None:
@@ -349,7 +382,10 @@ class Inputs:
         self.made: list[Any] = []
 
     def enter(self, name: str, item: Any) -> Any:
-        """Add an input for an array, scalar, generator or number, and return the object to pass instead."""
+        """Add an input named ``name`` and return its traced replacement.
+
+        ``item`` is an array, scalar, generator or number.
+        """
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)
             value = self._capture.add_number(name, NUMBER_DTYPES[type(item)])
@@ -360,6 +396,7 @@ class Inputs:
             if isinstance(array, GENERATORS)
             else self._capture.add_input(name, array)
         )
+        # The id is that of the user's object, because `as_array` may return a new array each time.
         self.made.append(self.known.setdefault(id(item), made))
         return self.made[-1]
 
@@ -375,7 +412,7 @@ _OPERATORS = {
 
 
 class NumpyCalls(RecordedCalls):
-    """Dialect of recorded NumPy graphs."""
+    """Dialect that writes recorded NumPy calls as source text."""
 
     imports: Mapping[str, str] = {
         "cmath": "import cmath",
@@ -416,7 +453,7 @@ class NumpyCalls(RecordedCalls):
         )
 
     def context(self, node: Node) -> str:
-        """Return the ``np.errstate`` that the user's code had set for the call, or an empty string."""
+        """Return the ``np.errstate(...)`` in effect for the call, or an empty string for NumPy's default."""
         changed = ", ".join(
             f'{kind}="{how}"' for kind, how in (node.record.errstate if node.record is not None else ())
         )

@@ -43,6 +43,7 @@ def plain_index(index: Any) -> Any:
 def _item(item: Any) -> Any:
     if type(item) is slice:
         return slice(*map(_bound, (item.start, item.stop, item.step)))
+    # NumPy takes a range for a list of indices.
     if isinstance(item, range):
         return list(item)
     if isinstance(item, list) and any(
@@ -55,6 +56,7 @@ def _item(item: Any) -> Any:
 
 
 def _bound(part: Any) -> Any:
+    # The length of a slice must not depend on elements, so `operator.index` guards a traced bound.
     return part if part is None or is_symbolic(part) else operator.index(part)
 
 
@@ -65,11 +67,15 @@ _NUMBERS = (bool, int, float, complex)
 class NumpyCapture:
     """One recording in progress.
 
-    inside: True while a real call runs, whose own NumPy calls are not recorded.
+    call: name of the current call, for error messages.
+    inside: True while NumPy computes a recorded call. Calls that it makes are not recorded, and raise for
+        proxies.
+    is_open: True while calls are recorded.
+    states: states of the random generators after the last recorded call.
     weak: values of Python numbers, which take the dtype of the arrays they are combined with.
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
     reads_layout: True once the function asks for the memory layout of an array.
-    by_strides: arguments and results of calls that copy or not depending on strides.
+    by_strides: arguments and results of calls that return a view or a copy, depending on strides.
     """
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
@@ -97,7 +103,7 @@ class NumpyCapture:
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Record inside of the block; after it, restore arrays that were written to."""
+        """Record calls inside the block, and afterwards restore the elements of inputs and parameters."""
         self.is_open = True
         try:
             yield
@@ -126,6 +132,7 @@ class NumpyCapture:
         return self._source(made, self.recorder.add_parameter(name, made, made._value.spec))
 
     def _source(self, made: Any, value: Value) -> Any:
+        # The recorder makes the value for the proxy, so the proxy gets it only now.
         made._value = value
         self._sources[value] = made._seen
         return made
@@ -138,7 +145,10 @@ class NumpyCapture:
 
     # ------------------------------------------------------------------------------ ways in
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a ufunc or of one of its methods."""
+        """Record a call of a ufunc (``method`` is ``__call__``) or of one of its methods such as ``reduce``.
+
+        Raise :class:`TracingError` if the ufunc has no public name.
+        """
         name = name_of(ufunc)
         if name is None:
             raise TracingError(
@@ -146,14 +156,21 @@ class NumpyCapture:
                 "recorded"
             )
         if "out" in kwargs:
+            # NumPy passes ``out`` to ``__array_ufunc__`` as a tuple.
             kwargs = {**kwargs, "out": kwargs["out"][0] if len(kwargs["out"]) == 1 else kwargs["out"]}
         called = ufunc if method == "__call__" else getattr(ufunc, method)
         return self.record(name if method == "__call__" else f"{name}.{method}", called, inputs, kwargs)
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a public function of NumPy."""
+        """Record a call of a public function of NumPy and return its result.
+
+        Functions of ``numpy.polynomial`` run as they are, and the calls that they make are recorded.
+        Functions in ``ANSWERS`` are answered without a call of their own. Raise :class:`TracingError` for
+        any other function that is not public.
+        """
         name = name_of(function)
         if name is None and function.__module__.startswith(PYTHON_MODULES):
+            # ``__wrapped__`` is the function without the dispatch that has led here.
             return function.__wrapped__(*args, **kwargs)
         if name is None:
             raise TracingError(
@@ -168,7 +185,11 @@ class NumpyCapture:
 
     @forwards
     def attribute(self, array: Traced, name: str) -> Any:
-        """Return an attribute of a traced array: a property, a view, or a method that records its calls."""
+        """Return an attribute of a traced array: a property, a view, or a method that records its calls.
+
+        Raise ``AttributeError`` if NumPy has no such attribute, and :class:`TracingError` if it cannot be
+        recorded.
+        """
         seen = object.__getattribute__(array, "_seen")
         if name.startswith("__") or not hasattr(seen, name):
             raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
@@ -186,7 +207,11 @@ class NumpyCapture:
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """Record an operator between arrays and numbers."""
+        """Record an operator, of which at least one operand is traced, and return its result.
+
+        Return NotImplemented if an operand is a string, dict or set. If numbers that Python has read must
+        be constants and no other operand is traced, the result is not recorded.
+        """
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
         operands = decide_operands(self, row_key(METHOD + name), operands)
@@ -205,7 +230,10 @@ class NumpyCapture:
             self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
 
     def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
-        """Return True if ``item`` is the view ``array[index]`` itself, as after ``array[index] += ...``."""
+        """Return True if ``item`` is the view ``array[index]`` itself, as after ``array[index] += ...``.
+
+        Such an assignment changes nothing.
+        """
         made = (
             self.recorder.maker(item._value)
             if is_traced(item) and owner_of(item._seen) is owner_of(array._seen)
@@ -228,9 +256,13 @@ class NumpyCapture:
         gives_number: Callable[[], bool] = lambda: False,
         reads: bool = False,
     ) -> Any:
-        """Run a call on real arrays and append its node.
+        """Run a call on the real arrays, append its node, and return its result with arrays as proxies.
 
-        gives_number: returns True if the user's code gets a Python number for a scalar result.
+        No node is appended if the call returns none but its own arguments and writes to none. Raise
+        :class:`TracingError` if the recording is over or another call is running.
+
+        gives_number: called after the call; True if a scalar result is a Python number for the user's
+            code.
         reads: True if that number is read from an array.
         """
         self.call, key = name, row_key(name)
@@ -276,12 +308,19 @@ class NumpyCapture:
             )
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        """Run the real call. If it raises, guard the sizes, and the elements if these may be the cause."""
+        """Call ``function`` on the real arrays.
+
+        If it raises, guard all input sizes and the elements of ``operands`` that are not floats, and raise
+        again. For errors that depend on values (of linear algebra, arithmetic, or ``math``) guard floats,
+        too.
+        """
         self.inside = True
         try:
             return forward(
                 function, *map_structure(_real_operand, args), **map_structure(_real_operand, kwargs)
             )
+        # The user's code may catch the exception. The graph then is valid only for sizes and elements for
+        # which NumPy raises, too.
         except Exception as problem:
             self.inside = False
             self._fix_all_sizes()
@@ -342,6 +381,7 @@ class NumpyCapture:
         made: list[Any],
         result: Any,
     ) -> CallRecord:
+        # In reversed order, so that the first of several operands with the same memory is the owner.
         memory = {
             id(owner_of(item._seen)): item._value
             for item in reversed(operands)
@@ -385,7 +425,11 @@ class NumpyCapture:
         return (TracedArray if isinstance(array, np.ndarray) else TracedScalar)(self, array, value)
 
     def spec_of(self, array: Any) -> ArraySpec:
-        """Return the spec of an array; raise :class:`TracingError` for types that no target has."""
+        """Return the spec of an array or scalar.
+
+        Raise :class:`TracingError` if its dtype belongs to no other framework, or if its class is a
+        subclass of ``ndarray`` other than ``memmap``.
+        """
         name = kinds.dtype_name(array.dtype)
         if name is None:
             raise TracingError(
@@ -421,7 +465,10 @@ class NumpyCapture:
         return tuple(symbolic(self, self.size(array._value, axis)) for axis in range(array.ndim))
 
     def size(self, value: Value, axis: int) -> Any:
-        """Return a size as an expression."""
+        """Return the size of an axis: a symbol if it may differ between calls, else the entry of the shape.
+
+        Sizes of parameters do not differ between calls.
+        """
         seen = value.spec.shape[axis]
         fixed = (
             not self.recorder.varies(value)
@@ -431,7 +478,7 @@ class NumpyCapture:
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
     def strides_of(self, array: Any) -> tuple[Any, ...]:
-        """Return the strides in bytes as symbolic numbers."""
+        """Return the strides of ``array`` in bytes, as symbolic numbers."""
         steps = zip(array.shape, array._seen.strides)
         symbols = [
             Symbol(array._value, axis, step // array.itemsize, "stride")
@@ -440,7 +487,10 @@ class NumpyCapture:
         return tuple(symbolic(self, Size.of(symbol) * array.itemsize) for symbol in symbols)
 
     def flat(self, array: Any) -> Any:
-        """Return ``x.flat`` as a 1-d view of a contiguous array."""
+        """Return ``array`` reshaped to one axis, for ``array.flat``.
+
+        Raise :class:`TracingError` if ``array`` is not C-contiguous, because writes would go to a copy.
+        """
         if not array._seen.flags.c_contiguous:
             raise TracingError(
                 f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or "
@@ -454,14 +504,17 @@ class NumpyCapture:
         )
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Return ``answer`` for a Python conversion of one element, and guard the converted element.
+        """Return ``answer``, the result of ``convert`` for the only element of ``array``, and guard it.
 
-        A guarded float or complex number becomes a constant, which has no derivative.
+        The array that is guarded for ``float`` and ``complex`` has no derivative, because Python gets a
+        constant.
         """
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
+            # Only the truth of the element must stay the same, not the element.
             array = self.operator("__ne__", operator.ne, array, 0)
         elif convert in (int, operator.index) and is_floating(array.dtype.name):
+            # ``int`` truncates, so only the integer part of the element must stay the same.
             array = self.method(array, "astype", (np.int64,), {})
         self.recorder.decide_value(array._value, array._seen.tolist(), self.here())
         return answer
@@ -472,7 +525,11 @@ class NumpyCapture:
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """Return a copy of what an array holds now, since guards are evaluated at the end."""
+        """Return a copy of the current elements of ``array``, since guards are evaluated after later writes.
+
+        Return ``array`` itself if it is immutable or the same in all calls. ``as_constants`` marks the
+        copy of a float or complex array as a constant, without a derivative; then scalars are copied, too.
+        """
         as_constants = as_constants and is_inexact(array.dtype.name)
         if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
             return array
@@ -483,7 +540,7 @@ class NumpyCapture:
         return copied
 
     def refuse_elements(self) -> Any:
-        """Raise :class:`TracingError` for code that asks for elements and cannot be recorded."""
+        """Raise :class:`TracingError`: code that cannot be recorded asks for the elements of an array."""
         raise TracingError(
             f"{self.here()}: the elements of an array are handed to code that cannot be seen (compiled code, "
             "a constructor such as "
@@ -498,5 +555,6 @@ class NumpyCapture:
 
 def _real_operand(item: Any) -> Any:
     if type(item) is TracedScalar and item._value in item._capture.weak:
+        # NumPy promotes its own scalars differently from Python numbers.
         return item._seen.item()
     return item._real if type(item) is TracedGenerator else hint(seen_of(item))

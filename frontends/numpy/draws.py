@@ -26,7 +26,10 @@ NAMES = frozenset({
 
 
 class TracedGenerator:
-    """Proxy for a generator that the function gets or stores."""
+    """Proxy for a generator that is passed to the function or stored by it.
+
+    Methods that sample are recorded; any other method or attribute raises :class:`TracingError`.
+    """
 
     __slots__ = ("_capture", "_real", "_value")
 
@@ -51,7 +54,11 @@ class TracedGenerator:
 def draw(
     capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call that samples random numbers, from ``generator`` or from ``numpy.random``."""
+    """Record a call that samples random numbers, from ``generator``, or from ``numpy.random`` if it is None.
+
+    ``shuffle`` is recorded as an indexing by a permutation and returns None. Raise
+    :class:`UnrecordedSampling` if random numbers were sampled since the last recorded call.
+    """
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
     capture.states.check(capture)
@@ -66,7 +73,10 @@ def draw(
 
 
 class _RandomCall:
-    """The real call. A Python number that it returns becomes a NumPy scalar, which can be traced."""
+    """Callable that samples, and returns a Python number as a NumPy scalar, which can be traced.
+
+    gave_number: True if the last call returned a Python number.
+    """
 
     def __init__(self, name: str, of_generator: bool) -> None:
         self.name, self.of_generator, self.gave_number = name, of_generator, False
@@ -94,7 +104,12 @@ class UnrecordedSampling(TracingError):
 
 
 class GeneratorStates:
-    """Generator states after the recorded calls. A different state reveals a call that was not recorded."""
+    """Generator states after the last recorded call. A different state reveals a call that was not recorded.
+
+    generators: the generators that the function gets or stores.
+    host: states of Python's and NumPy's global generators.
+    seen: states of ``generators``.
+    """
 
     def __init__(self) -> None:
         self.generators: list[Any] = []
@@ -106,6 +121,7 @@ class GeneratorStates:
         self.note()
 
     def note(self) -> None:
+        # The states are compared as strings, because they are dicts with arrays, which `==` cannot compare.
         self.host, self.seen = host_state(), [repr(state_of(item)) for item in self.generators]
 
     @contextmanager

@@ -43,6 +43,8 @@ def spell(item: Any) -> str | None:
 def read(text: str) -> Any:
     """Return the dtype or number class that :meth:`NumpyCalls.spell` wrote as ``text``.
 
+    Raise :class:`InvalidFile` for any other text.
+
     >>> read('np.dtype("float32")'), read("np.int8"), read("float")
     (dtype('float32'), <class 'numpy.int8'>, <class 'float'>)
     """
@@ -56,7 +58,10 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls anything but a recordable public function of NumPy."""
+    """Raise :class:`InvalidFile` if a node calls anything but a recordable public function of NumPy.
+
+    Raise it, too, if a method or operator has too few operands.
+    """
     for node in every(graph.nodes):
         if runs_blocks(node.op):
             continue
@@ -86,6 +91,7 @@ def _allowed(op: str) -> bool:
     if not _NAME.fullmatch(op) or row_key(op) in _REFUSED:
         return False
     if op.startswith("scipy."):
+        # `resolve` finds functions only in modules that are imported.
         import scipy.special  # noqa: F401
     try:
         found = resolve(op)

@@ -14,7 +14,11 @@ Recorded = Callable[[str], Callable[..., Any]]
 
 
 class IndexTrick:
-    """Replacement of one of these objects. ``compute(recorded, items)`` computes what indexing it returns."""
+    """Replacement of ``np.r_`` or a similar object, whose indexing is recorded.
+
+    Outside of a recording, and for indices with strings, the original object is indexed. Otherwise
+    ``compute(recorded, items)`` computes the result with recorded calls.
+    """
 
     def __init__(
         self,
@@ -36,7 +40,10 @@ class IndexTrick:
 
 
 def _line(recorded: Recorded, item: Any) -> Any:
-    """Return the numbers of a slice; an imaginary step is their count."""
+    """Return the numbers of a slice as an array; an imaginary step is their count.
+
+    Return other items unchanged.
+    """
     if not isinstance(item, slice):
         return item
     start, stop = 0 if item.start is None else item.start, item.stop
@@ -46,7 +53,7 @@ def _line(recorded: Recorded, item: Any) -> Any:
 
 
 def _parts(recorded: Recorded, items: Any) -> list[Any]:
-    """Return the parts as arrays of at least one axis. Python numbers get the common dtype."""
+    """Return the items as arrays with at least one axis. Python numbers get the common dtype of all items."""
     found = [_line(recorded, item) for item in (items if isinstance(items, tuple) else (items,))]
     kind = np.result_type(
         *(hint(part) if _is_number(part) else recorded("asarray")(part).dtype for part in found)

@@ -16,10 +16,11 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
 class Flags:
-    """Flags of a traced array.
+    """Flags of a traced array, as ``array.flags``.
 
-    Flags of memory that the caller passed in, other than contiguity, may differ in other calls and raise
-    :class:`TracingError`.
+    Flags of contiguity are those of the recorded array, which other calls must then share. ``writeable``
+    and ``owndata`` raise :class:`TracingError` for memory that the caller passed in or that the function
+    stores, because they may differ in other calls, unless the function itself made a read-only view of it.
     """
 
     def __init__(self, array: Traced) -> None:
@@ -54,12 +55,16 @@ class Flags:
 
 
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
-    """Return whether two arrays share memory; raise :class:`TracingError` if that may depend on sizes."""
+    """Return True if two arrays share memory. ``max_work`` is ignored.
+
+    Raise :class:`TracingError` if both are parts of one array, since then the answer may depend on sizes.
+    """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
         other
     ):
         return False
+    # A part with elements shares memory with the array itself for all sizes.
     if (_is_whole(one) or _is_whole(other)) and one.size and other.size:
         return True
     raise TracingError(
@@ -70,7 +75,7 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 def _is_whole(array: Any) -> bool:
-    """Return True if ``array`` has all elements of the array that owns its memory."""
+    """Return True if ``array`` has as many elements as the array that owns its memory."""
     whole = array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base

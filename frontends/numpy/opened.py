@@ -18,7 +18,7 @@ Recorded = Callable[[str], Callable[..., Any]]
 
 @forwards
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
-    """Compute ``np.piecewise``: a function for each condition, and optionally one for other elements."""
+    """Compute ``np.piecewise``: a function or number for each condition, and optionally one for the rest."""
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
     conditions = [
@@ -44,6 +44,7 @@ def apply_along_axis(recorded: Recorded, func1d: Any, axis: int, arr: Any, *args
     found = np.stack([recorded("asarray")(func1d(lines[place], *args, **kwargs)) for place in places])
     whole = found.reshape((*before, *found.shape[1:]))
     rest, place = len(before), axis % (len(before) + 1)
+    # NumPy puts the axes of the results where ``axis`` was.
     order = [*range(place), *range(rest, whole.ndim), *range(place, rest)]
     return whole.transpose(order)
 

@@ -32,9 +32,10 @@ from .traced import is_traced
 
 
 class ChangedState:
-    """State that a function changes: the ``places`` that earlier recordings found to change.
+    """State that a function changes and that is no parameter.
 
-    values: what the places hold while recording.
+    places: its locations, without those inside the object of another location.
+    values: the objects at ``places`` while recording.
     """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:
@@ -43,7 +44,11 @@ class ChangedState:
         self._trees: tuple[Tree, ...] = ()
 
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
-        """Put traced arrays and symbolic numbers, which are inputs, into the places."""
+        """Put a traced input for each array and number into the locations.
+
+        A list to which the function is assumed only to append is replaced by a shim of ``list_shims``
+        instead.
+        """
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -63,9 +68,10 @@ class ChangedState:
         self.values, self._trees = tuple(values), tuple(trees)
 
     def recorded(self, containers: Containers) -> ExternalState:
-        """Return the state for the graph: what it reads, and what each place holds after the call.
+        """Return the state for the graph: what it reads, and the object at each location that was replaced.
 
-        Parts of a list are updated like those of an argument.
+        Lists and dicts that are state themselves are left out: ``containers`` has the changes of their
+        parts.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
@@ -99,17 +105,16 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayLocation(Protocol):
-    """Interface of the place of an array."""
+    """Interface of the location of an array."""
 
-    def read(self) -> Any:
-        """Return the object that is there now."""
+    def read(self) -> Any: ...
 
 
 class _ViewPosition(NamedTuple):
     """Position of a view in its owner.
 
     shape: shape of the owner.
-    taken: operations that take the view; None if there are none.
+    taken: operations that take the view of the owner; None if the array is no such view.
     """
 
     shape: tuple[int, ...]
@@ -117,7 +122,7 @@ class _ViewPosition(NamedTuple):
 
 
 class StoredArrayViews(kept_views.StoredViews[Array]):
-    """Views among NumPy arrays, and where the current attempt found them and their owners."""
+    """Views among the stored arrays, and the locations where the current attempt found them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,9 +154,9 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """Start a new attempt, without views of arrays whose ids are in ``given``.
+        """Start a new attempt, and forget views whose owner has its id in ``given``.
 
-        Other calls get other arguments.
+        These owners are arguments, and other calls pass other arrays.
         """
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
@@ -161,7 +166,10 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         self._placed[id(array)] = (array, place)
 
     def taken(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
-        """Return the view of its traced owner, or ``array`` if the owner was not traced yet."""
+        """Return the view of the traced owner of ``array``, and register where ``array`` is stored.
+
+        Return ``array`` itself if its owner is not traced yet. ``known`` maps ids to traced arrays.
+        """
         owner = self._owners[id(array)][1]
         found = self.lies(array, owner).taken
         if id(owner) not in known or found is None:
@@ -184,7 +192,10 @@ Key = tuple[int, Any]
 
 @dataclass(frozen=True, eq=False)
 class ArrayPlace(StatePlace):
-    """Place of one array: a key of a container, and below it a path through tuples."""
+    """Location of one array: a key of a container, and indices into tuples there.
+
+    path: the indices, outermost first.
+    """
 
     path: tuple[int, ...] = ()
 
@@ -195,14 +206,13 @@ class ArrayPlace(StatePlace):
         return re.sub(r"[\[\]'\"\\]+", ".", whole).strip(".")
 
     def read(self) -> Any:
-        """Return the object that is there now."""
         found = super().read()
         for index in self.path:
             found = found[index] if isinstance(found, tuple) and index < len(found) else MISSING
         return found
 
     def holds(self, array: Any) -> EnvironmentGuard:
-        """Return a guard that this same array, with its current shape and dtype, is there."""
+        """Return a guard that this location has the same ``array``, with its current shape and dtype."""
         kept = "{}[{}] is {}"
         space = (
             getattr(self.held.item, "space", None)
@@ -259,9 +269,10 @@ _DEFAULTS = ContainerKind(_defaults, _put_default)
 
 
 class LiveArrays(contracts.Live):
-    """Callable that returns the arrays in these places when it is called.
+    """Callable that returns the current arrays at ``places`` by name.
 
-    It returns the same dict as before while no array was replaced.
+    It returns the same dict as before until an array is replaced. Raise :class:`GuardFailed` while another
+    thread records a function with these arrays.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -269,7 +280,7 @@ class LiveArrays(contracts.Live):
         self._held = self._read()
 
     def _read(self) -> tuple[dict[str, Any], Callable[[], bool]]:
-        """Return the arrays, and a function that is true while they are still in their places."""
+        """Return the arrays, and a function that returns True while they are in their locations."""
         found = {name: place.read() for name, place in self._places.items()}
         if any(map(is_traced, found.values())):
             raise GuardFailed("another thread records a function that keeps the same arrays")
@@ -293,7 +304,13 @@ _EMPTY: tuple[Any, ...] = ()
 
 
 class NumpyWeights(contracts.Weights):
-    """Arrays that a function can reach, named by the first place that holds each."""
+    """Arrays that a function can reach outside its arguments, named by the first location of each.
+
+    world: the objects that the function can reach, with their contents before the recording.
+    places: locations of the parameters, by name.
+    views: stored arrays that are views of others.
+    kept: state that becomes inputs.
+    """
 
     def __init__(
         self,
@@ -332,8 +349,8 @@ class NumpyWeights(contracts.Weights):
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
         """Replace all arrays by traced arrays, and imported NumPy functions by recording ones.
 
-        The places in ``kept`` become inputs, other arrays parameters. Raise :class:`TracingError` if a
-        changed container is also reachable from another place.
+        Arrays at the locations in ``kept`` become inputs, other arrays parameters. Raise
+        :class:`TracingError` if an object in ``kept`` can also be reached from elsewhere.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
@@ -379,6 +396,7 @@ class NumpyWeights(contracts.Weights):
                 return self.views.taken(capture, place, item, known)
             if id(item) not in known:
                 name = place.name
+                # Two locations may have the same name, such as those in two objects of one class.
                 while name in self.places:
                     name += "_"
                 self.places[name] = place
@@ -398,9 +416,11 @@ class NumpyWeights(contracts.Weights):
         return item if new is None else new
 
     def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
-        """Return the arrays that replaced others of the same type, by name, and newly changed places.
+        """Return the new arrays of parameters that were replaced, by name, and the locations of new state.
 
-        ``is_given`` is true for containers of arguments and state, whose changes are found in another way.
+        An array counts as replaced if the new one has its shape and dtype; any other change is state.
+        ``is_given`` returns True for containers whose changes are found in another way: those in arguments
+        and known state.
         """
         self._list_shims.take_out()
         arrays: dict[str, Any] = {}
@@ -422,7 +442,11 @@ class NumpyWeights(contracts.Weights):
         return arrays, list(found.values())[len(self.kept.places) :]
 
     def _name_of(self, change: Change) -> str | None:
-        """Return the name of the array that was replaced by one of its shape and dtype, or None."""
+        """Return the name of the parameter that ``change`` replaces.
+
+        Return None if its location is in a tuple or no parameter's, or if the new object is no traced
+        array of the same shape and dtype.
+        """
         old, new = change.before, change.now
         if not (
             is_traced(new)
@@ -440,6 +464,7 @@ class NumpyWeights(contracts.Weights):
 
     def restore(self) -> None:
         self.world.restore()
+        # Defaults are immutable tuples, so traced arrays were put into new ones.
         for function, positional, keywords in self._tuples:
             function.__defaults__, function.__kwdefaults__ = positional, keywords
 
@@ -448,7 +473,9 @@ class NumpyWeights(contracts.Weights):
         return LiveArrays({name: self.places[name] for name in names})
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
-        """Return a function that tests that the places hold arrays of the recorded shapes and dtypes."""
+        """Return a function that tests that the parameters of ``graph`` have their recorded shapes and
+        dtypes.
+        """
         expected = [
             (self.places[name], value.spec.shape, np.dtype(value.dtype))
             for name, value in graph.parameters.items()
@@ -459,7 +486,7 @@ class NumpyWeights(contracts.Weights):
         )
 
     def parts(self) -> set[Key]:
-        """Return the ids of the containers of all places, with the keys."""
+        """Return the locations of all parameters and views, as pairs of a container's id and a key."""
         items = (
             (
                 place.held.item.space if isinstance(place.held.item, NamespacePart) else place.held.item,
@@ -479,7 +506,10 @@ class NumpyWeights(contracts.Weights):
         self.places[name].write(np.asarray(array))
 
     def leave(self, name: str, elements: Array, rebound: bool) -> Array:
-        """Write elements into the array, or into a new one if ``rebound``; return the array then stored."""
+        """Write ``elements`` into the array, or into a new one if ``rebound``.
+
+        Return the array that is then stored.
+        """
         held: Array = self.places[name].read()
         if rebound:
             held = own(elements, held.dtype.name)

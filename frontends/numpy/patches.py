@@ -68,7 +68,11 @@ def is_number(item: Any) -> bool:
 def record_host_math(
     current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
 ) -> Any:
-    """Record ``original(*args)``, or return NotImplemented if that is not possible."""
+    """Record a call of ``math``, ``cmath`` or ``complex`` on numbers of the current recording.
+
+    Return NotImplemented if nothing is recorded now, if an argument is no number, or if the call with
+    these arguments has no recorded form.
+    """
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -129,6 +133,7 @@ _here = threading.local()
 
 def current() -> Any:
     capture = getattr(_here, "capture", None)
+    # While a recorded call runs, NumPy's own code must get NumPy's functions.
     return capture if capture is not None and capture.is_open and not capture.inside else None
 
 
@@ -139,6 +144,7 @@ def _recording_function(name: str, original: Callable[..., Any]) -> Callable[...
         capture = current()
         if capture is None or _is_foreign(name, args, kwargs):
             return original(*args, **kwargs)
+        # ``like`` selects the class of the result, which is a proxy here anyway.
         kwargs = {key: item for key, item in kwargs.items() if key != "like"}
         return capture.record(name, original, args, kwargs)
 
@@ -146,7 +152,7 @@ def _recording_function(name: str, original: Callable[..., Any]) -> Callable[...
 
 
 def _is_foreign(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if a call creates no array of numbers (but of strings, objects or dates)."""
+    """Return True if a call takes or returns arrays of strings, objects or dates, which are not recorded."""
     # Strings after the elements are dtypes or orders.
     elements = 2 if name.startswith("numpy.full") else 1
     types = (
@@ -177,7 +183,7 @@ def _is_no_number(dtype: Any) -> bool:
 
 
 def _recording_conversion(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a recording ``asarray`` or similar function, which returns untraced arrays as NumPy does."""
+    """Wrap ``asarray`` or a similar function. Calls are recorded, except those of untraced arrays."""
     record = _recording_function(name, original)
 
     @functools.wraps(original)
@@ -258,7 +264,7 @@ Place = tuple[Any, str]
 
 @functools.cache
 def replacements() -> dict[Place, tuple[Any, Any]]:
-    """Map (module, name) to the original function and its replacement."""
+    """Map (module, name) to a pair of the original function or object and its replacement."""
     found: dict[Place, tuple[Any, Any]] = {}
 
     def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
@@ -290,7 +296,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
 
 
 class _ModuleShim(types.ModuleType):
-    """Shim of a module in the user's code, with recording functions in place of the module's."""
+    """Shim of a module in the user's code, which has recording functions instead of some of the module's."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__)
@@ -315,7 +321,10 @@ _OF_SEQUENCES = frozenset({
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    """Wrap a NumPy function so that lists with traced arrays become one array (``np.max([x[0], x[1]])``)."""
+    """Wrap a NumPy function so that, while recording, a list with traced arrays becomes one array.
+
+    An example is ``np.max([x[0], x[1]])``.
+    """
 
     @functools.wraps(function)
     @forwards
@@ -345,7 +354,11 @@ def _shim_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """Return what replaces a function, ``np.vectorize`` object or module while recording, or None."""
+    """Return the object that replaces ``item`` while recording, or None if it is not replaced.
+
+    Replaced are modules and functions of NumPy, the module ``random``, ``np.vectorize`` objects, and
+    functions with ``functools.lru_cache``, which are called without their cache.
+    """
     if type(item) is np.vectorize:
         return TracedVectorize(recorded, item)
     if isinstance(item, types.ModuleType):
@@ -375,6 +388,7 @@ def recorded(name: str) -> Any:
 
 @functools.cache
 def _written_in_python() -> list[dict[str, Any]]:
+    # Another thread may import a module meanwhile, which would change `sys.modules` during the iteration.
     return [vars(module) for name, module in [*sys.modules.items()] if name.startswith(PYTHON_MODULES)]
 
 
@@ -382,15 +396,17 @@ def _written_in_python() -> list[dict[str, Any]]:
 def replaced(
     capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()
 ) -> Iterator[None]:
-    """Record the calls of this thread by ``capture`` inside of the block.
+    """Record the calls that this thread makes inside the block with ``capture``.
 
-    The ``functions`` find the replacements in their modules. The namespaces ``others`` get them under
-    every name that they have for an original.
+    ``functions`` find shims in their globals for modules, array types and builtins that they read. In the
+    namespaces ``others``, every name of an original function has its replacement.
     """
     before = getattr(_here, "capture", None)
     spaces = [
         (function.__globals__, name) for function in functions for name in names_read(function.__code__)
     ]
+    # ``numpy.polynomial`` is written in Python, and calls functions such as ``np.zeros`` as the user's code
+    # does.
     spaces += [(space, "np") for space in _written_in_python()]
     modules = [
         (space, name, _shim_of(space[name]))

@@ -31,19 +31,20 @@ if TYPE_CHECKING:
 
 
 class UnrecordedIterations:
-    """Runner of loop iterations that are not recorded.
+    """Runner of loop iterations that are not recorded, with a graph made of those that are.
 
     loaded: loads a recorded graph as a function.
-    any: True once iterations were run by it.
+    any: True once iterations were run in this way.
     """
 
     def __init__(self, loaded: Callable[[Graph], Callable[..., Any]]) -> None:
         self.loaded, self.any = loaded, False
 
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
-        """Run the iterations of a loop after the first ``done``.
+        """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
 
-        Return False, with all arrays restored, if that fails.
+        Return False, with all arrays restored, if there is no graph for them, if they fail, or if a result
+        changes its shape or dtype.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
@@ -111,7 +112,11 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 
 
 def number_in(capture: NumpyCapture, array: Any) -> Any:
-    """Return the only element, an integer or float, as a traced number; None if it must be known."""
+    """Return the element of a 0-d array as a traced Python number.
+
+    Return None if numbers are not recorded as symbols, or if the array has axes, is boolean or no number,
+    is the same in all calls, or is already a Python number.
+    """
     is_open = (
         capture.reading.symbolic
         and array.ndim == 0
@@ -131,7 +136,10 @@ def fits_everywhere(number: Any) -> bool:
 
 
 def rounded_number(capture: NumpyCapture, array: Any) -> Any:
-    """Return ``round(array)`` as a traced int, or as a guarded one if its value must be known."""
+    """Return ``round(array)`` as a traced int.
+
+    If that cannot be recorded, guard its value and return a plain int.
+    """
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):
         number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))
@@ -141,7 +149,11 @@ def rounded_number(capture: NumpyCapture, array: Any) -> Any:
 
 
 def decide_operands(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an operator's operands, with read numbers as constants if they decide the result's type."""
+    """Return the operands of an operator, with numbers that Python has read as guarded constants if need be.
+
+    This is for powers and shifts, if the sign of the second operand decides the type of the result, or
+    whether Python raises.
+    """
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
     if key == "power" and _has_float_power(capture, *operands):
@@ -153,9 +165,9 @@ def decide_operands(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) 
 
 
 def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
-    """Return True, and guard the base, if the power is a float.
+    """Return True if ``base ** exponent`` is a float in Python, and guard the sign of a base that was read.
 
-    A negative base may give a complex number, and 0 an error.
+    Otherwise return False: a negative base may have a complex power, and a base of 0 may raise.
     """
     numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
@@ -172,8 +184,9 @@ def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
 
 
 def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], result: Any) -> None:
-    """Guard that divisors that were read from arrays are not 0 and that such indices are in bounds, because
-    Python or NumPy would raise otherwise.
+    """Add guards on numbers that Python has read: a divisor is not 0, and an index is in bounds.
+
+    For other values Python or NumPy would raise, but the targets do not.
     """
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
@@ -182,11 +195,15 @@ def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], res
 
 
 def _expect_inside(capture: NumpyCapture, operands: Sequence[Any]) -> None:
-    """Guard that indices that were read are in bounds, since targets do not check them."""
+    """Guard that indices that Python has read are in bounds.
+
+    If the index also has an array, None or Ellipsis, their values are guarded instead.
+    """
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
     for axis, item in enumerate(index):
         if is_traced(item) and item._value in capture.read and not _is_place_in(item, array):
+            # Next to an array, None or Ellipsis, the number does not belong to the axis of its position.
             if not (is_plain and is_traced(array)):
                 capture.elements(item)
                 continue

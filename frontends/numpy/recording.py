@@ -66,10 +66,14 @@ from .traced import TracedScalar, is_traced
 
 
 def record(request: Request) -> Recording:
-    """Run the function and record it (see :class:`graph_compiler.contracts.Frontend`).
+    """Run ``request.function`` and return its recording (see :class:`graph_compiler.contracts.Frontend`).
 
-    Arrays that the function stores outside of its arguments are parameters. They may be written to, or
-    replaced by others of their shape and dtype. Whatever else it changes becomes inputs and results.
+    Arrays that the function stores outside its arguments become parameters. The function may write to
+    them, or replace them by arrays of the same shape and dtype. Everything else that it changes becomes
+    inputs and outputs of the graph.
+
+    The function runs again if a recording finds such state, or if it fails and an assumption can be given
+    up. Raise `TracingError` if state turns up in other locations each time.
     """
     with following_libraries(True):
         often, numbers = _changed_often(request)
@@ -111,15 +115,15 @@ _MOST_ROUNDS = 7
 
 @dataclass(frozen=True)
 class NumpyHypotheses:
-    """Assumptions of one recording.
+    """Assumptions of one attempt at a recording.
 
-    known: places that are state.
-    often: places of numbers that have changed between calls.
-    numbers: paths of the arguments that are numbers and become inputs.
-    grown: lists to which the function may only append.
-    reading: how numbers that Python reads are recorded.
-    views: arrays that are views of others.
-    steps: runner of loop iterations that are not recorded; None to record all.
+    known: locations that are state, because earlier attempts or recordings found them to change.
+    often: locations of numbers that have changed between calls.
+    numbers: paths of the number arguments that become inputs instead of constants.
+    grown: identities of the lists to which the function is assumed only to append.
+    reading: whether numbers that Python reads from arrays become symbols, and whether any did.
+    views: stored arrays that are views of other stored arrays.
+    steps: runner of the loop iterations that are not recorded; None to record all iterations.
     """
 
     known: list[StatePlace]
@@ -159,9 +163,11 @@ def _give_up_numbers(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHy
 
 
 def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
-    """Return numbers that changed before this and earlier recordings, in places and in arguments.
+    """Return the numbers that become inputs: their locations outside the arguments, and paths of arguments.
 
-    Arguments that loops count to are included.
+    They have changed between calls, or a loop counts to them. Locations that ``request.places`` already
+    has are left out. Both results are empty if the request wants constant numbers. Without
+    ``auto_dynamic``, only arguments that loops count to are returned.
     """
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
@@ -177,7 +183,11 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
-    """Return a recording, and places that it found to be state although they are not among the known ones."""
+    """Run and record the function once, and restore what it changed.
+
+    The second result lists state that the function changed but that is not in ``hypotheses.known``. If it
+    is not empty, the recording is not valid.
+    """
     numbers, grown, reading, views = (
         hypotheses.numbers,
         hypotheses.grown,
@@ -228,11 +238,14 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
         finally:
             weights.restore()
             capture.forget_arrays()
+        # These guards were made before the run, so one that fails now shows a change that is not part of the
+        # state.
         if what := before.reason():
             raise TracingError(
                 f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. "
                 "Return it instead"
             )
+    # Functions that were looked up by computed names are known only after the run.
     code.extend(asked.globals.functions())
     environment = _environment(code, asked, graph, weights, containers)
     return Recording(graph, weights, environment, kept.places, bool(numbers) or reading.any), found
@@ -247,7 +260,12 @@ _PATCHES = PatchSet(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 
 
 class _EnvironmentReads:
-    """Probes for what code reads while it runs: globals by name, and settings of the process."""
+    """Recorders of what the function reads from outside while it runs.
+
+    globals: records the globals that are looked up by computed names.
+    settings: records the settings of the process that are read.
+    seen: context manager that activates both.
+    """
 
     def __init__(self, code: Reached, library: LibraryCode, capture: NumpyCapture) -> None:
         self.globals, self.settings = (
@@ -259,6 +277,7 @@ class _EnvironmentReads:
 
 
 def _elements(item: Any) -> Any:
+    # NumPy does not count writes to an array, so guards compare its elements.
     return item.tobytes() if isinstance(item, np.ndarray) else None
 
 
@@ -275,11 +294,13 @@ def _run(
         item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)
     ]
     generators += [item for item in given if isinstance(item, GENERATORS)]
+    # A recording must not advance the user's generators, so their states are restored at the end.
     states = [state_of(item) for item in generators]
     capture.states.follow(generators)
     before = capture.states.host
     try:
         regions = NumpyRegions(capture)
+        # ``np.errstate()`` restores at its end what the function sets by ``np.seterr``.
         with np.errstate(), shims, capture.isolated(), open_regions(regions):
             result = forward(replacement_of(function) or function, *args, **kwargs)
             result = finish_lists(result, args, kwargs) if regions.lists else result
@@ -307,6 +328,7 @@ def _finish(
     )
     refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
     graph.outputs = [_output(capture, leaf) for leaf in leaves]
+    # An object that is returned twice must be one object in later calls, too.
     first: dict[int, int] = {}
     graph.state = GraphState(
         places=state if state.places else None,
@@ -331,10 +353,12 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Assume which inputs are the same object, and that written ones share no memory with other arrays.
+    """Add to ``graph`` its assumptions on which inputs are the same object, are disjoint, and are contiguous.
 
-    The first ``count`` inputs are arguments. Raise :class:`TracingError` if a written array does share
-    memory.
+    The first ``count`` inputs are arguments, the rest is state. Inputs that are written to must share no
+    memory with other arrays; that all are contiguous is assumed only if the recording depends on it. Raise
+    :class:`TracingError` if a written array shares memory with another one, after telling ``views`` about
+    the stored arrays, so that the next attempt can record views among them.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
@@ -375,7 +399,11 @@ def _note_sharing(
 def _environment(
     code: Reached, asked: _EnvironmentReads, graph: Graph, weights: NumpyWeights, containers: Containers
 ) -> EnvironmentGuards:
-    """Return the guards of a recording on everything it refers to, except the elements of its arrays."""
+    """Return the guards on everything that the recorded code refers to.
+
+    Arrays that are parameters need only keep their shapes and dtypes. Other arrays are guarded by their
+    elements, because these are constants of the graph.
+    """
     free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
     read_anew = set(map(id, weights.buffers()))
 

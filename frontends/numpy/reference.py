@@ -20,7 +20,10 @@ from .parameters import NumpyWeights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return a canonical operation of a check as a recorded call."""
+    """Return the canonical operation ``op`` as a recorded NumPy call.
+
+    It is for conditions of guards that are moved out of regions.
+    """
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
         return Node(
@@ -55,13 +58,14 @@ def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
 
 
 def _range(array: Array) -> Range:
+    # An empty array has no smallest element, and complex numbers have no order.
     if array.size == 0 or array.dtype.kind == "c":
         return (0.0, 0.0)
     return (float(array.min()), float(array.max()))
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
-    """Return a random array for ``dtype``, with elements in the range ``seen`` (see ``random_array``).
+    """Return a random array of ``dtype``, with elements in the range ``seen`` (see ``random_array``).
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -70,7 +74,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return ``array`` in column-major order if the recorded array was not contiguous.
+    """Return ``array`` as column-major if ``facts["is_contiguous"]`` is False, and otherwise unchanged.
 
     >>> with_facts(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
     False
@@ -84,7 +88,11 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def undone(weights: NumpyWeights, seed: int) -> Iterator[None]:
-    """Restore generators and the arrays that the function stores after the block."""
+    """Seed ``np.random`` for the block, and afterwards undo what the block changed.
+
+    Restored are the global random generators, the stored arrays with their elements, and the state that
+    the recorded function changes.
+    """
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]
     own = [
@@ -92,6 +100,7 @@ def undone(weights: NumpyWeights, seed: int) -> Iterator[None]:
     ]
     put_back = [saved(array) for array in (*kept, *(array for _, array in own))]
     with random_kept():
+        # NumPy accepts no larger seed.
         np.random.seed(seed % 2**32)
         try:
             yield

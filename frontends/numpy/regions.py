@@ -39,9 +39,10 @@ _ARRAYS = (np.ndarray, np.generic)
 
 
 class BlockCapture(NumpyCapture):
-    """Recording that tracks which arrays the open regions write to, and which arrays may be the same one.
+    """Recording that tracks the arrays to which open regions write, and the arrays that may be the same one.
 
-    blocks: for each open region, the outer arrays it writes to, with their elements before.
+    blocks: for each open region, the outer arrays that it writes to, each with a copy from before.
+    tied: arrays that may be the same one, to which nothing may be written.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -70,10 +71,10 @@ class BlockCapture(NumpyCapture):
 
 @dataclass(frozen=True)
 class _NumpyBlock(RecordedBlock):
-    """A region.
+    """A recorded region.
 
-    written: arrays of the enclosing scope that it writes to.
-    like: for each output, its current value and whether it is a Python number.
+    written: arrays of the enclosing scope to which the region writes.
+    like: for each output, its recorded value, and True if it is a Python number.
     """
 
     written: dict[Value, Any]
@@ -81,7 +82,7 @@ class _NumpyBlock(RecordedBlock):
 
 
 class NumpyRegions(RecordedRegions[_NumpyBlock]):
-    """Regions of one recording."""
+    """Recording of Python statements as regions, for NumPy."""
 
     takes_lists = True
     module, arrays, copy = np, (TracedArray, TracedScalar, *_ARRAYS), "np.copy"
@@ -194,6 +195,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
                 yield values, arrays, nodes
         finally:
             capture.blocks.pop()
+            # The block ran on placeholders, so its writes to outer arrays are undone.
             for item, before in written.values():
                 np.copyto(item._seen if item._seen.base is None else item._seen.base, before)
         self.written = {value: item for value, (item, _) in written.items()}
@@ -208,6 +210,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
             )
             seen = np.asarray(hint(seen_of(item)))
             name = item._value.name if is_traced(item) else "number"
+            # The item is a sequence, of which the block gets one row.
             if kind is None:
                 seen, dims, name = (
                     seen[0] if len(seen) else np.zeros(seen.shape[1:], seen.dtype),
@@ -243,7 +246,10 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         return _NumpyBlock(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
 
     def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
-        """Raise :class:`TracingError` if Python needs a number that differs between iterations."""
+        """Raise :class:`TracingError` if Python needs a number that differs between iterations.
+
+        An example is the bound of a slice. Booleans are not meant: they are conditions.
+        """
         for guard in filter(None, map(guard_of, every(nodes))):
             if isinstance(guard.condition, Value) and type(guard.expected) is not bool:
                 raise TracingError(

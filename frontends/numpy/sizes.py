@@ -10,7 +10,10 @@ from ...sizes import Size, SymbolicNumber, expression_of, hint_of
 
 
 class SizeNumber(SymbolicNumber):
-    """A symbolic number of a recording. NumPy takes it for a Python number."""
+    """Symbolic number of a recording, accepted by NumPy as a Python number.
+
+    Ufuncs with it are recorded. Other conversions to an array guard its value.
+    """
 
     __slots__ = ("__weakref__", "capture", "expression")
 

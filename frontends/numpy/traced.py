@@ -19,7 +19,12 @@ from ...ir.node import Value
 
 
 class Traced:
-    """Proxy for an array or scalar; ``_seen`` is its current value, and ``_value`` its value in the graph."""
+    """Proxy for a NumPy array or scalar while recording.
+
+    _capture: the recording that the proxy belongs to.
+    _seen: the array or scalar with its current elements.
+    _value: its value in the graph.
+    """
 
     __slots__ = ("__weakref__", "_capture", "_seen", "_value")
     # Backends test for this attribute.
@@ -30,6 +35,7 @@ class Traced:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
+        # `isinstance` asks for this, so the proxy passes for an array, a NumPy scalar or a Python number.
         return type(self._seen.item() if self._value in self._capture.weak else self._seen)
 
     # ------------------------------------------------------------------------------ numpy's own protocols
@@ -224,7 +230,11 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Return the call with traced integers of an index clamped to their axes."""
+    """Return the call with traced integers of an index clamped to the last position of their axis.
+
+    In a region they are computed from placeholders, and may be out of bounds. Return the call unchanged if
+    it does not index, or if a part of the index is neither a number nor a slice.
+    """
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args
@@ -236,7 +246,6 @@ def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
 
 
 def _clamped_parts(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the parts of an index, clamped, up to the first that is neither number nor slice."""
     for size, part in zip(shape, parts):
         if (
             isinstance(part, TracedScalar)

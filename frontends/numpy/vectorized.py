@@ -18,10 +18,11 @@ Recorded = Callable[[str], Callable[..., Any]]
 
 
 class TracedVectorize:
-    """Replacement of an ``np.vectorize`` object.
+    """Replacement of an ``np.vectorize`` object while recording, which calls the function for each element.
 
-    As in NumPy, elements are Python numbers, the function is called twice for the first one, and its
-    result's dtype is that of all results.
+    As in NumPy, the function gets Python numbers, or arrays if there is a signature. Without ``otypes``,
+    it is called once more for the first element, whose results determine the dtypes of all. The sizes that
+    are looped over are guarded.
     """
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
@@ -50,7 +51,10 @@ class TracedVectorize:
     def _function_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[..., Any], list[Any]]:
-        """Return a function of the vectorized arguments, and these arguments; others are passed unchanged."""
+        """Return a function of the vectorized arguments alone, and the list of these arguments.
+
+        The function passes the excluded arguments on unchanged.
+        """
         excluded = self._real.excluded
         names = [name for name in kwargs if name not in excluded]
         places = [place for place in range(len(args)) if place not in excluded]
@@ -114,7 +118,10 @@ class TracedVectorize:
 
 
 def _spread(arrays: Sequence[Any], ranks: Sequence[int]) -> tuple[list[Any], tuple[Any, ...]]:
-    """Broadcast the axes before the last ``rank`` of each array; return the arrays and these sizes."""
+    """Broadcast the loop axes of each array: all but its last ``rank`` axes.
+
+    Return the broadcast arrays and the loop shape.
+    """
     before = [tuple(array.shape[: array.ndim - rank]) for array, rank in zip(arrays, ranks)]
     # The elements are looped over in Python, so the sizes are guarded.
     seen = [tuple(map(operator.index, shape)) for shape in before]

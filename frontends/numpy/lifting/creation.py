@@ -124,6 +124,7 @@ def linspace(
     if not endpoint or any(isinstance(item, Value) and item.ndim for item in (start, stop)):
         return b.cast(_spaced(b, b.array(start, wide), b.array(stop, wide), num, endpoint, wide), kind)
     found = b.linspace(b.operand(start, wide), b.operand(stop, wide), num=num, dtype=wide)
+    # For integers NumPy rounds down, although a cast truncates.
     return found if kind == wide else b.astype(b.floor(found), dtype=kind)
 
 
@@ -140,6 +141,7 @@ def _spaced(b: NumpyBuilder, start: Value, stop: Value, num: Any, endpoint: bool
     counts = b.reshape(
         b.astype(b.arange(start=0, stop=num, step=1, dtype="int64"), dtype=kind), shape=(num, *(1,) * rank)
     )
+    # A single number has no distance to a next one, and is ``start``.
     step = b.divide(b.subtract(stop, start), b.array(apply("max", parts, 1), kind))
     return b.add(b.multiply(counts, step), start)
 
@@ -277,6 +279,7 @@ rows.table({
 # ---------------------------------------------------------------------------------------------- windows
 def _window(terms: tuple[float, ...]) -> Any:
     def row(b: NumpyBuilder, M: Any) -> Any:
+        # The formula divides by ``M - 1``. NumPy's windows of at most one point consist of ones.
         if hint_of(M) <= 1:
             b.fix(M)
             return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
@@ -351,7 +354,7 @@ def pad(
 
 
 def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...], numbers: Any) -> Value:
-    """Pad with one constant, or with constants for each side of each axis."""
+    """Pad with one constant, or with a pair of constants for the sides of all axes or of each axis."""
     if not isinstance(numbers, (Value, list, tuple)):
         return b.pad(x, padding=widths, value=b.operand(numbers, x.dtype))
     if isinstance(numbers, Value) and numbers.ndim:
@@ -366,7 +369,6 @@ def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...]
 def _broadcast_sides(
     b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], sides: list[Value]
 ) -> tuple[Value, Value, Value]:
-    """Return the padding before an array, the array, and the padding after it."""
     before, after = (
         b.broadcast_to(side, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :]))
         for side, count in zip(sides, width)
@@ -377,7 +379,10 @@ def _broadcast_sides(
 def _with_statistic(
     b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], lengths: tuple[Any, Any], mode: str
 ) -> Value:
-    """Pad an axis with the extreme or mean of all elements, or of ``lengths`` elements at its ends."""
+    """Pad both sides of an axis with a statistic: the maximum, minimum or mean.
+
+    It is computed over ``lengths`` elements at each end of the axis; None stands for all elements.
+    """
     parts = [
         cut(b, x, axis, None, lengths[0]),
         x
@@ -392,6 +397,7 @@ def _with_statistic(
 def _mean(b: NumpyBuilder, x: Value, axis: int) -> Value:
     if is_inexact(x.dtype):
         return b.mean(x, axis=(axis,), keepdims=True)
+    # NumPy rounds the mean of integers to the nearest one.
     return b.cast(b.round(b.mean(b.cast(x, "float64"), axis=(axis,), keepdims=True)), x.dtype)
 
 
@@ -403,7 +409,7 @@ _STATISTICS: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
 
 
 def _with_ramp(b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], ends: tuple[Any, Any]) -> Value:
-    """Pad an axis with a linear ramp from the end values to the edges."""
+    """Pad an axis with linear ramps, from the elements at its ends to the numbers ``ends``."""
     line = [1] * x.ndim
     parts = [x]
     for side, (count, end) in enumerate(zip(width, ends)):
@@ -434,7 +440,7 @@ def _pairs(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def _pad_by_positions(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
-    """Pad an axis with elements of the array, at positions clamped, wrapped or reflected into it."""
+    """Pad an axis with elements of the array, at positions that are clamped, wrapped or reflected into it."""
     if before == 0 and after == 0:
         return x
     size = x.shape[axis]
@@ -449,6 +455,7 @@ def _pad_by_positions(b: NumpyBuilder, x: Value, axis: int, before: Any, after: 
         last = 2 * size - 1 if mode == "symmetric" else 2 * size - 2
         places = (
             b.minimum(folded, b.subtract(b.array(last, "int64"), folded))
+            # An axis of one element has nothing to reflect, so NumPy repeats the element.
             if hint_of(size) > 1 or mode == "symmetric"
             else b.multiply(folded, 0)
         )

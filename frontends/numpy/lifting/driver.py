@@ -53,7 +53,10 @@ class _NumpyLifter(Lifter):
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
     def run(self) -> Graph:
-        """Lift the graph; results that are read numbers are returned as Python numbers."""
+        """Lift the graph.
+
+        Outputs that are numbers read from arrays are marked to be returned as Python numbers.
+        """
         graph = super().run()
         records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
         read = {value for record, value in records if record is not None and record.read}
@@ -81,7 +84,10 @@ class _NumpyLifter(Lifter):
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
-        """Make outputs raise if differentiated with respect to ``elements``, which were read as constants."""
+        """Make all float and complex outputs raise if they are differentiated with respect to ``elements``.
+
+        Python has read ``elements`` as constants, so a derivative would be wrong.
+        """
         self.b.origin = origin
         message = (
             f"{origin}: elements of an array are read here as numbers of Python, which become constants, so "
@@ -107,6 +113,7 @@ class _NumpyLifter(Lifter):
 
     def _by_row(self, node: Node) -> Any:
         self.b.recorded = self.specs_recorded(node)
+        # A call that only writes is lifted by `new_elements`.
         if row_key(node.op) in WRITTEN and not node.outputs:
             return ()
         row = self.row(node)
@@ -124,7 +131,10 @@ class _NumpyLifter(Lifter):
         return row(self.b, *args, **kwargs)
 
     def _where(self, node: Node, result: Any, where: Any) -> Any:
-        """Lift ``where=`` of a ufunc: ``out`` keeps its elements where the mask is false."""
+        """Lift ``where=`` of a ufunc: ``out`` keeps its elements where the mask is false.
+
+        Raise :class:`UnsupportedOperation` without ``out``.
+        """
         out = node.params.get("out")
         if not isinstance(out, Value) or not isinstance(result, Value):
             raise UnsupportedOperation(
@@ -150,7 +160,7 @@ def _are_constants(node: Node) -> bool:
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
-    """Return the values that are Python numbers in the user's code, in regions too."""
+    """Add to ``known``, and return, the values that are Python numbers in the user's code, in regions too."""
     for node in nodes:
         if node.record is not None and node.record.weak:
             known.update(node.outputs)

@@ -160,7 +160,11 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard against floating-point errors that ``errstate`` raises: new infinities or NaN."""
+    """Guard that no node of ``made`` has a floating-point error for which NumPy was set to raise.
+
+    Errors are infinities (``divide``, ``over``) or NaN (``invalid``) in a result but in no input of the
+    node.
+    """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
         *([b.isnan] if errstate.get("invalid") == "raise" else []),
@@ -173,8 +177,9 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a scalar boolean: no element of ``value`` passes ``test``, or an element of an inexact input of
-    ``node`` already did.
+    """Emit a scalar boolean: ``node`` has not introduced an element that passes ``test``.
+
+    It is True if no element of ``value`` passes, or if one of a float or complex input does, too.
     """
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
@@ -222,9 +227,9 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
-    """Cast operands to the dtypes of the ufunc loop that NumPy selects.
+    """Cast operands to the dtypes of the loop that NumPy selects for ``ufunc``, or for its ``dtype=``.
 
-    At least one result is an array.
+    Python numbers stay numbers, except the first one if there is no array.
     """
     given = [_loop_type(b, item) for item in operands]
     # All operands are Python numbers.
@@ -264,7 +269,10 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register a row for a ufunc: ``compute(b, *operands)`` on operands of the loop's dtypes."""
+    """Register and return the row of the ufunc ``name``.
+
+    The row is ``compute(b, *operands)``, with operands of the dtypes of the loop that NumPy selects.
+    """
     called = ufunc or getattr(np, name)
 
     def row(
@@ -285,7 +293,10 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
-    """Return a comparison of an integer array with an int that its dtype cannot hold, or None."""
+    """Return the comparison of an integer array with an int that its dtype cannot hold.
+
+    Return None for any other comparison.
+    """
     arrays = [
         item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak
     ]
@@ -318,6 +329,7 @@ def _plain(op: str) -> Callable[..., Any]:
             # torch's sign of NaN is 0.
             return b.where(b.isnan(first), first, b.sign(first))
         if op == "matmul" and is_bool(first.dtype):
+            # An element of the boolean product is True if any of its terms is.
             return b.not_equal(b.matmul(*(b.astype(item, dtype="int64") for item in operands)), 0)
         if op in _DIVISIONS and not is_inexact(first.dtype) and isinstance(operands[1], Value):
             return _whole_division(b, op, *operands)
@@ -336,6 +348,7 @@ _DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
 
 
 def _whole_division(b: NumpyBuilder, op: str, x: Any, y: Value) -> Value:
+    # NumPy returns 0 for an integer division by 0, where other frameworks raise or return something else.
     nothing = b.equal(y, 0)
     found: Value = getattr(b, op)(x, b.where(nothing, b.array(1, y.dtype), y))
     return b.where(nothing, b.array(0, y.dtype), found)
@@ -368,6 +381,7 @@ for _name in _LOGICAL:
 # ---------------------------------------------------------------------------------------------- by formulas
 def _modf(b: NumpyBuilder, x: Any) -> Any:
     whole = b.trunc(x)
+    # The difference of two infinities would be NaN, but the fraction of an infinity is 0.
     return b.copysign(b.where(b.isinf(x), 0.0, b.subtract(x, whole)), x), whole
 
 
@@ -395,12 +409,14 @@ def _matvec(b: NumpyBuilder, x: Any, y: Any) -> Any:
 
 
 def _vecmat(b: NumpyBuilder, x: Any, y: Any) -> Any:
+    # NumPy conjugates the vector.
     row = b.conj(x) if is_complex(x.dtype) else x
     found = b.matmul(b.reshape(row, shape=(*x.shape[:-1], 1, x.shape[-1])), y)
     return b.reshape(found, shape=(*found.shape[:-2], found.shape[-1]))
 
 
 def _bitwise_count(b: NumpyBuilder, x: Any) -> Any:
+    # NumPy counts the bits of the absolute value.
     ones = bits_of(b, x if x.dtype in UNSIGNED else b.abs(x))
     return b.sum(b.cast(ones, "uint8"), axis=(x.ndim,), dtype="uint8")
 
@@ -478,6 +494,7 @@ def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
         return b.complex(round_(b, b.real(a), decimals), round_(b, b.imag(a), decimals))
     if decimals == 0:
         return b.round(a)
+    # NumPy multiplies, rounds and divides, too, so that ties are rounded alike.
     scale = 10.0 ** abs(decimals)
     return (
         b.divide(b.round(b.multiply(a, scale)), scale)
@@ -498,6 +515,7 @@ def clip(
     dtype: Any = None,
 ) -> Any:
     """Lift ``numpy.clip``, whose bounds take part in type promotion."""
+    # The upper bound is applied last, so it wins if it is below the lower one, as in NumPy.
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is not None:
         a = rows.get("maximum")(b, a, low)  # type: ignore[misc]

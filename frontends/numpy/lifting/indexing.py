@@ -47,7 +47,7 @@ def _first(b: NumpyBuilder, x: Value, starts: Value) -> Value:
 
 
 def _inside(b: NumpyBuilder, indices: Any, count: Any) -> Value:
-    """Return the indices, guarded to be in ``[0, count)``, since NumPy raises for others."""
+    """Return ``indices`` as int64, guarded to be in ``[0, count)``, since NumPy raises otherwise."""
     if isinstance(indices, (list, tuple)) and not any(isinstance(index, Value) for index in indices):
         b.guard(apply("gt", count, max(indices)))
         return b.array(indices, "int64")
@@ -74,9 +74,10 @@ for _name, _other in _NEUTRAL.items():
 
 
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """Return an index in the form that all frontends share.
+    """Return ``index`` as a tuple in the form that all frontends share, with lists as arrays.
 
     Next to an index array scalars become arrays too, because they decide where the axes of the result go.
+    Raise :class:`UnsupportedOperation` for a boolean scalar there.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]
@@ -120,6 +121,7 @@ def take_along_axis(b: NumpyBuilder, arr: Any, indices: Any, axis: Any = -1) -> 
 
 def _selected(b: NumpyBuilder, x: Value, mask: Value, axis: int) -> Value:
     if hint_of(mask.shape[0]) != hint_of(x.shape[axis]):
+        # NumPy accepts a mask that is shorter than the axis, and selects nothing after its end.
         x = b.getitem(x, key=(*((None, None, 1),) * axis, (None, mask.shape[0], 1)))
     return b.boolean_mask(x, mask, axis=axis, hint=b.recorded[0].shape[axis])
 
@@ -167,6 +169,7 @@ def choose(b: NumpyBuilder, a: Any, choices: Any, mode: str = "raise") -> Any:
 def select(b: NumpyBuilder, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     kind = b.recorded_dtype()
     result = b.array(default, kind)
+    # The first condition that is true decides, so its choice must be written last.
     for condition, choice in reversed(list(zip(condlist, choicelist))):
         result = b.where(b.array(condition), b.array(choice, kind), result)
     return result
@@ -256,6 +259,7 @@ def _putmask(b: NumpyBuilder, a: Any, mask: Any, values: Any) -> Any:
 def _place(b: NumpyBuilder, arr: Any, mask: Any, vals: Any) -> Any:
     vals = b.array(b.array(vals), arr.dtype)
     count, mask = product(vals.shape), b.array(mask, "bool")
+    # NumPy writes the n-th value to the n-th selected element, and starts again after the last value.
     line = b.reshape(b.cast(mask, "int64"), shape=(product(mask.shape),))
     before = b.subtract(b.cumulative_sum(line, axis=0, dtype="int64"), line)
     taken = b.take(b.reshape(vals, shape=(count,)), b.remainder(before, b.array(count, "int64")), axis=0)

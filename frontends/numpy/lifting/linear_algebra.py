@@ -25,7 +25,7 @@ def _inexact(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
 # ---------------------------------------------------------------------------------------------- products
 @rows.row("dot")
 def dot(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """Lift ``numpy.dot``, which contracts the last axis of ``a`` with the last but one of ``b_``."""
+    """Lift ``numpy.dot``: contract the last axis of ``a`` with the last but one, or only, axis of ``b_``."""
     x, y = b.promote(a, b_)
     if not x.ndim or not y.ndim:
         return b.multiply(x, y)
@@ -78,7 +78,7 @@ def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 def cross(
     b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
-    """Lift ``numpy.cross`` of 3-vectors."""
+    """Lift ``numpy.cross`` of vectors with three elements along one common axis. Others have no row."""
     x, y = b.promote(a, b_)
     along = {axisa, axisb, axisc} if axis is None else {axis}
     if len(along) > 1 or x.ndim != y.ndim and along != {-1} or hint_of(x.shape[along_of(along)]) != 3:
@@ -141,6 +141,7 @@ rows.table({"linalg.multi_dot": lambda b, arrays: b.multi_dot(*b.promote(*arrays
 @rows.row("linalg.matrix_power")
 def matrix_power(b: NumpyBuilder, a: Any, n: int) -> Any:
     if a.dtype == "bool" and n > 0:
+        # A product of boolean matrices stays boolean, which powers of numbers do not.
         return _squared(b, a, n)
     return b.matrix_power(a if n >= 0 else _inexact(b, a)[0], n=int(n))
 
@@ -292,6 +293,7 @@ def norm(b: NumpyBuilder, x: Any, ord: Any = None, axis: Any = None, keepdims: b
     if axes is None and ord is None:
         return b.vector_norm(x, axis=None, ord=2.0, keepdims=keepdims)
     axes = tuple(range(x.ndim)) if axes is None else axes
+    # Of one axis, NumPy computes the norm of vectors, even if the array is a matrix.
     if len(axes) == 1:
         return vector_norm(b, x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
     first, second = axes

@@ -16,7 +16,7 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 
 
 def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in ``shape`` by the size that ``total`` elements imply."""
+    """Return ``shape`` with -1 replaced by the size that ``total`` elements imply, 0 if the rest is empty."""
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:
         return shape
@@ -104,6 +104,7 @@ def moveaxis(b: NumpyBuilder, a: Any, source: Any, destination: Any) -> Any:
 def rollaxis(b: NumpyBuilder, a: Any, axis: int, start: int = 0) -> Any:
     axis, start = axis_of(axis, a.ndim), start + a.ndim if start < 0 else start
     order = [i for i in range(a.ndim) if i != axis]
+    # ``start`` counts the axes before ``axis`` is taken out.
     order.insert(start - (axis < start), axis)
     return b.permute_dims(a, axes=tuple(order))
 
@@ -139,6 +140,7 @@ def _raised_to(b: NumpyBuilder, x: Value, rank: int) -> Value:
     if x.ndim >= rank:
         return x
     if rank == 3 and x.ndim:
+        # ``atleast_3d`` puts a vector on the middle axis and a matrix on the first two.
         return b.reshape(x, shape=(1, x.shape[0], 1) if x.ndim == 1 else (*x.shape, 1))
     return b.reshape(x, shape=(*(1,) * (rank - x.ndim), *x.shape))
 
@@ -214,6 +216,7 @@ def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = Non
     x = b.concat(*b.promote(*parts), axis=place) if len(parts) > 1 else x
     for _ in range(n):
         before, after = cut(b, x, place, None, -1), cut(b, x, place, 1, None)
+        # NumPy has no subtraction of booleans.
         x = b.not_equal(after, before) if x.dtype == "bool" else b.subtract(after, before)
     return x
 
@@ -268,7 +271,10 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided`` of a contiguous array, with strides in bytes."""
+    """Lift ``as_strided`` of a contiguous array.
+
+    ``strides`` are in bytes, and must be multiples of the itemsize.
+    """
     from ....ops.dtypes import ITEMSIZE
 
     width = ITEMSIZE[x.dtype]
@@ -284,7 +290,10 @@ def as_strided(
 
 
 def _arrays(b: NumpyBuilder, arrays: Any, dtype: Any = None) -> list[Value]:
-    """Return the arrays in one dtype; a single array stands for its slices along the first axis."""
+    """Return ``arrays`` in ``dtype``, by default their common dtype.
+
+    A single array is split along its first axis.
+    """
     if isinstance(arrays, Value):
         arrays = b.unstack(arrays, axis=0, count=b.fix(arrays.shape[0]))
     made = [b.array(item) for item in arrays]
@@ -366,6 +375,7 @@ def _split(b: NumpyBuilder, x: Value, sections: Any, axis: int) -> list[Value]:
     size = x.shape[axis]
     rest = hint_of(size) % count
     b.guard(apply("eq", size % count, rest))
+    # Some parts then have one more element, and which ones depends on the size.
     if rest:
         size = b.fix(size)
     each = size // count
@@ -425,7 +435,10 @@ def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- left out
 @rows.row("delete")
 def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
-    """Lift ``numpy.delete`` of indices, a slice, a mask, or an array of indices."""
+    """Lift ``numpy.delete`` of integers, a slice, a mask, or an array of indices.
+
+    A list of integers must have either no negative or only negative ones, and a slice no step.
+    """
     x, place = _line(b, arr, axis)
     if isinstance(obj, slice):
         return _without_slice(b, x, place, obj)
@@ -503,7 +516,7 @@ def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -
 
 
 def _at_places(b: NumpyBuilder, x: Value, axis: int, places: list[int], new: Value) -> Value:
-    """Insert one slice before each index of the original array."""
+    """Insert one slice of ``new`` before each of the indices ``places`` of ``x``."""
     new = b.broadcast_to(new, shape=tuple(len(places) if i == axis else dim for i, dim in enumerate(x.shape)))
     order = sorted(range(len(places)), key=places.__getitem__)
     bounds = [None, *(place + x.shape[axis] if place < 0 else place for place in sorted(places)), None]

@@ -15,7 +15,7 @@ Row = Callable[..., Any]
 
 
 def random_row(*names: str) -> Callable[[Row], Row]:
-    """Register a row for functions of ``numpy.random`` and for methods of generators."""
+    """Return a decorator that registers a row for functions of ``numpy.random`` and methods of generators."""
 
     def register(row: Row) -> Row:
         @functools.wraps(row)
@@ -203,6 +203,7 @@ def standard_cauchy(b: NumpyBuilder, size: Any = None) -> Any:
 @random_row("laplace")
 def laplace(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     shape = _shape(b, size, loc, scale)
+    # The difference of two exponential variables has a Laplace distribution.
     first, second = (b.random_exponential(b.next_key(), shape=shape, dtype="float64") for _ in range(2))
     return _scaled(b, b.subtract(first, second), scale, loc)
 
@@ -210,6 +211,7 @@ def laplace(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None)
 @random_row("logistic")
 def logistic(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     shape = _shape(b, size, loc, scale)
+    # The difference of two Gumbel variables has a logistic distribution.
     first, second = (b.random_gumbel(b.next_key(), shape=shape, dtype="float64") for _ in range(2))
     return _scaled(b, b.subtract(first, second), scale, loc)
 
@@ -237,6 +239,7 @@ def gamma(b: NumpyBuilder, shape: Any, scale: Any = 1.0, size: Any = None) -> An
 
 @random_row("chisquare")
 def chisquare(b: NumpyBuilder, df: Any, size: Any = None) -> Any:
+    # A chi-squared variable is twice a gamma variable of half as many degrees of freedom.
     half = b.divide(b.array(df, "float64"), 2.0)
     return b.multiply(standard_gamma(b, half, _shape(b, size, df)), 2.0)
 
@@ -244,6 +247,7 @@ def chisquare(b: NumpyBuilder, df: Any, size: Any = None) -> Any:
 @random_row("beta")
 def beta(builder: NumpyBuilder, /, a: Any, b: Any, size: Any = None) -> Any:
     shape = _shape(builder, size, a, b)
+    # The share of one gamma variable in the sum of two has a beta distribution.
     first, other = (standard_gamma(builder, item, shape) for item in (a, b))
     return builder.divide(first, builder.add(first, other))
 

@@ -32,6 +32,7 @@ def apply_mask(b: NumpyBuilder, x: Value, where: Any, neutral: Any) -> Value:
 
 
 def _summed(kind: str) -> str:
+    # torch has no sums and products of uint64. Those of int64 have the same bits.
     return "int64" if kind == "uint64" else kind
 
 
@@ -69,6 +70,7 @@ def _extreme(op: str, combine: str) -> Callable[..., Any]:
     ) -> Any:
         x = b.array(a)
         if where not in (True, _ALL):
+            # NumPy requires ``initial`` if there is a mask, so it is a neutral element.
             x = apply_mask(b, x, where, initial)
         found = getattr(b, op)(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
         return found if initial in _NONE else getattr(b, combine)(found, b.operand(initial, x.dtype))
@@ -264,7 +266,10 @@ def _spread(op: str) -> Callable[..., Any]:
 def _variance_about(
     b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any
 ) -> Value:
-    """Compute the variance about a given mean, or of masked elements."""
+    """Compute the variance about ``center`` of the elements that ``where`` selects, with ``by`` as ``ddof``.
+
+    Without ``center`` it is about their mean. Raise :class:`UnsupportedOperation` for complex numbers.
+    """
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
     if center is _ALL:
@@ -275,6 +280,7 @@ def _variance_about(
             )
         )
     away = apply_mask(b, b.square(b.subtract(x, center)), where, 0)
+    # As in NumPy, negative degrees of freedom count as 0.
     free = b.maximum(b.subtract(_sum_over(b, _mask_as_numbers(b, x, where), axis, keepdims), float(by)), 0.0)
     return b.divide(_sum_over(b, away, axis, keepdims), free)
 
@@ -355,6 +361,7 @@ def _skipping_extreme(row: Callable[..., Any], neutral: float) -> Callable[..., 
             raise UnsupportedOperation("where= of nanmax and nanmin without initial= has no row")
         if not is_inexact(x.dtype):
             return row(b, x, axis, keepdims)
+        # The extreme of nothing but NaN is NaN.
         empty = b.all(b.isnan(x), axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
         return b.where(empty, b.array(math.nan, x.dtype), row(b, _without_nan(b, x, neutral), axis, keepdims))
 
@@ -391,6 +398,7 @@ def _nan_spread(root: bool) -> Callable[..., Any]:
         )
         free = b.subtract(there, float(ddof))
         found = b.divide(b.sum(b.square(away), axis=over, dtype=x.dtype, keepdims=flag(keepdims)), free)
+        # NumPy returns NaN if no degrees of freedom are left.
         found = b.where(b.greater(free, 0.0), found, b.array(math.nan, x.dtype))
         return b.sqrt(found) if root else found
 

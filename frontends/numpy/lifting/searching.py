@@ -53,6 +53,7 @@ def digitize(b: NumpyBuilder, x: Any, bins: Any, right: bool = False) -> Any:
     edges, side = b.array(bins if isinstance(bins, Value) else list(bins)), "left" if right else "right"
     if not isinstance(bins, Value) and list(bins) == sorted(bins):
         return searchsorted(b, edges, x, side)
+    # Whether the bins descend depends on their elements, so both cases are computed.
     descend = b.any(b.greater(cut(b, edges, 0, None, 1), cut(b, edges, 0, -1, None)))
     found = searchsorted(b, b.where(descend, b.flip(edges, axis=(0,)), edges), x, side)
     return b.where(descend, b.subtract(b.array(edges.shape[0], found.dtype), found), found)
@@ -77,6 +78,8 @@ def sort(
 
 
 def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
+    # NumPy orders complex numbers by their real and then by their imaginary parts. A stable sort by the
+    # second key comes first.
     order = b.argsort(b.imag(x), axis=axis, stable=True)
     return b.take_along_axis(
         order, b.argsort(b.take_along_axis(b.real(x), order, axis=axis), axis=axis, stable=True), axis=axis
@@ -100,6 +103,7 @@ def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
         else list(b.unstack(keys, axis=0, count=b.fix(keys.shape[0])))
     )
     place = axis_of(axis, lines[0].ndim)
+    # Stable sorts by one key after the other leave the last one as the primary key.
     order = b.argsort(lines[0], axis=place, stable=True)
     for line in lines[1:]:
         order = b.take_along_axis(
@@ -118,7 +122,10 @@ rows.table({
 
 # ---------------------------------------------------------------------------------------------- sets
 def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
-    """Return the unique elements, with all NaN, which sort last, as one."""
+    """Return the unique elements, with all NaN, which sort last, as one.
+
+    If not ``alone``, also return their indices, inverse and counts.
+    """
     values, *others = (b.unique_values(x, hint=hint),) if alone else b.unique_all(x, hint=hint)
     nan = b.isnan(values)
     before = b.logical_and(nan, b.equal(b.cumulative_sum(b.astype(nan, dtype="int64"), axis=0), 1))
@@ -229,6 +236,7 @@ rows.row("setdiff1d")(_kept(invert=True))
 @rows.row("setxor1d")
 def setxor1d(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     hint = b.recorded[0].shape[0]
+    # An element that only one array has occurs once among the unique elements of both.
     once = [b.unique_values(_flat(b, x), hint=hint) for x in b.promote(ar1, ar2)]
     values, _, _, counts = b.unique_all(b.concat(*once, axis=0), axis=None, hint=hint)
     return b.boolean_mask(values, b.equal(counts, 1), hint=hint)

@@ -81,7 +81,10 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
 
 
 def _linear_level(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
-    """Return the level at which the linear method gives the quantile of another continuous method."""
+    """Return the level whose linear quantile is the quantile at ``level`` by another continuous method.
+
+    ``alpha`` and ``beta`` are the method's parameters, and ``size`` is the number of elements.
+    """
     count = b.array(size, kind)
     place = b.subtract(
         b.add(b.multiply(count, level), b.add(b.multiply(b.array(level, kind), 1 - alpha - beta), alpha)), 1.0
@@ -116,6 +119,7 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
     ) -> Any:
         x = _as_floats(b, a)
         line, place, axes = _merge_axes(b, x, axis)
+        # Of an even number of elements the median is the mean of the two in the middle.
         found = b.quantile(line, 0.5, axis=place, keepdims=False, interpolation="midpoint", skip_nan=skip_nan)
         return _with_reduced_axes(b, found, x, axes) if keepdims is True else found
 
@@ -288,6 +292,7 @@ def _sliding(flipped: bool) -> Callable[..., Any]:
         x, y = b.promote(a, v)
         if not flipped and is_complex(y.dtype):
             y = b.conj(y)
+        # NumPy slides the shorter array over the longer one. Swapping the arguments reverses a correlation.
         swapped = not holds(b, y.shape[0], x.shape[0])
         if swapped:
             b.guard(apply("lt", x.shape[0], y.shape[0]))
@@ -318,6 +323,7 @@ def interp(
     at, points, values = b.cast(b.array(x), "float64"), b.array(xp, "float64"), b.array(fp, kind)
     if period is not None:
         at, points, values = _periodic(b, at, points, values, abs(period))
+        # A period leaves no point outside.
         left = right = None
     count = points.shape[0]
     place = b.clip(b.searchsorted(points, at, side="right"), 1, b.array(count - 1, "int64"))
@@ -329,6 +335,7 @@ def interp(
     found = b.where(
         b.less(at, b.getitem(points, key=(0,))), first if left is None else b.array(left, kind), found
     )
+    # The interpolation may round at the last point, where NumPy returns the last value itself.
     found = b.where(b.equal(at, b.getitem(points, key=(-1,))), last, found)
     return b.where(
         b.greater(at, b.getitem(points, key=(-1,))), last if right is None else b.array(right, kind), found
@@ -338,7 +345,10 @@ def interp(
 def _periodic(
     b: NumpyBuilder, at: Value, points: Value, values: Value, period: Any
 ) -> tuple[Value, Value, Value]:
-    """Map points into one period and sort them, with the last point added before and the first after them."""
+    """Map ``at`` and ``points`` into one period, sort the points, and add one more point at each end.
+
+    The added ones are the last point a period earlier and the first a period later.
+    """
     at, points = b.remainder(at, period), b.remainder(points, period)
     order = b.argsort(points, axis=0, stable=True)
     points, values = b.take(points, order, axis=0), b.take(values, order, axis=0)
@@ -399,7 +409,10 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """Compute the derivative at unevenly spaced points, from the parabola through three neighbours."""
+    """Compute the derivative at points that lie ``steps`` apart, from the parabola through three neighbours.
+
+    Without ``edge_order=2``, the derivative at both ends is a difference quotient.
+    """
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)

@@ -31,8 +31,10 @@ class NumpyBuilder(RaisingBuilder):
     weak: frozenset[Value] = frozenset()
 
     def type_of(self, item: Any) -> Any:
-        """Return the argument that stands for `item` in `np.result_type`: its dtype, or a Python number if it
-        is weakly typed.
+        """Return the argument of ``np.result_type`` for ``item``.
+
+        It is a Python number for values in ``weak``, sizes, and numbers except bools, and otherwise a
+        dtype.
         """
         if isinstance(item, Value):
             return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
@@ -43,9 +45,10 @@ class NumpyBuilder(RaisingBuilder):
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """Guard that ``index`` is in bounds, since NumPy raises an error that user code may handle.
+        """Guard that the integer ``index`` is in ``[-size, size)``, because NumPy raises otherwise.
 
-        No guard is needed if the range of the index shows it, as for ``argmax`` or ``x & 255``.
+        The elements need no guard if the operations that computed ``index`` bound it, as in ``argmax`` or
+        ``x & 255``. Constant bounds are guarded against ``size`` instead.
         """
         ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
@@ -54,7 +57,10 @@ class NumpyBuilder(RaisingBuilder):
             self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
-        """Return True if both bounds are in range; constant bounds are guarded against the size."""
+        """Return True if all integers from ``low`` to ``high`` are valid indices of an axis of ``size``.
+
+        This may depend on ``size`` if both bounds are constants, and is then guarded.
+        """
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
         if any(hint_of(each) < 0 for each in spare) or (
             spare and not (isinstance(low, int) and isinstance(high, int))
@@ -65,7 +71,10 @@ class NumpyBuilder(RaisingBuilder):
         return True
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x`` to a value; it may also be a nested list of numbers and values."""
+        """Convert ``x``, a number, a value, or a nested list of both, to a value.
+
+        The default ``dtype`` of a list is the common dtype of its items.
+        """
         if isinstance(x, (list, tuple)):
             dtype = dtype or self.result_type(*_flat(x))
             if any(isinstance(part, Value) for part in _flat(x)):

@@ -18,10 +18,9 @@ Ends = tuple[Any, Any]
 
 
 def bounds_of(b: Builder, x: Any) -> Ends | None:
-    """Return inclusive lower and upper bounds of an integer number or of the elements of an array, or None if
-    unknown.
+    """Return inclusive lower and upper bounds of an integer, or of all elements of an integer array.
 
-    The bounds need not be tight.
+    Booleans count as integers. The bounds need not be tight. Return None if none are known.
     """
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
@@ -39,6 +38,7 @@ def _of_constant(b: Builder, x: Value) -> Ends | None:
 def _of_type(dtype: str) -> Ends | None:
     if is_bool(dtype):
         return 0, 1
+    # The range of a wider dtype exceeds the size of any axis, so it is no useful bound.
     if not is_integer(dtype) or np.dtype(dtype).itemsize > 2:
         return None
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
