@@ -47,8 +47,8 @@ def leave(problem: Exception, doing: str) -> None:
     """Prepare an exception, just caught in the public function named ``doing``, to be raised again.
 
     Raise ``InternalError`` instead if it is a bug of this package. Otherwise remove the frames of this
-    package from the traceback. Inside another public function do nothing, because the outer one may handle
-    the exception.
+    package from the traceback, and before Python 3.11 raise the exception. Inside another public function
+    do nothing, because the outer one may handle the exception.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -64,7 +64,7 @@ def leave(problem: Exception, doing: str) -> None:
 
 
 def as_internal_error(problem: Exception, doing: str) -> Exception:
-    """Return ``InternalError`` for a bug of this package, and ``problem`` itself for any other exception."""
+    """Return an ``InternalError`` for a bug of this package, and ``problem`` for any other exception."""
     trace = problem.__traceback__
     # In the first frame alone, the arguments do not fit the function that was called: the user's own
     # TypeError.
@@ -82,9 +82,10 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened_traceback(problem: BaseException) -> TracebackType | None:
-    """Return the traceback without frames of this package, and framework frames between these and the user's.
+    """Return the traceback of ``problem`` without frames of this package; None if no frame remains.
 
-    For an error of this package, only frames of the user remain.
+    Framework frames that this package called on the way to the user's code are left out too. For an error
+    of this package, only frames of the user remain.
     """
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
@@ -113,7 +114,6 @@ def _is_own_frame(frame: FrameType) -> bool:
 
 
 def _is_bug(problem: Exception) -> bool:
-    """Return True unless the exception is an error of this package, the user or the operating system."""
     return (
         not isinstance(problem, (GraphCompilerError, OSError, MemoryError))
         and owner_of_problem(problem) != "user"

@@ -33,7 +33,10 @@ class Compilation:
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or unchanged to run operation by operation."""
+        """Return ``function`` compiled for ``target``, or unchanged if it is to run operation by operation.
+
+        `static` and `text` are those of :meth:`Target.compile`.
+        """
         options = self.options_for(target)
         if options is None:
             return function

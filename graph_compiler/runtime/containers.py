@@ -20,7 +20,8 @@ Compile = Callable[[Any], Any]
 class LazyMethod:
     """Descriptor of a method that is compiled for each instance at its first call.
 
-    While another function is being recorded it returns the original method.
+    While another function is being recorded it returns the original method. For an instance without
+    ``__dict__`` it raises ``NotCompilable``.
     """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
@@ -48,7 +49,8 @@ class LazyMethod:
 class InstanceGraph:
     """The graph of one instance's method, stored on the instance.
 
-    A copied or pickled instance gets an empty one, so its method is compiled again.
+    owner(): returns the instance, or None if it is gone.
+    graph: the graph; None in a copied or pickled instance, whose method is compiled again.
     """
 
     def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:

@@ -12,7 +12,7 @@ from .pipeline import Pipeline
 
 @dataclass
 class DeferredPipeline:
-    """Placeholder for a pipeline until the first call.
+    """Placeholder for a pipeline until the first call shows the framework.
 
     settle(args, kwargs): creates the pipeline for the framework of these arguments.
     """

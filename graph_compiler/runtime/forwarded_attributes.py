@@ -13,9 +13,10 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 def forwarded_attribute(graph: Any, name: str) -> Any:
     """Return the attribute ``name`` of the original.
 
-    Plain attributes are returned unchanged. In the same framework, methods are bound to an object whose entry
-    method is the graph. For another framework methods raise ``AttributeError``, because they would run the
-    original.
+    Plain attributes and class methods are returned unchanged, and the graph itself for an entry method
+    (``forward``). In the same framework, other methods are bound to an object whose entry method is the
+    graph. For another framework, where they would run the original, they raise ``AttributeError``, as do
+    names with a leading underscore and attributes of functions.
     """
     original = vars(graph)["pipeline"].function if "pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):

@@ -16,9 +16,9 @@ from ..registration import backends, frontends
 
 
 def frontend_of(name: str) -> Frontend:
-    """Return the frontend ``name``.
+    """Import and return the frontend ``name``.
 
-    Raises ``UnknownFramework``, ``FrameworkNotInstalled``, or ``InvalidRegistration`` if it lacks members.
+    Raise ``UnknownFramework``, ``FrameworkNotInstalled``, or ``InvalidRegistration`` if it lacks members.
     """
     entry = frontends.get(name)
     entry.require()
@@ -29,7 +29,7 @@ def frontend_of(name: str) -> Frontend:
 
 
 def backend_of(name: str) -> Backend:
-    """Return the backend ``name``. Raises the errors of :func:`frontend_of`."""
+    """Import and return the backend ``name``. Raise the errors of :func:`frontend_of`."""
     entry = backends.get(name)
     entry.require()
     found: Backend = _import_checked(entry.name, entry.module, Backend)
@@ -45,6 +45,7 @@ def pretrained(source: str) -> Any:
 @functools.cache
 def _import_checked(name: str, module: str, contract: type) -> Any:
     file, _, inside = module.partition(":")
+    # A framework may draw from, or seed, the generators of Python and NumPy while it is imported.
     with nullcontext() if file in sys.modules else host_state_kept():
         found: Any = importlib.import_module(file)
     found = getattr(found, inside) if inside else found

@@ -77,7 +77,8 @@ class InspectionMethods:
     def parameters(self) -> Mapping[str, Any]:
         """Weights and persistent buffers by ``state_dict`` names, as arrays of the graph's framework.
 
-        Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
+        A variant whose weights no longer have their recorded shapes contributes none. Raises
+        ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
         require_weights(self._variants)
         found: dict[str, Any] = {}
@@ -129,9 +130,9 @@ class InspectionMethods:
         )
 
     def _recordings(self) -> Mapping[str, Any]:
-        """Return, for each parameter, the recording of the first variant that has it."""
         return {
             name: variant.recording
+            # In reverse order, so that the first variant that has a parameter overwrites the others.
             for variant in reversed(self._variants)
             for name in variant.graph.parameters
         }
@@ -244,7 +245,6 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
-        """Bind like a function, with a graph per instance. A graph without ``_method`` returns itself."""
         return self if obj is None or self._method is None else self._method.__get__(obj, cls)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -254,9 +254,11 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             # A call within the recording of another function records the original with it.
             if active.anywhere and active.recording and self.pipeline.has_original:
                 return call_nested(self, args, kwargs)
+            # Other threads may add variants while these are tried.
             known = len(self._variants)
             for variant in self._variants:
                 result = variant.attempt(args, kwargs)
+                # ``CallMiss`` has no subclasses, and every call pays for this test.
                 if type(result) is not CallMiss:
                     return result
             return self._miss(known, args, kwargs)
@@ -486,7 +488,6 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         return self.pipeline.module_of(self)
 
     def _call_signature(self) -> inspect.Signature | None:
-        """Return the original's signature, or the recorded call's for a loaded graph; None if unknown."""
         known = self.__signature__
         return (
             call_signature(self._variants[0].graph)
@@ -497,10 +498,6 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     def _spread(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call that passes all of them in one dict or list, as separate arguments.
-
-        The call is unchanged if the original takes such a container itself.
-        """
         return unpack_container(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
@@ -586,9 +583,9 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     ) -> tuple[Any, dict[str, Any]]:
         """Run :meth:`functional`, but always return ``(result, state)``.
 
-        given: the state to start from.
-        compiled: run the target's compiled program, which not all transforms accept, instead of the written
-            one.
+        given: the state to start from; None for the current one.
+        compiled: run the target's compiled program, which not all transforms accept, instead of the
+            written one.
         in_place: write to the passed arrays themselves.
         """
         return call_purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
@@ -605,11 +602,11 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     ) -> tuple[Any, dict[str, Any]]:
         """Return ``(result, state)`` of a call by a generated module that holds the arrays itself.
 
-        held(): returns the module's arrays by name.
-        key(): returns a random key; called only if the graph draws random numbers.
+        held(): returns the module's arrays by name. key(): returns a random key; called only if the graph
+        draws random numbers.
         training: training mode of the original's modules during the call; None leaves it.
         is_traced: True while the target traces. Then only a variant for another mode can be recorded, with
-            synthetic arguments.
+            synthetic arguments, and a call that fits no variant raises ``GuardFailed``.
         """
         from .calling.module_calls import call_as_module
 
@@ -622,7 +619,10 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     def _follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """Run :meth:`_step` inside ``torch.compile``, which records nothing; None if no variant fits."""
+        """Run :meth:`_step` inside ``torch.compile``, where nothing can be recorded.
+
+        If no variant fits, force a graph break and return None.
+        """
         return run_any_traced(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
@@ -656,7 +656,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         return made
 
     def _by(self, pipeline: Any) -> Graph:
-        """Return a graph with the same options and no variants."""
+        """Return a graph for `pipeline` with the same options and attributes, and no variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
         return made

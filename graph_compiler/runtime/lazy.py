@@ -28,6 +28,7 @@ class LazyGraph(Graph):
     """
 
     def __getattribute__(self, name: str) -> Any:
+        # These names exist on the class, so ``__getattr__`` would not be called for them.
         if name in _NEED_A_VARIANT and not self._variants:
             if self._refused:
                 raise NotTraced(
@@ -57,7 +58,7 @@ class LazyGraph(Graph):
         return super().__copy__() if self._variants else self._by(self.pipeline)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Before the first call, return a lazy graph of a deep copy of the original."""
+        """Return a lazy graph of a deep copy of the original; once called, a copy without original."""
         if self._variants:
             return super().__copy__()
         made = memo[id(self)] = self._by(
@@ -70,7 +71,10 @@ class LazyGraph(Graph):
 
 
 def graph_at(module: str, name: str) -> Graph:
-    """Return the graph at a qualified name. Pickles of lazy graphs call it."""
+    """Return the graph at a qualified name, for pickles of lazy graphs.
+
+    Raise ``InvalidFile`` if the object there is no graph.
+    """
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, Graph):
         raise InvalidFile(f"{module}.{name} is no graph")

@@ -14,9 +14,9 @@ from ..recording.patches.new_names import patterns, watching_names
 
 
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Record a call; if it creates new names, record it again with others and compare the programs.
+    """Record a call; if it creates new names (UUIDs), record it again with others and compare the programs.
 
-    Raises ``TracingError`` if they differ.
+    Return the first recording. Raise ``TracingError`` if the programs differ.
     """
     with watching_names() as watch:
         recording = record(request)

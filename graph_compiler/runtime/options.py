@@ -61,7 +61,6 @@ def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
 
 
 def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], ...]) -> inspect.Signature:
-    """Return the signature of ``function`` with the options of ``also`` instead of ``**options``."""
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if not (also and p.kind is p.VAR_KEYWORD)]
     more = (p for one in also for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY)
@@ -69,7 +68,9 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``InvalidOption`` for the first invalid value.
+    """Raise ``InvalidOption`` for the first invalid value, or for ``compile_options`` without a compiler.
+
+    Names that are no option are ignored.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -106,7 +107,7 @@ def require_function(user: str, item: Any) -> None:
 
 
 def short_repr(item: Any) -> str:
-    """Return the ``repr`` of an object if it is short, otherwise its class, for an error message.
+    """Return the ``repr`` of an object for an error message; for arrays and long texts, its class.
 
     >>> short_repr("retry"), short_repr([0] * 100)
     ("'retry'", 'an object of type list')
@@ -167,6 +168,7 @@ _VALIDATORS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),
     "on_miss": (lambda item: item in _ON_MISS, " or ".join(map(repr, _ON_MISS))),
     "on_limit": (lambda item: item in _ON_LIMIT, " or ".join(map(repr, _ON_LIMIT))),
+    # ``type`` instead of ``isinstance``, because True is an int.
     "max_variants": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "roll": (lambda item: item in _ROLL, " or ".join(map(repr, _ROLL))),
     "numbers": (lambda item: item in _NUMBERS, " or ".join(map(repr, _NUMBERS))),

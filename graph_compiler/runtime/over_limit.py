@@ -25,7 +25,11 @@ _REMEDY = "Raise max_variants, or pass what differs as an array"
 
 
 class VariantLimit:
-    """Maximum number of variants of a graph, and what happens to calls that would need one more."""
+    """Maximum number of variants of a graph, and what happens to calls that would need one more.
+
+    options: the maximum, and ``"original"`` (the original runs if it can) or ``"raise"``.
+    calls: number of calls that the original has run.
+    """
 
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
         # ``calls`` counts the calls that the original has run.
@@ -95,8 +99,8 @@ def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 
 def _most_frequent_reason(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the most frequent reason why the variants do not fit, ignoring digits."""
     reasons = [why_missed(variant, args, kwargs) for variant in variants]
+    # Sizes differ between variants, so reasons that differ in digits only count as one.
     kinds = [re.sub(r"\d+", "", reason) for reason in reasons]
     kind, count = collections.Counter(kinds).most_common(1)[0]
     return f"{reasons[-1 - kinds[::-1].index(kind)]} (so of {count} of {len(reasons)})"

@@ -71,7 +71,7 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    """Return the docstring of a generated module. ``counts`` precedes the number of operations."""
+    """Return the docstring of a generated module. `counts` is a text put before the number of operations."""
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = (
         f"recorded in {frontend} and written for {target}"
@@ -105,7 +105,7 @@ def _conditions(graph: IRGraph) -> list[str]:
 
 @dataclass
 class Options:
-    """Options of a compilation; see :func:`graph_compiler.compile`.
+    """Options of a compilation; those without a line here are documented at :func:`graph_compiler.compile`.
 
     passes: the user's passes over the program that is written.
     roll: ``"auto"`` rolls equal iterations into loops if the target benefits, ``"never"`` none, ``"scan"``
@@ -130,7 +130,10 @@ class Options:
 class Pipeline:
     """Creates variants of one callable for one target.
 
-    same_framework: True if recorded calls are written as they are, without lifting.
+    function: the original.
+    frontend, target: the framework that it is recorded in, and the one that graphs are written for.
+    same_framework: True if recorded calls are written unchanged, without lifting. backend_of(name):
+        returns a backend, for graphs of the same recordings in another framework.
     """
 
     has_original: ClassVar[bool] = True
@@ -252,8 +255,8 @@ class Pipeline:
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Run the original after its recording ended with its own exception and was undone.
 
-        The original's changes before the exception then persist. Do nothing if the arguments are of another
-        framework.
+        The original then makes the changes that it makes before the exception, and raises it. Do nothing
+        if the arguments are of another framework, if its arrays are immutable, or if there is no original.
         """
         reference = self.frontend.reference
         # ``saved`` is None if no array of the framework can be written to.
@@ -266,7 +269,8 @@ class Pipeline:
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the original while another function is recorded.
 
-        Raises ``TracingError`` if it changes state that the other recording does not track.
+        Raise ``TracingError``, with the state restored, if the call changes state that the other recording
+        does not track.
         """
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
@@ -289,7 +293,10 @@ class Pipeline:
         return result
 
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
-        """Write a recording for the target framework and return it as a variant."""
+        """Write a recording for the target framework and return it as a variant.
+
+        Raise ``UnsupportedOperation`` if the target cannot express a call.
+        """
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
         as_recorded = (
@@ -302,6 +309,8 @@ class Pipeline:
             )
             self.target.dialect.check(graph)
             self.options.numbers.check(self.name, graph, self.target.target)
+        # Reverse mode needs a bound on the trip count if the target differentiates an unbounded
+        # ``while_loop`` in forward mode only.
         graph = self._with_user_passes(
             passed(graph, *([trip_bounds] if self.target.rows.forward_while else []))
         )
@@ -416,7 +425,10 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Write a recorded graph in its own framework, or a canonical graph in the target."""
+        """Return the program of `graph` in the source framework.
+
+        If the frontend records canonical graphs, the program is one of the target instead.
+        """
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
@@ -443,7 +455,10 @@ class Pipeline:
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keywords that go into ``**kwargs`` of ``function``, which can see their order."""
+    """Return the keywords that go into ``**kwargs`` of ``function``, which can see their order.
+
+    If the signature is unknown, these are all keywords.
+    """
     if not kwargs:
         return ()
     try:
@@ -455,6 +470,8 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
 
 
 def _array(item: Any) -> Any:
+    # Targets convert arrays, so Python numbers and NumPy scalars become 0-d arrays. A NumPy scalar differs
+    # from an array in that it has no ``__setitem__``.
     item = np.asarray(item) if type(item) in (bool, int, float, complex) else item
     return item.__array__() if type(item).__module__ == "numpy" and not hasattr(item, "__setitem__") else item
 

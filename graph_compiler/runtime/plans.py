@@ -15,7 +15,7 @@ from .variant import Variant
 
 @dataclass(frozen=True)
 class RecordingPlan:
-    """How to record a call.
+    """Options of one attempt to record a call.
 
     numbers: turn numbers that Python reads from arrays into symbols.
     all_steps: record all iterations of loops, not only as many as show what each iteration does.
@@ -27,7 +27,7 @@ class RecordingPlan:
     folds: bool = True
 
     def given_up_for(self, other: RecordingPlan) -> str:
-        """Describe what this plan does and ``other`` does not."""
+        """Describe the first thing that this plan does and ``other`` does not."""
         if self.folds and not other.folds:
             return "making loops of recorded iterations"
         if self.numbers and not other.numbers:
@@ -40,7 +40,7 @@ UNROLLED = RecordingPlan(numbers=False, all_steps=True, folds=False)
 
 @dataclass
 class PlanRun:
-    """State of a plan that is being carried out.
+    """State of an attempt to record by a plan.
 
     is_recorded: True once the user's code has run to its end.
     is_open: True if the recording has state, or symbols for numbers, that could be constants instead.
@@ -56,9 +56,10 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Return the variant of the first plan that succeeds.
+    """Return the variant of the first plan that succeeds, from `plan` on.
 
-    Its `log_abandoned_way` lists what failed plans tried.
+    ``gave_up`` of the variant lists what the failed plans tried. If no other plan can help, raise the
+    error.
     """
     left: list[AbandonedWay] = []
     while True:

@@ -39,7 +39,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Context manager that displays the stage of a conversion once it has taken ``after`` seconds."""
+    """Display the stage of the conversion in this context once it has taken ``after`` seconds."""
     try:
         with show_progress(f"Converting {name}", stage.__str__, after):
             yield
@@ -54,7 +54,10 @@ def recording_message(name: str, source: str, known: int, most: int, variant: Va
 
 
 class show_progress:
-    """Context manager that displays ``title`` and ``doing()`` once it has taken ``after`` seconds."""
+    """Context manager that displays ``title`` and ``doing()`` once it has taken ``after`` seconds.
+
+    It displays nothing if :func:`is_watched` is False or another display is active.
+    """
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
         self._title, self._doing, self._after = title, doing, after
@@ -101,7 +104,6 @@ def _has_rich() -> bool:
 
 @contextmanager
 def _rich_line() -> Iterator[Callable[[str], Any]]:
-    """Context manager that displays a spinner and removes it at the end."""
     from rich.console import Console
     from rich.live import Live
     from rich.spinner import Spinner

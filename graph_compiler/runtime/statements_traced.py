@@ -44,13 +44,17 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class TracedStatementVariants:
-    """The variants of one graph that were recorded with traced statements."""
+    """Variants of one graph that were recorded with traced statements, and the number that may still be."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """Record a variant with traced statements; None if the function is better recorded as it runs."""
+        """Record a variant with traced statements. Return None if that fails or is not worth trying.
+
+        A failure is noted in ``gave_up``. After ``_MOST`` attempts, or one that failed with an error of
+        this package, a graph with variants tries no more.
+        """
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
         is_first = not self._graph.variants
@@ -71,9 +75,10 @@ class TracedStatementVariants:
     def _checked_against_original(
         self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Variant:
-        """Return ``made`` if its result agrees with the original's; else raise an error.
+        """Return `made` if its result agrees with the original's; otherwise raise ``GraphCompilerError``.
 
-        Results that are Python numbers in the original become Python numbers.
+        If the original returns Python numbers, the variant is returned as a copy that converts its results
+        to them.
         """
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
@@ -130,7 +135,11 @@ class TracedStatementVariants:
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the function has loops, and no variant yet or one of the same dtypes and ranks."""
+        """Return True if the function has loops, and no variant yet or one of the same dtypes and ranks.
+
+        Always False if the user has set ``trace_control_flow`` or ``roll="never"``, or there is no
+        original.
+        """
         graph = self._graph
         if not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
             return False
@@ -151,7 +160,10 @@ class TracedStatementVariants:
 
 
 def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
-    """Return True if a line occurs more than ``LONG`` times in the recording, so its loops are unrolled."""
+    """Return True if one line of `function` made more than ``LONG`` of the nodes.
+
+    Its loops then count as unrolled.
+    """
     if not isinstance(function, FunctionType):
         return False
     lines = Counter(node.origin.line for node in nodes if node.origin.file == function.__code__.co_filename)
@@ -159,7 +171,6 @@ def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
 
 
 def _has_unbounded_loop(variant: Variant) -> bool:
-    """Return True if a ``while_loop`` without a bound on its trip count carries floats."""
     loops = (
         node
         for node in every(variant.graph.nodes)

@@ -22,7 +22,10 @@ def numbers_of(graph: Graph) -> list[int]:
 
 
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
-    """Return the arrays that the flat function writes to, as ``(kind, key)``; empty for a canonical graph."""
+    """Return the arrays that the flat function writes to, as pairs of a kind and a key; none if canonical.
+
+    The kinds are ``"inputs"`` (key: index), ``"parameters"`` and ``"constants"`` (key: name).
+    """
     written = Aliases(graph).written
     if not written:
         return ()
@@ -61,7 +64,6 @@ def _check_shared(target: Target, array: Any, value: Any) -> None:
 
 
 def _address(array: Any) -> int | None:
-    """Return the address of the first element, or None if the class of `array` does not tell."""
     if hasattr(array, "data_ptr"):
         return int(array.data_ptr())
     interface = getattr(array, "__array_interface__", None)
@@ -83,7 +85,10 @@ def has_inner_checks(graph: Graph) -> bool:
 
 
 def plain_number(target: Target, result: Any) -> Any:
-    """Return ``result`` as a Python number, or as it is if the target traces or differentiates it."""
+    """Return the 0-d array ``result`` as a Python number.
+
+    A Python number, and an array that the target traces or differentiates, is returned unchanged.
+    """
     # The class is compared exactly, because NumPy's float64 is a subclass of float and an array elsewhere.
     is_plain = type(result) in (bool, int, float, complex)
     return (

@@ -16,7 +16,7 @@ from .graph import Graph
 class UnifiedGraph:
     """Callable that runs in the framework of its arguments.
 
-    ``graphs`` maps a framework to its graph, which is made at the first call with arrays of the framework.
+    graphs: the graph of each framework, made at the first call with arrays of that framework.
     """
 
     def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:
@@ -29,7 +29,11 @@ class UnifiedGraph:
         return self.graph_of(*args, **kwargs)(*args, **kwargs)
 
     def graph_of(self, *args: Any, **kwargs: Any) -> Graph:
-        """Return the graph that a call with these arguments runs."""
+        """Return the graph that a call with these arguments runs, making it if necessary.
+
+        NumPy arrays fit any framework. Without arrays, this is the graph of the source framework. Raise
+        ``GuardFailed`` for arrays of several frameworks.
+        """
         framework = self._framework_of(args, kwargs)
         if framework not in self.graphs:
             self.graphs[framework] = self._graph_for(framework)

@@ -53,12 +53,14 @@ def copy_written_arrays(
 ) -> tuple[Leading, Leading, dict[Any, Any]]:
     """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
 
-    The third result maps names to these copies; they are part of the state that the call returns.
+    The third result maps names to these copies; they are part of the state that the call returns. An array
+    of a place is not copied if calls also replace places.
     """
     arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
     written = [
         (name, array) for (kind, key), array in arrays if (name := _name(variant, kind, key)) is not None
     ]
+    # One copy for each object, because arguments that are one array must remain one.
     copies = {id(array): variant.target.copy(array) for _, array in written}
     held = tuple({name: copies.get(id(array), array) for name, array in given.items()} for given in leading)
     return (
@@ -71,7 +73,8 @@ def copy_written_arrays(
 def _name(variant: Variant, kind: str, key: Any) -> Any:
     """Return the name that state has for a written array.
 
-    None for an array of a place if calls also replace places, because these may hold the array.
+    Return None for an array of a place if calls also replace places, because one of these may hold the
+    array.
     """
     count = len(variant.graph.inputs_of_call)
     if kind != "inputs" or key < count:
@@ -84,14 +87,19 @@ _NONE: Mapping[str, Any] = {}
 
 @dataclass(repr=False)
 class Variant:
-    """A graph for one signature.
+    """A recording, written and loaded for one target, with the conditions under which a call may run it.
 
-    parameters(): returns the current arrays by name.
-    saved(array): returns a function that restores an array that the flat function writes to.
-    store(name, value): replaces a buffer of the user's model or of the graph.
-    write_back: access to state in the user's objects; None if there is none to convert.
-    is_own(array): True for arrays of the source framework; None in that framework.
-    watch(arrays): returns a function that is True while none was written to.
+    graph: the graph that was written.
+    program: source of the flat function. parameters(): returns the current arrays of the model by name.
+    constants: captured arrays by name, converted to the target.
+    environment: guards on objects outside the arguments.
+    why: reason for the recording, shown by ``explain``.
+    recording: the recorded graph and access to the model's arrays; None if the variant cannot be written
+        again. saved(array): returns a function that restores an array that the flat function writes to.
+        store(name, value): replaces a buffer of the user's model or of the graph.
+    write_back: access to state in the user's objects; None if there is none to convert. is_own(array):
+        True for arrays of the source framework; None in that framework. watch(arrays): returns a function
+        that returns True while no array of ``arrays`` was written to.
     proxies: proxy classes for objects that hold arrays of the target; None in the original's framework.
     folds_loops: the recording has loops folded from iterations, which hold for other trip counts.
     gave_up: ways to record that were tried before and failed.
@@ -208,7 +216,10 @@ class Variant:
         return self._guarded(outcome[0], outcome[2])
 
     def _static(self) -> tuple[int, ...]:
-        """Return the positions of arguments that are numbers from which sizes are computed."""
+        """Return the positions of those arguments of the flat function that sizes are computed from.
+
+        These are Python numbers, which a compiler has to take as static.
+        """
         numbers = self.graph.numbers_of_sizes()
         return tuple(
             len(self.program.arguments) + place
@@ -218,9 +229,10 @@ class Variant:
 
     @functools.cached_property
     def match(self) -> Any:
-        """Function of :func:`matcher` that reads the state itself.
+        """Matcher of the variant (:func:`matcher`), which reads the current state unless ``held`` is passed.
 
-        Calls of a graph that only computes do not use it: they match in the function of :meth:`_dispatcher`.
+        Calls of a graph that only computes do not use it: they match in the function of
+        :meth:`_dispatcher`.
         """
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
@@ -233,7 +245,7 @@ class Variant:
         )
 
     def _drawing(self, match: Any, state: ExternalState) -> Any:
-        """Wrap ``match`` so that host random numbers it draws are rewound if the call does not fit."""
+        """Wrap ``match`` so that host random numbers it draws are drawn again if the call does not fit."""
 
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
             self._host_state = host_state()
@@ -277,7 +289,11 @@ class Variant:
         return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result, or :class:`CallMiss` if the call does not fit, a guard or the function fails."""
+        """Return the result, or :class:`CallMiss` if the call does not fit, a guard or the function fails.
+
+        An exception is raised instead if the function has already written to arrays that cannot be
+        restored, or if it is a bug of this package.
+        """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
         if self.state_lock is not None:
@@ -301,8 +317,8 @@ class Variant:
     ) -> Any:
         """Run with matched leaves. Return the result, or :class:`CallMiss` if a guard or the function fails.
 
-        Nothing was written if it missed. Arrays and containers in ``args`` and ``kwargs`` are updated as the
-        original updates them.
+        Nothing was written if it missed. Arrays and containers in ``args`` and ``kwargs`` are updated as
+        the original updates them. Exceptions are raised as by :meth:`attempt`.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -334,6 +350,7 @@ class Variant:
         self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         try:
+            # This raises if a weight was replaced by one of another shape.
             leading = self._leading()
         except GuardFailed as problem:
             return self._failed(problem)
@@ -379,7 +396,7 @@ class Variant:
         return unknown_matcher(self.graph, self.target) if self.target.size_of is not None else None
 
     def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
-        """Run :meth:`CompilerState.begin` during compilation, without being traced itself."""
+        """Run :meth:`CompilerState.begin` while ``torch.compile`` compiles, without being traced by it."""
         if self.compiler_state is None:
             self.compiler_state = CompilerState(self)
             # The matcher is generated now, because it cannot be while the compiler traces.
@@ -428,7 +445,11 @@ class Variant:
         )
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
-        """Check the guards on values and return ``result``. While the target traces, its program checks."""
+        """Return ``result`` if the guards on values hold; otherwise raise ``GuardFailed``.
+
+        If ``checks`` are traced, their values are unknown: raise ``UndecidedValues`` if another variant
+        may fit, else leave the check to the traced program.
+        """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
             if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
@@ -442,6 +463,7 @@ class Variant:
     def _check(self, checks: tuple[Any, ...]) -> None:
         for (expected, rounding), value in zip(self._expected, checks):
             seen = self.target.elements(value)
+            # Most checks are booleans, for which identity suffices.
             if seen is not expected and not same_elements(seen, expected, rounding):
                 origin = next(
                     guard.origin for guard, check in zip(self.program.checks, checks) if check is value
@@ -472,7 +494,10 @@ class Variant:
                 self.constants[effect.target] = value  # type: ignore[index]
 
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
-        """Write to an array of the arguments, or replace a read-only array in the container that holds it."""
+        """Write to an array of the arguments, or replace a read-only array in the container that holds it.
+
+        Raise ``GuardFailed`` if neither is possible.
+        """
         try:
             write_argument(self.graph, self.target, index, array, value)
         except GuardFailed:
@@ -482,11 +507,11 @@ class Variant:
                 raise
 
     def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
-        """Call the flat function.
+        """Call the flat function, or its compiled form.
 
-        Raises ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
-        ``CallMismatch`` for a missing parameter, ``TargetRefused`` if only the original's framework accepts
-        such arguments.
+        Raise ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
+        ``CallMismatch`` for a missing parameter, and ``TargetRefused`` if only the original's framework
+        accepts such arguments.
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
@@ -524,7 +549,8 @@ class Variant:
         """Run :meth:`pure` without checking guards; return ``((result, state), checks)``.
 
         Unless ``in_place``, arrays that the flat function writes to are copied before, and the copies are
-        part of the state.
+        part of the state. Raise ``CallMismatch`` if the graph draws random numbers and ``rng`` is None,
+        and ``GuardFailed`` if a parameter has another shape than while recording.
         """
         if self.is_random:
             if rng is None:

@@ -39,9 +39,10 @@ log = logging.getLogger("graph_compiler")
 
 
 class RecordingMethods:
-    """The part of a graph that records.
+    """Mixin of :class:`Graph` with the methods that record.
 
-    Calls that fit a variant do not wait for a recording, unless they share state with the code that it runs.
+    Calls that fit a variant do not wait for a recording, unless they share state with the code that it
+    runs.
     """
 
     name: str
@@ -60,10 +61,11 @@ class RecordingMethods:
         return cast("Graph", self)
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Handle a call that fits none of the first ``known`` variants.
+        """Return the result of a call that fits none of the first ``known`` variants.
 
-        Try it with its arguments passed otherwise, and with variants that other threads have added. Then run
-        the original beyond the limit, or record a variant.
+        Rebind it to the forms of other variants and try these. Then run the original if the limit of
+        variants is reached and permits that. Then try the variants that other threads have added, and at
+        last record a variant, or raise ``GuardFailed`` with ``on_miss="error"``.
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_tracing():
@@ -72,6 +74,7 @@ class RecordingMethods:
             result = variant.attempt(*call)
             if not isinstance(result, CallMiss):
                 return result
+        # The original runs without the lock of the recording, so such calls do not wait for one.
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
         args, kwargs = self._graph._alternative_calls.with_recorded_form(self._variants, args, kwargs)
@@ -80,7 +83,7 @@ class RecordingMethods:
             return self._record_or_run(args, kwargs) if isinstance(result, CallMiss) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded in another form or key order, each with the call in that form."""
+        """Yield variants recorded in another form or key order, each with the call rebound to that."""
         yield from self._graph._alternative_calls.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
             yield from calls_in_recorded_order(self._variants, args, kwargs)
@@ -89,9 +92,10 @@ class RecordingMethods:
         return nullcontext() if is_mine() else self._lock
 
     def _retry(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Attempt the variants added since the first ``known``; all variants if other threads run.
+        """Attempt the variants after the first ``known``, or all variants if the process has other threads.
 
-        The recordings of other threads are waited for, because they temporarily change what functions see.
+        Return ``NO_FIT`` if none fits. The recordings of other threads are waited for, because they
+        temporarily change what functions see.
         """
         has_others = threading.active_count() > 1
         with recording_lock if has_others else nullcontext():
@@ -102,6 +106,7 @@ class RecordingMethods:
         return NO_FIT
 
     def _record_or_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # Another thread may have added the last permitted variant while this one waited for the lock.
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
         traced = self._run_traced(args, kwargs)
@@ -118,7 +123,8 @@ class RecordingMethods:
     def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that the target traces with unknown sizes or values; else None.
 
-        Guards become operations of the traced function.
+        Guards become operations of the traced function. Return None also if no variant fits. Raise
+        ``CallMismatch`` if the call changes state.
         """
         target = self._variants[0].target if self._variants else None
         if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
@@ -156,6 +162,8 @@ class RecordingMethods:
                 if not is_fault(problem):
                     self.pipeline.fail_as_original(args, kwargs)
                 raise
+            # The variant is added before the error is raised, because ``load_weights`` finds the model
+            # through it.
             if missing_weights(variant):
                 self._adopt(variant)
                 require_weights([variant])
@@ -175,7 +183,7 @@ class RecordingMethods:
     def _record_under_locks(
         self, locks: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
     ) -> Variant:
-        """Record a variant, and hold its state lock until ``locks`` closes."""
+        """Record a variant. State locks of it and of all other variants are held until ``locks`` closes."""
         with recording_lock:
             self._enter_state_locks(locks)
             made = self._record(args, kwargs, why, folds, is_called=True)
@@ -247,7 +255,9 @@ class RecordingMethods:
     ) -> Variant:
         """Record a variant without adding it to the graph.
 
-        is_called: True for a call that missed. If the graph has variants, its statements may then be traced.
+        folds: make loops of recorded iterations; if False, record loops unrolled.
+        is_called: True for a call that missed. If the graph has variants, its statements may then be
+            traced.
         """
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
@@ -296,7 +306,11 @@ class RecordingMethods:
         self._gave_up.append(log_abandoned_way(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:
-        """Add a variant to the graph, dropping variants that it covers."""
+        """Add `variant` to the graph, drop variants that it covers, and return it.
+
+        If the model's weights are missing, calls of the variant raise ``WeightsMissing`` until they are
+        loaded.
+        """
         hold_back(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:

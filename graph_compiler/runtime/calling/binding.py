@@ -47,7 +47,7 @@ _VALUES = (
 
 
 class ArgumentForm(NamedTuple):
-    """How arguments are passed.
+    """Split of a call's arguments into positional and keyword arguments.
 
     positional: number of arguments passed by position.
     keywords: names of the arguments passed by keyword.
@@ -67,9 +67,11 @@ def argument_form(call: Tree) -> ArgumentForm:
 
 
 class ArgumentBinding:
-    """The parameters that a callable binds its arguments to.
+    """Parameters of a callable, used to move arguments of a call between positions and keywords.
 
-    seen: parameters for which a decorator may see whether they are passed by position or by keyword.
+    parameters: the parameters that a call binds to, without a bound ``self``.
+    seen: names of parameters for which a decorator may notice whether they are passed by position or by
+        keyword.
 
     >>> binding = ArgumentBinding.of(lambda x, scale=1, *, shift=0: None)
     >>> binding.rebind(((2,), {"scale": 3}), ArgumentForm(2, ()))
@@ -96,7 +98,11 @@ class ArgumentBinding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
-        """Return the binding of a function, method, partial or module; None if its parameters are unknown."""
+        """Return the binding of a function, method, partial or module; None if its parameters are unknown.
+
+        For a ``MissingOriginal`` this is the stored binding, if any. Defaults of parameters in `static`
+        are filled in as ``Fixed``.
+        """
         if isinstance(function, MissingOriginal):
             told = function.binding
             return None if told is None else cls(told.parameters, told.seen, static)
@@ -104,7 +110,13 @@ class ArgumentBinding:
         return None if found is None else cls(found[0], found[1], static)
 
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
-        """Return the same call with its arguments passed as in ``recorded``; None if that is not possible."""
+        """Return the same call with its arguments passed as in `recorded`; None if that is not possible.
+
+        An argument that `recorded` leaves out must equal its default, and an argument that the call leaves
+        out is filled in by its default. The other reasons for None are a parameter without a value or with
+        two, another number of surplus positional arguments, other keywords in ``**kwargs``, and a
+        parameter in ``seen`` that would be passed in another way.
+        """
         bound = self._bound(*call)
         if bound is None:
             return None
@@ -132,9 +144,9 @@ class ArgumentBinding:
     def _bound(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
-        """Return the arguments by parameter name, the rest of ``*args``, and the rest of ``**kwargs``.
+        """Return the arguments by parameter name, the surplus positional arguments, and the surplus keywords.
 
-        None if a parameter is passed twice.
+        Return None if a parameter is passed twice.
         """
         given = dict(zip(self._order, args))
         if any(name in given for name in kwargs if name in self._keywords):
@@ -182,7 +194,7 @@ class MissingOriginal:
 
 
 class AlternativeCalls:
-    """Search for variants of one graph that were recorded with their arguments passed differently."""
+    """Search for variants of a graph that were recorded with their arguments passed in another form."""
 
     def __init__(self, graph: Graph, static: frozenset[str] = frozenset()) -> None:
         self._graph, self._static = graph, static
@@ -194,10 +206,10 @@ class AlternativeCalls:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield each variant recorded with another split into positional and keyword arguments, and the call
-        rebound to that split.
+        """Yield each variant recorded in another form, and the call rebound to that form.
 
-        Variants to which the call cannot be rebound are skipped.
+        Variants to which the call cannot be rebound are skipped. Yield nothing if the parameters of the
+        original are unknown, or if it has hooks, which see the arguments as they are passed.
         """
         binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
         if binding is None:
@@ -207,6 +219,7 @@ class AlternativeCalls:
             form = argument_form(variant.graph.input_tree)
             if (form.positional, set(form.keywords)) == given:
                 continue
+            # Many variants share a form, so the call is rebound once for each form.
             if form not in rebound:
                 rebound[form] = binding.rebind((args, kwargs), form)
             if (call := rebound[form]) is not None:
@@ -227,9 +240,11 @@ def _is_default(default: Any, item: Any) -> bool:
 
 
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    """Return the parameters that a call binds to, and strings by which decorators may look some of them up.
+    """Return the parameters that a call of `function` binds to, and strings that may name some of them.
 
-    None if they are unknown.
+    The strings are those in the code of its decorators, which may look parameters up by them. Return None
+    if the parameters are unknown, or if a decorator may treat positional and keyword arguments
+    differently.
     """
     if isinstance(function, functools.partial):
         return _of_partial(function)
@@ -239,6 +254,7 @@ def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[
     if found is None:
         return None
     parameters = _parameters(found[0])
+    # A call of a bound method does not pass its first parameter, ``self``.
     return None if parameters is None else (parameters[is_method:], found[1])
 
 
@@ -256,13 +272,18 @@ def _of_partial(
 
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...] | None:
     try:
+        # Decorators that forward their arguments are unwrapped already. Any other ``__wrapped__`` may have
+        # other parameters than the function that is called.
         return tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
     except (TypeError, ValueError):
         return None
 
 
 def _call_target(function: Any) -> Any:
-    """Return the function or method that runs when ``function`` is called; None if unknown."""
+    """Return the function or method that runs when ``function`` is called; None if unknown.
+
+    For a model whose class inherits ``__call__`` from a library, this is its entry method (``forward``).
+    """
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
         return function
     call = type(function).__call__
@@ -279,7 +300,9 @@ def unpack_container(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the call with the items of its only argument as arguments: a dict by name, a list by position.
 
-    The call is unchanged if the original was recorded with such a container as its argument.
+    A dict is unpacked if all its keys are parameters of `signature` or recorded keywords; a list or tuple
+    if a variant was recorded with as many positional arguments, more than one. Otherwise, or if a variant
+    was recorded with a container of that kind first, return the call unchanged.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
@@ -297,7 +320,10 @@ def unpack_container(
 
 
 def takes_container(variants: Iterable[Variant], held: Any) -> bool:
-    """Return True if a recorded call has such a container as its only argument."""
+    """Return True if a variant was recorded with a container as its only argument, passed by position.
+
+    If the recorded container was a mapping, `held` must be one too; otherwise it must not.
+    """
     recorded = [variant.graph.input_tree for variant in variants]
     return any(
         _takes_one(tree, held) and argument_form(tree).positional == 1 and not argument_form(tree).keywords
@@ -321,9 +347,10 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
 def calls_in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Yield variants recorded with dict keys in another order, with the call's keys in that order.
+    """Yield variants recorded with dict keys in another order, each with the call's keys in that order.
 
-    Yield nothing if the target does not trace the call: only tracing loses the order, by sorting the keys.
+    Yield nothing unless the target traces the call and sorts the keys of dicts (JAX): in any other call
+    the order of the keys is the user's.
     """
     for variant in variants:
         if variant.target.sorts_keys and any(
@@ -335,9 +362,10 @@ def calls_in_recorded_order(
 
 
 def with_key_order(tree: Tree, value: Any) -> Any:
-    """Return ``value`` with the keys of its dicts in the order of ``tree``.
+    """Return a copy of `value` whose dicts have their keys in the order of `tree`.
 
-    None if they are in this order already, or the keys differ.
+    Return None if nothing has to be reordered. A container whose keys differ from those in `tree` is not
+    changed, nor is the order of an instance of a subclass of ``dict``.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))
@@ -350,6 +378,7 @@ def with_key_order(tree: Tree, value: Any) -> Any:
     if held.keys() != set(tree.keys):
         return None
     found = {key: with_key_order(child, held[key]) for key, child in zip(tree.keys, tree.children)}
+    # JAX sorts the keys of a plain dict, and keeps the order of an ``OrderedDict``.
     is_sorted = type(value) is dict and list(held) != list(tree.keys)
     if not is_sorted and all(child is None for child in found.values()):
         return None

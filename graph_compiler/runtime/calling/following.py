@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class CompilerState:
     """State of one variant that compiled programs read.
 
-    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler compile
-        again.
+    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler
+        compile again. holds_simply(): True if the environment guards that the compiler can trace hold.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -33,9 +33,11 @@ class CompilerState:
         self.holds_simply = variant.environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
-        """Return the number under which a compiled program runs :meth:`still_holds`.
+        """Return the number under which a compiled program runs :meth:`still_holds` with these arguments.
 
-        Return -1 if the variant's environment does not hold.
+        Return -1 if the variant's environment does not hold. If `reads_weights` is True, also store the
+        original's current weights for :meth:`weights`. `mode` is the training mode to check the
+        environment in; None leaves it.
         """
         variant = self._variant
         with self._in_mode(mode):
@@ -53,7 +55,11 @@ class CompilerState:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """Raise ``GuardFailed`` if something that the recording relies on has changed since compilation."""
+        """Raise ``GuardFailed`` and count a failure if the recording is no longer valid.
+
+        It is invalid if the environment has changed, or if `reads_weights` is True and a weight was
+        replaced since :meth:`begin`.
+        """
         variant, live = self._variant, self._variant.parameters
         with self._in_mode(mode):
             changed = "" if variant.environment.lasting.holds() else variant.environment.reason()
@@ -84,7 +90,11 @@ class CompilerState:
 
 
 def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Run :meth:`Variant.attempt` in code that the compiler can trace."""
+    """Run :meth:`Variant.attempt` in code that the compiler can trace.
+
+    Return the result, or ``NO_FIT`` if the call does not fit. New values of buffers are stored in the
+    original.
+    """
     from .matcher import NO_FIT
 
     found = run_traced(variant, args, kwargs, None, None)
@@ -105,10 +115,13 @@ def run_traced(
 ) -> tuple[Any, dict[str, Any]] | None:
     """Return ``(result, state)`` with these weights, or with the original's if ``weights`` is None.
 
-    None if the call does not fit the variant.
+    Return None if the variant's environment does not hold in training mode `mode`, or the call does not
+    fit.
     """
     number = variant.begin_following(weights is None, mode)
     state: Any = variant.compiler_state
+    # ``failures`` is never negative. The compiler guards on the number that it reads here, so it compiles
+    # again after a failed check.
     if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
         return None
     leaves = variant.match(args, kwargs)
@@ -140,7 +153,10 @@ def tracer_of(graph: Graph) -> Tracer | None:
 
 
 def leave_graph(graph: Graph, tracer: Any) -> None:
-    """Let the call run uncompiled, if the compiler allows a graph break."""
+    """Force a graph break, so that the call runs uncompiled.
+
+    The compiler raises instead if it allows no graph break.
+    """
     graph._hide_calls()
     tracer.graph_break(
         f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is "

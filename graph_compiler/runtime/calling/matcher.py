@@ -46,8 +46,8 @@ from ..traits import arrays_written, write_argument
 class CallMiss:
     """Result of a call that did not complete and wrote nothing.
 
-    reason: the guard that does not hold, in words.
-    problem: the exception that was raised, if any.
+    reason: the guard that failed or the error of the generated function, as text.
+    problem: the exception that the generated function raised; None if a guard failed.
     """
 
     reason: str
@@ -80,7 +80,7 @@ _SPELLED = (bool, int, str, type(None))
 class MatchCode(NamedTuple):
     """Source lines that match ``args`` and ``kwargs`` against a recording.
 
-    lines: code that returns ``misfit`` or raises one of ``unlike`` if the call does not fit.
+    lines: code that returns ``misfit`` or raises one of ``bound["unlike"]`` if the call does not fit.
     names: variables that hold the call's native arrays and numbers after ``lines``.
     bound: objects that the lines refer to, by name.
     misfit: expression to return if the call does not fit.
@@ -102,19 +102,20 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_own: Callable[[Any], bool] | None = None,
 ) -> Match:
-    """Return ``match(args, kwargs, state)``, which returns the native arrays and numbers, or None.
+    """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
-    The match is None if the call does not fit. ``held`` converts the arrays of the state if they are not the
-    target's. ``is_own`` tells arrays of the source framework. Their dtype has to be the recorded one, even if
-    the target has one dtype for several (JAX without 64-bit types).
+    ``match`` returns None if the call does not fit. `held` converts the arrays of the state (default: as
+    the arguments). `is_own` returns True for arrays of the source framework. If it is passed, their dtype
+    has to be the recorded one, even if the target has one dtype for several (JAX without 64-bit types).
     """
     return _Matcher(graph, target, held, is_own).function()
 
 
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
-    """Like :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
+    """Return a matcher for arrays whose sizes may be unknown while the target traces a function.
 
-    The match returns the leaves, and a list of ``(condition, text)`` to check when the traced function runs.
+    ``match(args, kwargs)`` returns None if the call does not fit. Otherwise it returns the leaves, and a
+    list of ``(condition, text)`` to check when the traced function runs.
     """
     return _UnknownSizeMatcher(graph, target).function()
 
@@ -179,6 +180,7 @@ class _Matcher:
         return f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
 
     def _call(self, positional: Tree, keywords: Tree) -> None:
+        # Positional or keyword arguments among which there is no array are one static value.
         count = len(positional.children) if isinstance(positional, Branch) else len(positional.value)  # type: ignore[union-attr]
         names = keywords.keys if isinstance(keywords, Branch) else tuple(keywords.value)  # type: ignore[union-attr]
         self._require(f"len(args) == {count} and len(kwargs) == {len(names)}")
@@ -213,6 +215,7 @@ class _Matcher:
         number = len(self.names)
         name, spec = f"array_{number}", self.graph.inputs[number].spec
         self.names.append(name)
+        # Most arguments are arrays of the target. Comparing their class costs less than calling ``convert``.
         native = " and ".join(
             f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types))
         )
@@ -227,6 +230,7 @@ class _Matcher:
         if ("inputs", number) in self.written:
             write = self._bind("write", partial(write_argument, self.graph, self.target, number))
             self.lines.append(f"    {write}(given_{number}, {name})")
+        # The converted array has lost its 64-bit dtype, so the dtype of the user's array is compared.
         if self.narrows:
             self.lines.append(
                 f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return "
@@ -253,7 +257,7 @@ class _Matcher:
             self._require(f"type({name}) is {bound}")
 
     def _scalar(self, cls: type, access: str) -> None:
-        """Match a NumPy scalar, converted to an array without axes unless the function writes to it."""
+        """Match a NumPy scalar, which is converted to a 0-d array unless the function writes to it."""
         number = len(self.names)
         has_effect = any(
             effect.kind == "argument" and effect.target == number for effect in self.graph.effects
@@ -270,6 +274,7 @@ class _Matcher:
     def _static(self, value: Any, access: str) -> None:
         if isinstance(value, _IDENTICAL):
             self._require(f"{access} is {value!r}")
+        # ``True == 1``, so the class is compared, too.
         elif type(value) in _EQUAL:
             self._require(f"type({access}) is {type(value).__name__} and {access} == {value!r}")
         else:
@@ -289,6 +294,7 @@ class _Matcher:
             self.bound["is_like"] = is_like
             is_one += f" or is_like(type({name}), {bound})"
         self._require(is_one)
+        # The recording only appends to this list, so its items do not matter.
         if isinstance(tree, AppendOnly):
             return
         if registered_class(cls) is not None:
@@ -313,7 +319,10 @@ class _Matcher:
             self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
-        """Require that an object has only recorded attributes, and a list or dict none besides its items."""
+        """Require that an object has no attributes besides the recorded ones.
+
+        A list, tuple or dict may have no attributes besides its items, unless it is a dataclass.
+        """
         cls = tree.type
         if not issubclass(cls, (list, tuple, deque, Mapping)):
             self._require(f"{name}.__dict__.keys() <= {self._bind('keys', frozenset(tree.keys))}")
@@ -332,6 +341,7 @@ class _Matcher:
         return (
             f"{name}.{key}"
             if dataclasses.is_dataclass(cls) or str(key).isidentifier()
+            # Attributes that were set by ``setattr`` may have names that are no identifiers.
             else f"vars({name})[{key!r}]"
         )
 
@@ -416,10 +426,11 @@ def dispatcher(
     bound: Mapping[str, Any],
     is_followed: Callable[[], bool] | None = None,
 ) -> Attempt:
-    """Return ``attempt(args, kwargs)``, which evaluates ``call`` over the names of the arrays that matched.
+    """Return ``attempt(args, kwargs)``, a generated function that checks, matches and runs a call.
 
-    It returns ``matching.misfit`` if the condition or the match fails, ``failed(problem)`` (from ``bound``)
-    if the call raises, and ``followed(args, kwargs)`` if ``is_followed`` says that a compiler traces the
+    It returns the value of `call`, an expression over the names of the matched arrays; ``matching.misfit``
+    if `condition` or the match fails; ``failed(problem)`` (from `bound`) if `call` raises; and
+    ``followed(args, kwargs)`` (from `bound`) if ``is_followed()`` is True, because a compiler traces the
     call.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}

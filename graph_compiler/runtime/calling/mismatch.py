@@ -23,7 +23,8 @@ def why_missed(
 ) -> str:
     """Return the first reason why a call does not fit ``variant``.
 
-    ``given`` maps names to state that replaces the current one.
+    If the call does match, return the first line of the variant's last failure, or "it fits". `given` maps
+    names to state that replaces the current one.
     """
     if not variant.environment.holds():
         return variant.environment.reason()
@@ -44,6 +45,7 @@ def _differences(
         variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None
     )
     yield from _state_differences(variant, held)
+    # The structure is known to fit here: the callers stop at the first difference.
     leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
     leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
     yield from _leaf_differences(variant, leaves)
@@ -54,7 +56,7 @@ def _differences(
 
 
 def why_outdated(variant: Variant) -> str:
-    """Return why no call can fit, whatever its arguments, because outside state has changed; else ""."""
+    """Return why no call fits `variant` now, whatever its arguments; "" if outside state is unchanged."""
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _current_state(variant)), "")
@@ -115,7 +117,10 @@ def _rank(array: Any) -> int | None:
 
 @dataclass(frozen=True)
 class _MissedCall:
-    """Implementation of :class:`~graph_compiler.ir.assumption.MismatchedCall` for a call that did not fit."""
+    """Implementation of :class:`~graph_compiler.ir.assumption.MismatchedCall` for a call that did not fit.
+
+    leaves: the leaves of the call, then those of the state.
+    """
 
     variant: Variant
     leaves: Sequence[Any]
@@ -130,7 +135,6 @@ class _MissedCall:
         return self.variant.target.undecided
 
     def size(self, symbol: Symbol) -> Any:
-        """Return the value of ``symbol``: a size or stride of an array, or a number."""
         leaf = self.leaves[self.inputs.index(symbol.source)]
         if symbol.kind == "size":
             return leaf.shape[symbol.axis]
@@ -148,10 +152,10 @@ def explain(
     beyond: str = "",
     gave_up: Iterable[object] = (),
 ) -> str:
-    """Describe all variants of a graph.
+    """Return a text that describes all variants of a graph, one line a fact.
 
     refused: reasons of calls that were refused.
-    beyond: text on calls beyond the limit of variants.
+    beyond: text on calls beyond the limit of variants; "" if there were none.
     gave_up: optimizations given up that belong to no variant.
     """
     lines = [f"{name}: {len(variants)} variant{plural_s(len(variants))}"]

@@ -24,6 +24,7 @@ def call_as_module(
     is_traced: bool,
 ) -> tuple[Any, dict[str, Any]]:
     def run() -> tuple[Any, dict[str, Any]]:
+        # Each key advances the module's generator, so one is made only if it may be used.
         draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
         return graph._purely(held(), args, kwargs, key() if draws else None, in_place=True)
 
@@ -44,7 +45,10 @@ def call_as_module(
 
 
 def _variant_like(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-    """Return the variant whose arguments are like these, even if its environment does not hold now."""
+    """Return the first variant that matches the arguments, whether its environment holds or not.
+
+    Return the graph's first variant if none matches.
+    """
 
     def fits(variant: Variant) -> bool:
         return variant.match(args, kwargs) is not None or bool(
@@ -66,7 +70,7 @@ def _record_like(graph: Graph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: Graph, training: bool | None) -> Iterator[None]:
-    """Context manager that sets the training mode of the original's modules; None leaves it."""
+    """Set the training mode of the original's modules inside the context; None leaves it."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

@@ -17,7 +17,7 @@ _MOST_NAMES = 5
 
 @dataclass
 class NarrowingPolicy:
-    """How a compilation treats 64-bit floats that its target lacks.
+    """Treatment of 64-bit floats that a target computes with in 32 bits.
 
     mode: ``"target"`` warns once for each graph, ``"strict"`` raises.
     told: names of the graphs that were warned about.
@@ -27,7 +27,10 @@ class NarrowingPolicy:
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Warn or raise ``UnsupportedOperation`` if the target narrows inputs or parameters of ``graph``."""
+        """Warn or raise ``UnsupportedOperation`` if the target narrows inputs or parameters of ``graph``.
+
+        Do nothing if the graph `name` was warned about before.
+        """
         if name in self.told or not narrows(target):
             return
         inputs = [value.name for value in graph.inputs if value.dtype in _WIDE]

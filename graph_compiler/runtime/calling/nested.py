@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call ``graph`` while another function is recorded.
+    """Call ``graph`` while another function is recorded, as part of that recording.
 
-    Raises ``TracingError`` if it would change state that the recording cannot see.
+    Raise ``TracingError`` if the call changes state that the recording does not track.
     """
     pipeline = graph.pipeline.settled(args, kwargs)
     framework = active.framework
@@ -44,7 +44,11 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Return True if the arrays of a call belong to ``framework`` and not to the original's framework."""
+    """Return True if a call has arrays of `framework` and none of the original's framework.
+
+    False if these are the same framework. If all its arrays are NumPy's, return True if the graph is
+    written for `framework`.
+    """
     if pipeline.frontend.name == framework:
         return False
     leaves = [
@@ -104,6 +108,7 @@ def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     if not graph.variants:
         raise GuardFailed(f"{graph.name} has no variant yet")
     with _unrecorded():
+        # Reading the parameters may convert them, which must not become part of the recording.
         held = dict(graph.parameters)
     # The recording may hold the parameters as inputs of its own. Otherwise it has to assume that they stay.
     given = None if not held or not sessions_here() else sessions_here()[-1].hold(graph, held)
@@ -130,7 +135,6 @@ def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _unrecorded() -> Iterator[None]:
-    """Context manager in which nothing is added to the recordings of this thread."""
     with ExitStack() as stack:
         sessions = sessions_here()
         stack.enter_context(paused())

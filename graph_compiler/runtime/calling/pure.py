@@ -31,9 +31,8 @@ class TracedAlternative(NamedTuple):
     """A variant that fits a traced call if its ``checks`` on array values hold.
 
     found: its result and state.
-    checks: traced arrays, without values yet.
-    run: computes ``(result, state)`` and the checks again, for a branch of the program that traces them
-        itself.
+    checks: traced booleans or numbers, whose values are unknown until the program runs. run(): computes
+        ``(result, state)`` and the checks again, for a branch of the program that traces them itself.
     """
 
     variant: Variant
@@ -45,9 +44,11 @@ class TracedAlternative(NamedTuple):
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return the result and state of the first alternative whose checks hold, selected in the traced program.
 
-    If no checks hold, the last alternative is selected, and ``Target.checked`` rejects it. A Python number
-    that differs between alternatives becomes an array. Raises ``CallMismatch`` if the alternatives differ in
-    structure, shapes or dtypes.
+    If no alternative's checks hold, ``Target.checked`` rejects the result of the last one; while a
+    function is being recorded, a guard of that recording fails instead. If there is one alternative, or
+    the target has no branches (``Target.either``), only the first counts. A Python number that differs
+    between alternatives becomes an array. Raise ``CallMismatch`` if the alternatives differ in structure,
+    shapes or dtypes.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.either is None:
@@ -85,7 +86,6 @@ def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> 
 
 
 def _expect_any(recording: Regions, alternatives: Sequence[TracedAlternative]) -> None:
-    """Make the function being recorded rely on the checks of at least one alternative."""
     target = alternatives[0].variant.target
     assert target.either is not None
     holds: Callable[[], list[Any]] = functools.partial(_truth, target, False)
@@ -105,6 +105,7 @@ def _truth(target: Target, value: bool) -> list[Any]:
 
 
 def _is_number(item: Any) -> bool:
+    # The class is compared exactly, because NumPy's float64 is a subclass of float.
     return type(item) in _NUMBERS and (type(item) is not int or -_INT32_END <= item < _INT32_END)
 
 
@@ -161,6 +162,7 @@ def call_purely(
     for variant, call in _candidate_calls(graph, variants, args, kwargs):
         held = _state_values(variant, given)
         leaves = variant.match(*call, held) if variant.state else variant.match(*call)
+        # A variant may fit the call in several forms, which compute the same.
         if leaves is not None and all(one.variant is not variant for one in open_ones):
             run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled, in_place)
             try:
@@ -176,6 +178,7 @@ def call_purely(
         return select_alternative(graph.name, open_ones)
     if problem is not None:
         raise problem
+    # Tried last, because these variants check the sizes when the program runs.
     for variant, call in _candidate_calls(graph, variants, args, kwargs):
         found = variant.match_unknown(*call) if variant.match_unknown else None
         if found is not None:
@@ -190,7 +193,6 @@ def call_purely(
 def _candidate_calls(
     graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Yield the variants with the call as given, then those recorded in other forms or key orders."""
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph._alternative_calls.others(variants, args, kwargs)
     yield from calls_in_recorded_order(variants, args, kwargs)
@@ -199,8 +201,8 @@ def _candidate_calls(
 def _state_values(variant: Variant, given: Any) -> tuple[Any, ...]:
     """Return the state of a variant, from ``given`` or from where it is stored.
 
-    Arrays in ``given`` become Python numbers where those were recorded, because compiled functions return
-    arrays.
+    An array in `given` becomes a Python number if a number was recorded, because compiled functions return
+    arrays. A traced array stays an array.
     """
     if variant.state is None:
         return ()

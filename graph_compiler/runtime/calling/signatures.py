@@ -11,7 +11,7 @@ from ...registration import entry_method
 
 
 def positional(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters that may be passed by position, in order.
+    """Return the names of the parameters that may be passed by position, in order; none if unknown.
 
     >>> positional(lambda x, /, y, *, z: None)
     ['x', 'y']
@@ -33,7 +33,10 @@ def known_names(function: Callable[..., Any]) -> list[str] | None:
 
 
 def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
-    """Raise ``CallMismatch`` if ``names`` has one that is no parameter of ``function``."""
+    """Raise ``CallMismatch``, which names `option`, if one of `names` is no parameter of `function`.
+
+    Do nothing if the parameters are unknown or include ``**kwargs``.
+    """
     known = known_names(function)
     unknown = [name for name in names if known is not None and name not in known]
     if unknown:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    A name is translated to its position and the other way round, as far as the signature is known.
+    A name is translated to its position and the other way round, as far as the signature is known. A
+    position or name that the function does not have raises ``CallMismatch``.
 
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
@@ -36,6 +37,7 @@ class StaticArguments:
         order, open_ended = positional(function), is_open_ended(function)
         names, numbers = set(_as_iterable(argnames)), set(_as_iterable(argnums))
         require_arguments(function, "static_argnames", names)
+        # A function with ``*args``, or with unknown parameters, may have any position.
         if not open_ended and (
             unknown := [number for number in numbers if not -len(order) <= number < len(order)]
         ):
@@ -53,7 +55,10 @@ class StaticArguments:
         return made
 
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Wrap the static arguments in ``Fixed``, so that they are compared and never taken for arrays."""
+        """Return the call with its static arguments wrapped in ``Fixed``, so that they are compared by value.
+
+        Raise ``CallMismatch`` if a static argument cannot be hashed.
+        """
         marked = tuple(_fix(item, i) if i in self.numbers else item for i, item in enumerate(args))
         return marked, {
             name: _fix(item, name) if name in self.names else item for name, item in kwargs.items()
@@ -75,9 +80,10 @@ def _fix(item: Any, where: Any) -> Any:
 
 
 def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Return the static arguments that ``function`` has, of those requested for a whole class or module.
+    """Return those positions in `argnums` and names in `argnames` that ``function`` has.
 
-    None for positions or names if it has none.
+    For a class or module, the options apply to each of its functions. Either result is None if it is
+    empty.
     """
     order, named = positional(function), known_names(function)
     numbers = [
@@ -95,7 +101,10 @@ def _as_iterable(item: Any) -> Iterable[Any]:
 
 
 class StaticGraph(LazyGraph):
-    """Graph with static arguments."""
+    """Graph with static arguments.
+
+    statics: which arguments are static. Set right after construction.
+    """
 
     statics: StaticArguments
 

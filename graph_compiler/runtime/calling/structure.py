@@ -34,7 +34,11 @@ _MAX_DEPTH = 5
 
 
 def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
-    """Yield each difference between ``value`` and the recorded tree, with its path."""
+    """Yield a sentence for each difference between ``value`` and the recorded tree, naming the argument.
+
+    Items are compared only if class and keys of their container agree. `is_array` returns True for objects
+    that match an array.
+    """
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, is_array)
     elif isinstance(old, Static):
@@ -61,6 +65,7 @@ def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) 
         yield f"{argument_path(path)} is an array and was recorded as {_describe_tree(old)}"
         return
     keys = tuple(key for key, _ in items_of(value))
+    # Keyword arguments may come in any order; ``KeywordOrder`` checks those in ``**kwargs``.
     is_ordered = isinstance(value, Mapping) and path != (1,)
     if keys != old.keys if is_ordered else set(keys) != set(old.keys):
         yield _of_other_keys(path, old, keys)
@@ -109,7 +114,10 @@ def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
 
 
 def _what_differs(old: Any, value: Any) -> str:
-    """Describe the first attribute whose text differs, else the first that is compared by identity."""
+    """Describe the first attribute whose ``repr`` differs, ignoring addresses.
+
+    If there is none, describe the first part that differs by identity only, and how to pass it.
+    """
     unlike = list(_unlike_parts(old, value, "", _MAX_DEPTH))
     for where, one, other in unlike:
         if _without_address(one) != _without_address(other):
@@ -123,11 +131,15 @@ def _what_differs(old: Any, value: Any) -> str:
 
 
 def _without_address(value: Any) -> str:
+    # The address in a ``repr`` differs between equal objects and tells users nothing.
     return re.sub(r"\b0x[0-9a-fA-F]+", "", _describe_static(value))
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield ``(path, old, new)`` for the attributes and items that are not equal, innermost first."""
+    """Yield ``(path, old, new)`` for the attributes and items that are not equal, innermost first.
+
+    An attribute that one object lacks is None there. Parts are entered down to `depth` levels.
+    """
     if same_static(old, value):
         return
     parts = items_of(value) if _has_parts(value) and depth else []
@@ -162,8 +174,8 @@ def _step(value: Any, key: Any) -> str:
 def argument_path(path: Path) -> str:
     """Name the argument, or the part of one, at ``path``.
 
-    The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of outside
-    state.
+    The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of
+    outside state. Just ``(0,)`` or ``(1,)`` are all positional or all keyword arguments.
     """
     if len(path) < 2:
         return f"what is given by {'keyword' if path == (1,) else 'position'}"

@@ -19,7 +19,8 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
     """Return the recorded 64-bit dtypes of arguments by path.
 
-    Arguments are left out if variants disagree. The result is empty if the target has 64-bit dtypes.
+    An argument is left out if variants recorded it with different dtypes. The result is empty if the
+    target has 64-bit dtypes.
     """
     if not variants or not narrows(variants[0].target):
         return {}
@@ -35,9 +36,9 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Convert an array of the target from the narrowed dtype to a NumPy array of dtype ``wide``.
+    """Convert an array of the target from the narrowed dtype of `wide` to a NumPy array of dtype `wide`.
 
-    Anything else, and a traced array, is returned unchanged.
+    Return anything else, such as a traced array, or any `array` if `wide` is None, unchanged.
     """
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
@@ -46,13 +47,14 @@ def widen(array: Any, wide: str | None, target: Target) -> Any:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call with narrowed arrays in their recorded dtypes, which the original may tell apart."""
+    """Return the call with narrowed arrays in their recorded 64-bit dtypes, which the original may read."""
     types = recorded_types(variants)
     if not types:
         return args, kwargs
     target = variants[0].target
     leaves, tree = flatten((args, kwargs), lambda item: isinstance(item, target.array_types))
     made = [widen(leaf, types.get(path), target) for path, leaf in zip(paths(tree), leaves)]
+    # The user's own containers are passed on if no array in them is widened.
     if all(one is other for one, other in zip(made, leaves)):
         return args, kwargs
     call: Call = unflatten(tree, made)

@@ -30,11 +30,12 @@ def is_inside() -> bool:
 class CallConverter:
     """Converts calls between the target's and the original's framework.
 
-    Containers and objects in the arguments keep their identity; arrays in them are replaced for the call and
-    put back after it.
+    Containers and objects in the arguments keep their identity; arrays in them are replaced for the call
+    and put back after it.
 
-    made(tree): maps the structure of a result to the structure to return.
-    take(item): is called with each object in the arguments that receives an array of the target.
+    same_framework: return results unchanged. made(tree): maps the structure of a result to the structure
+        to return. take(item): called with each object in the arguments that receives an array of the
+        target.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class CallConverter:
         types: dtypes by path of arrays that the target has narrowed.
         """
         crossing = _ConvertedCall(self, types)
+        # New outer containers, in which the arguments themselves can be replaced.
         given: list[Any] = [list(args), dict(kwargs)]
         crossing.replace(given, crossing.entering)
         # While the original's code runs, proxy classes do not convert arrays.
@@ -77,7 +79,10 @@ class CallConverter:
         return result if self.same_framework else crossing.result(result, given)
 
     def native(self, array: Any) -> Any:
-        """Convert an array of the original's framework to one of the target that shares no memory with it."""
+        """Convert an array of the original's framework to one of the target that shares no memory with it.
+
+        Return any other object unchanged.
+        """
         native = self.target.convert(
             array.__array__()
             if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__")
@@ -141,7 +146,10 @@ class _ConvertedCall:
         )
 
     def result(self, result: Any, given: list[Any]) -> Any:
-        """Convert the arrays in a result, in new containers and objects except those of the arguments."""
+        """Convert the arrays in a result.
+
+        Containers and objects of the arguments are returned themselves; all others are rebuilt.
+        """
         known = {id(item): item for item in _containers_in(given)}
 
         def is_leaf(item: Any) -> bool:

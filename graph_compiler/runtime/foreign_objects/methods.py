@@ -46,7 +46,10 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets the proxy class of the objects that a call updates; None if none."""
+        """Return a function that sets the proxy class of those of its arguments that a call updates.
+
+        Its argument is ``(args, kwargs)``. Return None if ``updates`` change no argument.
+        """
         changed = [
             update.path
             for update in updates
@@ -81,7 +84,7 @@ class ProxyClasses:
 
 
 def _holds_arrays(tree: Branch) -> bool:
-    """Return True if the object itself holds arrays, directly or in lists and dicts."""
+    """Return True if the object itself holds arrays, directly or in containers, and is no container."""
     if is_container(tree.type):
         return False
     waiting = list(tree.children)
@@ -122,13 +125,15 @@ def _proxy_class(cls: type, converter: CallConverter) -> type:
     }
     # Some classes cannot be subclassed; their objects keep their class.
     with _without_init_subclass(cls), suppress(TypeError):
+        # With slots of its own the class would have another memory layout, and could not become the class of
+        # an existing object.
         return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduce})
     return cls
 
 
 @contextmanager
 def _without_init_subclass(cls: type) -> Iterator[None]:
-    """Context manager that disables ``cls.__init_subclass__``, where a library may register subclasses."""
+    """Disable ``cls.__init_subclass__``, where a library may register subclasses, inside the context."""
     own = vars(cls).get("__init_subclass__")
     type.__setattr__(cls, "__init_subclass__", classmethod(lambda cls: None))
     try:

@@ -23,8 +23,8 @@ _MOST_CALLS = 3
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     """Return the state that calls keep, by name, with arrays of the graph's framework.
 
-    A Python value that a variant assumes and leaves unchanged is no state, nor is anything that only a past
-    first call sets.
+    Excluded are Python values that a variant assumes and leaves unchanged, and what a variant for a first
+    call, whose values no longer hold, sets.
     """
     settled = _assumed_places(variants)
     current = [
@@ -41,7 +41,8 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Write the Python values that a call sets into the original, and record a variant for them.
 
-    If a second call would set other values, these are state, and everything is restored.
+    Repeat this up to three times, because such a call may set further values. If a second call would set
+    other values, these are state: the values of before are restored.
     """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)
@@ -66,7 +67,10 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
 
 
 def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], StatePlace]:
-    """Return the places that hold a Python value assumed by a variant, and that no such variant replaces."""
+    """Return the places, by identity, that now hold a Python value which a variant assumes.
+
+    A place that such a variant replaces is left out.
+    """
     found: dict[tuple[int, Any], StatePlace] = {}
     replaced = set()
     for variant in variants:
@@ -97,7 +101,7 @@ def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
-    """Yield the places in which a call replaces a Python value by another, with the new value."""
+    """Yield each place in which a call replaces a Python value by another, with the new value."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
     before = {place.identity for place, _ in _values_before(variant)}

@@ -16,8 +16,7 @@ Written = Iterable[tuple[str, Any]]
 class OwnerLookup(Protocol):
     """Lookup of the objects that hold the arrays of the user's model."""
 
-    def owner_of(self, name: str) -> Any:
-        """Return the object that holds a buffer."""
+    def owner_of(self, name: str) -> Any: ...
 
 
 def owners_of(
@@ -25,7 +24,8 @@ def owners_of(
 ) -> list[Any]:
     """Return the objects that hold buffers, captured arrays and places which a call changes.
 
-    For numbers that Python draws, this is the module ``random``.
+    For numbers that Python draws, this is the module ``random``. The list is empty if a call changes no
+    state.
     """
     if not (written or graph.effects or graph.state.places):
         return []

@@ -33,7 +33,7 @@ class _OutputForm(NamedTuple):
 
 
 class WriteBack:
-    """Reads a graph's state from the user's objects and writes what a call makes of it back.
+    """Access to a graph's state in the user's objects: reads it, and writes what a call makes of it back.
 
     A replaced array becomes a new array of the user's framework; an array that the original writes to is
     updated in place. Only conversions are cached, so changes that the user makes between two calls count.
@@ -60,7 +60,7 @@ class WriteBack:
         )
 
     def to_native(self, held: Any) -> Any:
-        """Convert the arrays in ``held`` to arrays of the target."""
+        """Return ``held`` with its arrays converted to the target; ``held`` itself if it has no arrays."""
         leaves, tree = flatten(
             held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types)
         )
@@ -104,6 +104,9 @@ class WriteBack:
     def _for_user(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
         """Convert one new object for the user's framework.
 
+        An object that stands for an array that is written to is not converted: its values are written into
+        that array.
+
         made: arrays converted so far, by the first output that is the same object.
         """
         path = self._written.get(number)
@@ -114,11 +117,12 @@ class WriteBack:
         return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
 
     def _array(self, item: Any, form: _OutputForm, made: dict[int, Any]) -> Any:
-        """Convert an array once for all outputs that are the same object; return numbers unchanged."""
         if form.dtype is None:
             return item
+        # Outputs that are one object in the original become one array.
         if form.first not in made:
             array = self._new_user_array(item, form.dtype)
+            # The index ``()`` makes a NumPy scalar of a 0-d array.
             made[form.first] = array[()] if form.is_scalar else array
         return made[form.first]
 

@@ -45,9 +45,10 @@ UNKNOWN = _UnknownDefault()
 
 
 def binding_to_json(binding: ArgumentBinding | None) -> Any:
-    """Encode the parameters of a binding as ``[[name, kind, default?], ...]``, and the names in ``seen``.
+    """Encode the parameters of a binding and its ``seen``. Return None if there is no binding.
 
-    None if there is no binding.
+    A parameter is ``[name, kind]``, or ``[name, kind, [default]]`` if it has a default. If a file cannot
+    hold the default, the inner list is empty.
     """
     if binding is None:
         return None
@@ -58,7 +59,10 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 
 
 def binding_from_json(data: Any) -> ArgumentBinding | None:
-    """Decode what :func:`binding_to_json` encoded. Raise an error for anything else."""
+    """Decode what :func:`binding_to_json` encoded.
+
+    For anything else, raise ``InvalidFile`` or another error that :func:`load` converts to it.
+    """
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
@@ -109,7 +113,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_index(text: bytes) -> Any:
-    """Parse the JSON of a saved graph. Raise ``InvalidFile`` unless it has this format and version."""
+    """Parse the JSON of a saved graph.
+
+    Raise ``InvalidFile`` unless it has this format and version and at least one variant.
+    """
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
@@ -123,7 +130,11 @@ def parse_index(text: bytes) -> Any:
 
 
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
-    """Return the graphs of all variants. ``arrays`` holds constants and parameters by name in the file."""
+    """Return the validated graphs of all variants.
+
+    `arrays` holds constants and parameters by name in the file. Raise ``InvalidFile``, or another error
+    that :func:`load` converts to it, if the data is malformed.
+    """
     known = KnownClasses()
     return [
         _graph_of(body, number, arrays, frontend, backend, known)
@@ -143,9 +154,9 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """Return the model's training mode, and for each variant the modes that it answers in.
+    """Return the model's training mode (or None), and for each variant the modes that it answers in.
 
-    Files without this entry answer in both modes.
+    Variants of files without this entry answer in both modes. Raise ``InvalidFile`` for malformed data.
     """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
@@ -191,7 +202,10 @@ def require_stored(encoded: str, dtype: str) -> None:
 def require_readable(
     text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
 ) -> None:
-    """Raise an error if a graph with this JSON and these arrays could not be loaded."""
+    """Raise an error, such as ``InvalidFile``, if a graph with this JSON could not be loaded.
+
+    `dtypes` holds the names of the dtypes of `arrays`.
+    """
     data = read_json(text)
     for name, dtype in dtypes_of(data).items():
         if data["array_shapes"][name] != list(arrays[name].shape):

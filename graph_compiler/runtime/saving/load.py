@@ -45,7 +45,10 @@ from .stored_arrays import HashedFile, stored_arrays
 
 @dataclass
 class LoadedPipeline(Pipeline):
-    """Pipeline of a loaded graph. It writes recordings for targets and records nothing."""
+    """Pipeline of a loaded graph, which writes recordings for targets.
+
+    A call that would have to be recorded raises ``GuardFailed``.
+    """
 
     has_original: ClassVar[bool] = False
     # Arrays of all variants, in the target's framework.
@@ -216,6 +219,7 @@ def _graph_in(
         for one, answered in zip(graphs, modes):
             graph._adopt(pipeline.write_variant(VariantRecording(one, held), held.guards(answered), "loaded"))
     except _DAMAGE as problem:
+        # The file is sound if only the framework that the user asks for cannot express the graph.
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
         raise InvalidFile(
@@ -225,7 +229,10 @@ def _graph_in(
 
 
 def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
-    """Return the frontend ``name``, or a placeholder if it is not installed and all graphs are canonical."""
+    """Return the frontend ``name``, or a placeholder if it is not installed and all graphs are canonical.
+
+    Raise ``FrameworkNotInstalled`` if a graph consists of the framework's own calls.
+    """
     try:
         return frontend_of(name)
     except FrameworkNotInstalled as problem:
@@ -240,6 +247,7 @@ def _open(path: Path) -> Iterator[_Opener]:
         missing = [name for name in FILES if not (path / name).is_file()]
         if missing:
             raise InvalidFile(f"{path} is no saved graph: {', '.join(missing)} is missing")
+        # Without a buffer, each array is read directly into its own memory.
         yield lambda name: (path / name).open("rb", buffering=0)
         return
     if not path.exists():
@@ -259,6 +267,7 @@ def _open_zip(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterator[
         raise InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}") from problem
     with archive:
         infos = {info.filename: info for info in archive.infolist()}
+        # ``save`` does not compress, and a compressed file could expand without limit.
         if sorted(archive.namelist()) != sorted(FILES) or any(
             info.compress_type != zipfile.ZIP_STORED for info in infos.values()
         ):
@@ -285,7 +294,10 @@ def _native(data: Any, backend: Backend, target: Backend) -> Target:
 
 
 def _arrays(data: Any, opened: _Opener, digests: Any, native: Target) -> dict[str, Any]:
-    """Return the native arrays by name in the file, each read into memory that the framework can adopt."""
+    """Return the native arrays by name in the file, each read into memory that the framework can adopt.
+
+    Raise ``InvalidFile`` if the file does not match its digest.
+    """
     dtypes, arrays = dtypes_of(data), {}
     with opened(FILES[1]) as file:
         hashed = HashedFile(file)

@@ -33,7 +33,7 @@ _partial: set[str] = set()
 def safetensors_of(
     arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
-    """Yield the pieces of a safetensors file."""
+    """Yield the pieces of a safetensors file. Raise ``InvalidFile`` at an array that was deleted."""
     # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     place = 0
@@ -57,7 +57,8 @@ def safetensors_of(
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     """Write ``files`` and their digests to a zip file, or to a folder if ``path`` has no suffix or is one.
 
-    Existing contents stay until everything is written.
+    Existing contents stay until everything is written. After an error, a folder that this call made is
+    removed.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()
@@ -94,11 +95,12 @@ def _partial_folder(inside: Path) -> Iterator[Path]:
 
 
 def _move_files(partial: Path, path: Path) -> None:
-    """Move all files to ``path``, even on Ctrl-C, because files of two graphs must not be mixed."""
     with _placing:
         try:
             for name in FILES:
                 (partial / name).replace(path / name)
+        # A folder must not hold files of two graphs, so the remaining files are moved before the interrupt
+        # goes on.
         except KeyboardInterrupt:
             for name in FILES:
                 if (partial / name).exists():

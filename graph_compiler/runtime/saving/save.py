@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Write all variants of ``graph`` to ``path``, a zip file if it has a suffix, else a folder."""
+    """Write all variants of ``graph`` to the zip file or folder ``path``.
+
+    It is a folder if ``path`` has no suffix or is one already. Raise ``InvalidFile``, with nothing
+    written, if the graph could not be loaded again.
+    """
     write(path_of("path", path), _files_of(graph))
 
 

@@ -48,6 +48,7 @@ class HashedFile:
     def _fill(self, piece: memoryview) -> None:
         place = 0
         while place < len(piece):
+            # A file without a buffer may return less than it was asked for.
             count = self._file.readinto(piece[place:])  # type: ignore[attr-defined]
             if not count:
                 raise InvalidFile("the file ends too early")
@@ -56,7 +57,11 @@ class HashedFile:
 
 
 class StoredArray(NamedTuple):
-    """An array of a safetensors file, in aligned memory of its own."""
+    """An array of a safetensors file, in aligned memory of its own.
+
+    encoded: code of the dtype in the file.
+    memory: the bytes, as a one-dimensional array of uint8.
+    """
 
     encoded: str
     shape: tuple[int, ...]
@@ -68,13 +73,18 @@ def stored_arrays(file: HashedFile) -> Iterator[tuple[str, str, np.ndarray[Any, 
 
 
 def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
-    """Yield the name and the array of each entry of a safetensors file, in the order of the file."""
+    """Yield the name and the array of each entry of a safetensors file, in the order of the file.
+
+    Raise ``InvalidFile`` if the header is too long, or if arrays overlap, leave gaps or have other sizes
+    than their shapes.
+    """
     length = int.from_bytes(file.bytes(8), "little")
     if length > _MAX_HEADER:
         raise InvalidFile(f"a header of {length} bytes is no header")
     header = read_json(file.bytes(length))
     header.pop("__metadata__", None)
     place = 0
+    # The header may list the arrays in any order, and the file is read from beginning to end.
     for name, entry in sorted(header.items(), key=lambda item: list(map(int, item[1]["data_offsets"]))):
         begin, end = entry["data_offsets"]
         # Arrays follow each other without gaps, as the format requires.

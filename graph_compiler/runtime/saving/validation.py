@@ -75,7 +75,10 @@ def _check_trees(graph: IRGraph) -> None:
 
 
 def _check_results(graph: IRGraph) -> None:
-    """Check that results of recorded calls hold their outputs, because the source takes names from them."""
+    """Raise ``InvalidFile`` unless results of recorded calls hold their outputs.
+
+    The source takes the names of outputs from these results.
+    """
     for node in every(graph.nodes):
         if node.regions and not runs_blocks(node.op):
             raise InvalidFile(f"{node.op:.80} runs no blocks")

@@ -18,7 +18,11 @@ _TAKEN_FOR_WIDER = "bfloat16"
 
 @dataclass(frozen=True)
 class Tolerance:
-    """``|actual - expected| <= atol + rtol * |expected|``. None selects that of the less precise dtype."""
+    """Tolerance of a comparison: ``|actual - expected| <= atol + rtol * |expected|``.
+
+    rtol: relative tolerance; None for that of the less precise dtype.
+    atol: absolute tolerance; None for a fraction, given by that dtype, of the largest finite value.
+    """
 
     rtol: float | None = None
     atol: float | None = None
@@ -39,10 +43,9 @@ class Tolerance:
 
 
 class Dtypes(dict[str, str]):
-    """Names of dtypes by label. A narrowed dtype counts as the 64-bit one."""
+    """Names of dtypes by label. In comparisons, a narrowed dtype counts as the 64-bit one."""
 
     def difference(self, expected: Dtypes) -> str:
-        """Describe the first dtype that differs from ``expected``; "" if none does."""
         for label, wanted in expected.items():
             if self.get(label) not in (wanted, NARROWED.get(wanted)):
                 return f"of {label} is {self.get(label)} where the original gives {wanted}"
@@ -56,7 +59,7 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Describe the first part that differs; "" if none does.
+    """Describe the first part of a result that differs; "" if none does.
 
     numbers: compare values too, not only structure, shapes and dtypes.
     widths: item size of the narrowest float computed on the way to each part, by label.
@@ -98,6 +101,7 @@ def _elements(actual: Any, expected: Any, tolerance: Tolerance, width: int) -> s
     if expected.dtype.kind in "biu":
         wrong = int(np.count_nonzero(actual != expected))
         return f"differs in {wrong} of {expected.size} elements" if wrong else ""
+    # The difference of two equal infinities is NaN, so these are compared by ``==``.
     with np.errstate(invalid="ignore"):
         close = np.abs(actual - expected) <= tolerance.allowed(actual, expected, width)
         same = close | (actual == expected) | (np.isnan(actual) & np.isnan(expected))

@@ -21,7 +21,7 @@ def width_of(dtype: str) -> int:
 def widths_of(graph: IRGraph) -> dict[Value, int]:
     """Return, for each value, the item size of the narrowest float computed on the way to it, in bytes.
 
-    Arguments and views of them are exact, so they do not count.
+    Arguments, and views of them that no call writes to, are exact and do not count.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the precision of what was made of the same memory before it, so the widths are

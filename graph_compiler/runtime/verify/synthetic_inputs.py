@@ -22,8 +22,10 @@ def synthetic_leaves(
 ) -> list[Any]:
     """Return random arrays of the recorded dtypes and ranks, and the recorded numbers.
 
-    Values lie in the recorded ranges. ``sizes`` maps recorded sizes to others. Arguments that were one array
-    stay one, and all have the properties that the recording assumes.
+    sizes: other sizes by recorded size; sizes without an entry stay.
+
+    Values lie in the recorded ranges. Arguments that were one array stay one, and all have the properties
+    that the recording assumes.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)

@@ -63,7 +63,11 @@ class VerificationSummary:
 
 
 class Verification:
-    """Verification of one variant."""
+    """Verification of one variant.
+
+    runs, skipped: counts as in the summary, updated by each comparison.
+    numbers: compare values, not only structure, shapes and dtypes.
+    """
 
     def __init__(self, name: str, pipeline: Pipeline, variant: Variant, tolerance: Tolerance) -> None:
         assert variant.recording is not None
@@ -95,7 +99,11 @@ class Verification:
 
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> VerificationSummary:
-        """Verify with ``runs`` seeds at the recorded sizes, and at others that the original accepts."""
+        """Verify with ``runs`` seeds at the recorded sizes, and at others that the original accepts.
+
+        Raise ``VerificationFailed`` if a result differs, and ``GuardFailed`` if no input could be
+        compared.
+        """
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
         # One size at a time, to find those that may differ.
@@ -118,7 +126,6 @@ class Verification:
         return VerificationSummary(self.runs, self.skipped, tuple(movable), self.numbers)
 
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
-        """Verify with these sizes. Return False if the original rejects them or a guard fails."""
         leaves = synthetic_leaves(self.recording, self.reference, sizes, seed)
         fits = self.check(leaves, seed)
         self.skipped += not fits
@@ -128,8 +135,8 @@ class Verification:
     def check(self, leaves: list[Any], seed: int) -> bool:
         """Compare the graph with the original for `leaves`.
 
-        Return False if the original rejects them or a guard fails. Raise `VerificationFailed` if the
-        results differ or only the graph raises.
+        Return False if the variant does not match, the original rejects them or a guard fails. Raise
+        `VerificationFailed` if the results differ or only the graph raises.
         """
         if self._match(leaves) is None:
             return False
@@ -145,7 +152,7 @@ class Verification:
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
         """Compare a run of the graph with the original's outcome. Return False if a guard fails.
 
-        Raises ``VerificationFailed`` if they differ.
+        Raise ``VerificationFailed`` if they differ or the graph raises.
         """
         try:
             actual = self._graph(leaves, seed)
@@ -189,7 +196,10 @@ class Verification:
         return self.variant.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
-        """Run the original and restore everything that it changes."""
+        """Run the original on copies of `leaves` and return its outcome.
+
+        All state that the run changes is restored.
+        """
         mine = self._copy_leaves(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
@@ -251,7 +261,10 @@ class Verification:
 
     # ------------------------------------------------------------------------------ where they part
     def _blame(self, leaves: list[Any], seed: int) -> str:
-        """Describe the first recorded call whose result differs."""
+        """Return a sentence that names the first recorded call whose result differs.
+
+        If there is none, or the search fails, the sentence says so.
+        """
         try:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
@@ -291,7 +304,10 @@ class Verification:
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield pairs of results of recorded calls and of the canonical operations written for them."""
+        """Compare recorded calls with the canonical operations that they were written as.
+
+        Yield the recorded value, both results (the target's first), and a text that names the operations.
+        """
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
@@ -321,7 +337,11 @@ class Verification:
             )
 
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield pairs of results of recorded calls and of the calls that the original makes now."""
+        """Compare recorded calls with the calls that the original makes now.
+
+        Yield the recorded value, both results (the recorded call's first), and a text. End at the first
+        recorded call that the original does not make.
+        """
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
@@ -379,7 +399,10 @@ def _verify_variants(
 
 
 def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Verify a new variant with its own arguments, then with random ones if the original accepts them."""
+    """Verify a new variant with its own arguments, then with random ones if the original accepts them.
+
+    Raise ``VerificationFailed`` if a result differs.
+    """
     verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)
     try:
@@ -389,7 +412,11 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 
 
 class Outcome:
-    """All that a call returns or may have changed: NumPy arrays by label, and the result's structure."""
+    """All that a call returns or may have changed, for comparison.
+
+    result: the result itself.
+    parts: the structure of the result, the dtypes, and NumPy copies of all arrays by label.
+    """
 
     def __init__(
         self,
@@ -399,11 +426,14 @@ class Outcome:
         to_numpy: Callable[[Any], Any],
     ) -> None:
         self.result = result
+        # Floats are compared within the tolerance, as arrays are. Other numbers must be equal, as part of the
+        # tree.
         leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
         found = {_label_of_result(i, len(leaves)): leaf for i, leaf in enumerate(leaves)} | after
         arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}
         types = Dtypes((label, dtype_name(array)) for label, array in arrays.items())
         self.parts: dict[str, Any] = {"structure": tree, "the type": types}
+        # The arrays may share memory with state that is restored after the run.
         self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
         self.parts.update((label, as_float32(leaf)) for label, leaf in found.items() if label not in arrays)
 

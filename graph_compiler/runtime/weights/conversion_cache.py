@@ -14,7 +14,7 @@ from ...errors import NotCompilable
 def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
     """Convert an array that a function holds.
 
-    Raises ``NotCompilable`` if ``convert`` returns None, because the array is of an unknown class.
+    Raise ``NotCompilable`` if ``convert`` returns None, because the array is of an unknown class.
     """
     conversion = convert(array)
     if conversion is None:
@@ -65,7 +65,10 @@ class ConversionCache:
         return self.store(array, convert_array(array, self._convert)) if known is None else known
 
     def store(self, array: Any, native: Any) -> Any:
-        """Store ``native`` as the current conversion of ``array``."""
+        """Store ``native`` as the current conversion of ``array`` and return it.
+
+        Nothing is stored if ``native`` is None or the array itself.
+        """
         number, conversions = id(array), self._conversions
 
         def forget(reference: weakref.ref[Any]) -> None:

@@ -39,6 +39,7 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
             + "\n  ".join(problems)
         )
     for name, array in named.items():
+        # All arrays were checked before, so that an error changes nothing.
         expected[name].fill(name, array)
 
 
@@ -57,7 +58,7 @@ def _owners(graph: Graph) -> list[Any]:
 
 
 def _recompute(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the non-persistent buffers that were not given and that their modules can compute."""
+    """Return arrays for the missing non-persistent buffers on ``meta`` that their modules can compute."""
     missing = [
         name
         for name, owner in expected.items()

@@ -33,8 +33,9 @@ def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
 
 
 def require_weights(variants: Iterable[Variant]) -> None:
-    """Raise ``WeightsMissing`` if a held-back variant still waits for weights."""
+    """Raise ``WeightsMissing`` if a variant held back by :func:`hold_back` still lacks weights."""
     for variant in variants:
+        # ``hold_back`` sets an attribute of the instance, which hides the method.
         if isinstance(vars(variant).get("attempt"), _WeightsGate):
             # While another thread records, missing weights are replaced by zeros, so wait for it.
             with recording_lock:
@@ -56,7 +57,7 @@ def _raise_missing(name: str, names: list[str]) -> None:
 
 
 def hold_back(variant: Variant) -> None:
-    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded."""
+    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded, if any is missing."""
     if (variant.graph.parameters or variant.graph.effects) and missing_weights(variant):
         variant.attempt = _WeightsGate(variant)  # type: ignore[method-assign]
 

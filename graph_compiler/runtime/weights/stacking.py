@@ -15,7 +15,9 @@ _NONE: Mapping[str, Any] = {}
 
 
 class StackedWeights:
-    """Callable that returns the current weights, with stacked ones cached until one is replaced.
+    """Callable that returns the current weights by name, with the weights of equal layers stacked.
+
+    The stacked arrays are cached until a weight is replaced. All calls return the same dict until then.
 
     written: names of buffers that calls replace.
     """
@@ -34,6 +36,7 @@ class StackedWeights:
 
     def __call__(self) -> Mapping[str, Any]:
         now, (seen, made) = self._parameters(), self._held
+        # The weights are the same mapping until one of them is replaced.
         if now is not seen:
             made = {name: array for name, array in now.items() if name not in self._left_out}
             made.update((stack.together(), self._stacked(now, *stack)) for stack in self._stacks)
@@ -46,7 +49,6 @@ class StackedWeights:
 def weights_reader(
     parameters: Live, program: Program, graph: Graph, flat: Callable[..., Any]
 ) -> Callable[[], Mapping[str, Any]]:
-    """Return the function that returns the weights in the form that the flat function reads them."""
     if not program.stacks:
         return parameters
     written = (effect.target for effect in graph.effects if effect.kind == "buffer")
@@ -56,7 +58,10 @@ def weights_reader(
 def with_captured_weights(
     parameters: Live, program: Program, flat: Callable[..., Any]
 ) -> Callable[..., Any] | None:
-    """Return the flat function with its weights read inside, for a compiler that captures them; else None."""
+    """Return the flat function with its weights read inside, for a compiler that captures them.
+
+    Return None if the weights are stacked, come not first among the arguments, or cannot be captured.
+    """
     if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
         return None
 

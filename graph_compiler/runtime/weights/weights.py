@@ -22,7 +22,7 @@ def missing_weight_error(graph: Graph, name: str) -> CallMismatch:
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
     """Raise ``GuardFailed`` if a weight has another shape than while recording.
 
-    Raises ``CallMismatch`` if it is no array.
+    Raise ``CallMismatch`` if it is a string, list, tuple or dict. Missing weights pass.
     """
     for name, recorded in shapes.items():
         shape = getattr(parameters.get(name), "shape", None)
@@ -100,8 +100,8 @@ class NativeWeights(Live):
         return converted.native
 
     def _all_converted(self, native: Mapping[str, Any]) -> _ConvertedWeights:
-        """Convert all weights into a new dict, so that other threads see either the old or all new ones."""
         seen, watched = self._live(), self._watch_of(self._steady)
+        # A new dict, so that other threads see either all old or all new arrays.
         made = dict(native)
         # The target may trace the first call, but the conversions are stored beyond it.
         with self._target.untraced():
