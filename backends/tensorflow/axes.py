@@ -18,17 +18,17 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class VectorizedMapAxis:
-    """The slices of a vectorized map.
+    """The named axis of a running ``tf.vectorized_map``.
 
-    index: the index of the current slice, in the traced function.
-    size: the number of slices, which may be a tensor.
+    index: index of the current slice, in the traced function.
+    size: number of slices, which may be a tensor.
     """
 
     index: Any
     size: Any
 
     def exchange(self, array: Any, name: str) -> Any:
-        """Apply a collective over all slices.
+        """Apply the collective ``name`` over all slices.
 
         ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis.
         """
@@ -43,9 +43,10 @@ class VectorizedMapAxis:
         return ruled(array, self.index)
 
     def _transpose(self, cotangent: Any, name: str) -> Any:
-        """Return the cotangent of the collective's operand.
+        """Return the cotangent of the collective's operand: the sum of the cotangents of all slices.
 
-        Each slice contributed to the results of all slices, so the cotangent is the sum of theirs.
+        For ``all_gather`` it is the row of the sum at the current slice. Raise ``GradientRefused`` for
+        ``pmax`` and ``pmin``.
         """
         if name in ("pmax", "pmin"):
             raise GradientRefused(
@@ -59,9 +60,9 @@ class VectorizedMapAxis:
 
 
 def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any:
-    """Return a call of a function that stands for the collective until the map converts it.
+    """Return the result of a placeholder operation, which ``_convert_collective`` replaces in the map.
 
-    Raise ``NotCompilable`` in a graph other than the one that is mapped.
+    Raise ``NotCompilable`` unless the current graph is that of the mapped function.
     """
     if tf.compat.v1.get_default_graph() is not index.graph:
         raise NotCompilable(
@@ -82,10 +83,10 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 
 
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
-    """Convert a collective of one slice to one over all slices.
+    """Convert the collective of one slice to one over all slices, in terms of ``tf.vectorized_map``.
 
-    If the operation is converted by an enclosing map, the result is the same collective for each slice of
-    that map.
+    If an enclosing map converts the operation, there is no axis of these slices yet. The result is then
+    the same collective, for each slice of the enclosing map.
     """
     array, index = operation.inputs
     if index.is_stacked:
@@ -116,7 +117,7 @@ _OVER_SLICES: dict[str, tuple[Any, Any]] = {
 
 
 def vectorized_axis(name: str) -> VectorizedMapAxis | None:
-    """Return the slices that run under this axis name, or None."""
+    """Return the running axis of ``tf.vectorized_map`` with this name, or None."""
     try:
         found = native_axis(name, "tensorflow")
     except LookupError:

@@ -29,8 +29,9 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 def why_not_exact() -> str:
     """Return why XLA would return other numbers than TensorFlow's kernels; an empty string if it would not.
 
-    TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags are set around that
-    compilation. They have no effect if something else was compiled before.
+    The first call compiles a probe, whose outcome is cached. TensorFlow reads ``XLA_FLAGS`` when it first
+    compiles in a process, so flags that make XLA exact are set around the probe. They have no effect if
+    something else was compiled before.
     """
     with tf.init_scope(), _exact_flags():
         maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(
@@ -55,6 +56,7 @@ def _probe(x: Any, y: Any) -> Any:
 @contextmanager
 def _exact_flags() -> Iterator[None]:
     before = os.environ.get(_VARIABLE)
+    # A flag that the user has set keeps its value.
     more = [f"--{flag}=false" for flag in _supported_flags() if flag not in (before or "")]
     if more:
         os.environ[_VARIABLE] = " ".join([*([before] if before else []), *more])
@@ -70,6 +72,7 @@ def _exact_flags() -> Iterator[None]:
 def _supported_flags() -> list[str]:
     header = Path(tf.sysconfig.get_include(), "xla", "xla.pb.h")
     text = header.read_text(errors="replace") if header.is_file() else ""
+    # XLA ends the process for a flag that it does not know.
     return [flag for flag in _FLAGS if f" {flag}(" in text]
 
 
@@ -83,11 +86,16 @@ class _Trace(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Cache of traces of ``function``.
+    """Callable that caches a trace of ``function`` for each kind of arguments.
 
-    The key consists of the shapes and dtypes of arguments that are tensors, and the values of all others.
     A ``tf.function`` looks at all arguments, which takes longer than running a small model whose weights
-    are arguments. Here the shapes of weights, which are passed in dicts, are taken as constant.
+    are arguments. Here the key consists of shapes and dtypes of tensors, and of the values of other
+    arguments. The shapes of tensors in dicts, which are weights, are taken for constant.
+
+    function: function of tensors, variables, other values, and dicts of the first two.
+    shapes: record of the shapes that ``function`` is compiled for.
+    options: options of ``tf.function``.
+    extra: called at the end of each trace; returns tensors to compute besides the result.
     """
 
     def __init__(
@@ -101,9 +109,10 @@ class ConcreteFunctions:
         self._traced: dict[Hashable, _Trace] = {}
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
-        """Return the result, and the tensors that ``extra`` added to the trace.
+        """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
-        Raise ``NewShape`` under the conditions of ``CompiledShapes.note``.
+        Raise ``NewShape`` under the conditions of ``CompiledShapes.note``, and ``NotTraceable`` for a
+        sparse or ragged tensor.
         """
         key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)
@@ -134,6 +143,7 @@ def _key_and_tensors(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
     tensors: list[Any] = []
     for arg in args:
         if isinstance(arg, dict):
+            # The shapes of weights do not change, so their names suffice.
             key.append((*arg, *(item.ref() for item in arg.values() if isinstance(item, tf.Variable))))
             tensors += [item for item in arg.values() if not isinstance(item, tf.Variable)]
         elif isinstance(arg, tf.Variable):
@@ -141,6 +151,7 @@ def _key_and_tensors(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
         elif isinstance(arg, tf.Tensor):
             key.append((arg.shape, arg.dtype))
             tensors.append(arg)
+        # Sparse and ragged tensors consist of several tensors.
         elif tf.is_tensor(arg):
             raise NotTraceable(f"an argument of it is a {type(arg).__name__}")
         else:
@@ -150,7 +161,7 @@ def _key_and_tensors(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
 
 
 def _replace_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
-    """Return ``args`` with their tensors replaced by ``given`` in order.
+    """Return ``args`` with their tensors, also those in dicts, replaced by ``given`` in order.
 
     Variables stay, because the trace captures them.
     """
@@ -189,8 +200,9 @@ def why_not_traced(problem: Exception) -> str | None:
 def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     """Return ``function`` as a ``tf.function`` that may return numbers, strings and objects.
 
-    TensorFlow would convert these to tensors or reject them. So each trace returns only its tensors, with
-    the index of the structure from which the result is rebuilt.
+    TensorFlow would convert these to tensors or raise. So each trace returns only its tensors, with the
+    index of the structure from which the result is rebuilt. ``options`` are those of ``tf.function``;
+    ``autograph`` is off by default.
     """
     forms: list[Tree] = []
 
@@ -211,13 +223,16 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 
 
 class Compiled:
-    """A flat function that chooses how to compile itself at its first call.
+    """Callable that compiles a flat function at its first call, in the best way that preserves its results.
 
     It is compiled by XLA, or as a plain ``tf.function`` if XLA cannot compile it or would return other
     values than TensorFlow's kernels. It runs operation by operation if it reads elements of arrays in
     Python. Three kinds of calls also run operation by operation: those whose gradient is recorded, those
     inside a ``tf.function``, which they become a part of, and the first call with a new shape after many
-    others.
+    other shapes.
+
+    function: function of tensors, numbers, and dicts of weights.
+    static: indices of the arguments that are numbers used as sizes.
     """
 
     def __init__(self, function: Callable[..., Any], static: tuple[int, ...]) -> None:
@@ -243,7 +258,6 @@ class Compiled:
         return result
 
     def describe_compilation(self) -> str:
-        """Return a description of how the function runs."""
         if self._why_not_traced:
             return f"operation by operation, because {self._why_not_traced}"
         if self._why_not_xla:
@@ -293,6 +307,7 @@ class Compiled:
         except _ERRORS_OF_SYMBOLIC_TENSORS as problem:
             return self._untraced(problem, args)
         except tf.errors.OpError:
+            # A second run would write to the variables again.
             if self._writes:
                 raise
             # The error then points to the line of the operation.

@@ -178,6 +178,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         ),
     ),
     (
+        # These have no kernels for narrow and unsigned integers.
         _NARROW_INTEGERS,
         (
             "matmul",
@@ -199,6 +200,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), "float64"),
         ("conv", "conv_channels_last", "conv_transpose"),
     ),
+    # Products of bools are computed as numbers.
     (_BOOL, ("matmul", "tensordot", "vecdot", "einsum", "inner", "outer", "multi_dot", "matrix_power")),
     (
         _BOOL,

@@ -47,7 +47,9 @@ class TensorFlowDialect(CanonicalDialect):
         return f"sizes({array})"
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the expression of the row, computed in another dtype if TensorFlow has no kernel for it."""
+        """Return the expression of the row, with casts if ``compute_dtype`` names another dtype to compute
+        in.
+        """
         dtypes = [item.dtype for item in node.inputs if isinstance(item, Value)]
         cast = _Cast.of(node.op, dtypes)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
@@ -60,7 +62,8 @@ class TensorFlowDialect(CanonicalDialect):
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
         """Return the inputs as text.
 
-        A number that precedes the first array of an operation is written with its dtype.
+        Numbers get the dtype of the first array that is not boolean. A number is written with that dtype
+        only if it comes before that array and the row is no operator; TensorFlow converts others itself.
         """
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
         beside = cast.to or (
@@ -91,6 +94,7 @@ def _default_dtype(node: Node) -> str:
 
 
 def _typed_number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:
+    # Negative numbers wrap around, but TensorFlow does not convert them to unsigned dtypes.
     if dtype in UNSIGNED and isinstance(number, int) and number < 0:
         text = operand(repr(number % (1 << 8 * ITEMSIZE[dtype])), None)
     return operand(f"tf.constant({text.strip('()')}, tf.{dtype})", None) if typed else text
@@ -98,7 +102,10 @@ def _typed_number(number: Any, text: Operand, dtype: str, typed: bool) -> Operan
 
 @dataclass(frozen=True)
 class _Cast:
-    """A conversion of operands from dtype ``have`` to dtype ``to``; both are None if none is needed."""
+    """Conversion of operands of dtype ``have`` to dtype ``to``, and of the result back.
+
+    Both are None if the operation is computed in the dtype of its operands.
+    """
 
     have: str | None = None
     to: str | None = None

@@ -16,7 +16,7 @@ from . import native
 
 
 class NamedVariable(keras.Variable):
-    """A variable whose path, and TensorFlow name, is the name of a parameter in the original model.
+    """Keras variable whose path, and name in TensorFlow, is the name of a parameter in the original model.
 
     A graph that is recorded from the Keras model, or from a SavedModel of it, thus has the original's
     names.
@@ -55,7 +55,7 @@ class GraphModel(keras.Model):
         self.built = True
 
     def _create_variables(self) -> None:
-        """Create variables for weights that have none yet, such as those of new variants."""
+        """Create variables for parameters of the graph that have none yet, such as those of new variants."""
         graph = self._graph
         with tf.init_scope(), tf.name_scope(""):
             trained = graph.trained
@@ -116,11 +116,11 @@ class GraphModel(keras.Model):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the graph.
 
-        Numbers and flags, which Keras rejects, and keywords, some of which are Keras' own (``mask``), are
-        passed around Keras in ``form``.
+        Keras rejects numbers and flags, and has keywords of its own (``mask``). Such arguments are passed
+        around Keras in ``form``.
 
-        For calls as Keras' own loops make them (``model(x, training=False)``), ``x`` may hold all
-        arguments in a dict or a list, and the result consists of plain dicts, lists and tuples.
+        Keras' own loops call ``model(x, training=False)``. In such a call ``x`` may hold all arguments in
+        a dict or a list, and the result consists of plain dicts, lists and tuples.
         """
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
@@ -138,7 +138,11 @@ class GraphModel(keras.Model):
 
     @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
-        """Return the result of the graph, and assign the new values of buffers to their variables."""
+        """Return the result of the graph, and assign the new values of buffers to their variables.
+
+        Random numbers are derived from ``rng``, or from the generator of the model if that is None.
+        ``form`` is the structure of the arguments if ``args`` are only their arrays.
+        """
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
@@ -161,7 +165,7 @@ def _restore(graph: Any, held: dict[str, tuple[Any, bool]], trainable: bool) -> 
 
 @dataclass(frozen=True)
 class _CallStructure:
-    """The structure of a call without its arrays."""
+    """Structure of the arguments of a call, without their arrays."""
 
     tree: Tree
 
@@ -181,9 +185,9 @@ def _as_dicts(result: Any) -> Any:
 
 
 def _policy(graph: Any) -> dict[str, Any]:
-    """Return the options that tell Keras how to cast inputs.
+    """Return the options by which Keras casts inputs.
 
-    They are cast to the recorded floating-point dtype if there is only one, and not at all otherwise.
+    Keras casts them to the recorded floating-point dtype if there is only one, and not at all otherwise.
     """
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
     dtypes = {
@@ -195,9 +199,10 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return specs of the arguments of a call, with a free first axis; keywords are one dict.
+    """Return specs of the arguments of a call, with a free first axis. If they are keywords, return one dict.
 
-    Raise ``InvalidOption`` if a call takes more than arrays.
+    Raise ``InvalidOption`` if a call takes values other than arrays, or both positional arguments and
+    keywords.
     """
     recorded = graph.variants[0].graph
     specs = [

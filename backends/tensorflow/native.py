@@ -26,6 +26,7 @@ from .compiled import Compiled, traced_with_any_result, why_not_traced
 # Kernels of TensorFlow may crash on memory that is not aligned to this many bytes.
 _ALIGNMENT = 64
 
+# AutoGraph wraps exceptions in a class of its own, but not those with this attribute.
 setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010
 
 
@@ -47,7 +48,7 @@ class TensorFlowTarget(Target):
         """Return a tensor with the elements of ``array``, or None if it is not an array.
 
         A tensor is returned unchanged, and a variable by its value. Other arrays are copied, so that the
-        caller may write to them.
+        caller may write to them. An array that TensorFlow cannot hold raises (``refuse_array``).
         """
         if isinstance(array, tf.Tensor):
             return array
@@ -60,7 +61,11 @@ class TensorFlowTarget(Target):
             refuse_array(array, "tensorflow", problem)
 
     def adopt(self, array: Any) -> Any:
-        """Convert a weight to a tensor, which shares its memory (DLPack) if layout and device allow it."""
+        """Convert a weight to a tensor.
+
+        The result shares memory with a tensor of torch (by DLPack) if its alignment, dtype and device
+        allow that.
+        """
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
         # DLPack does not carry the flags of lazy conjugation and negation.
@@ -109,9 +114,9 @@ class TensorFlowTarget(Target):
         return np.asarray(array.numpy()).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """Return a tensor with these elements.
+        """Return a tensor with the elements that ``data`` contains as bytes.
 
-        It shares their memory if there is no GPU and the alignment allows it.
+        It shares their memory if there is no GPU, and if the alignment and DLPack allow that.
         """
         kind = tf.as_dtype(dtype)
         # NumPy exports only its own dtypes, so bfloat16 travels as uint16.
@@ -157,7 +162,7 @@ class TensorFlowTarget(Target):
     ) -> Callable[..., Any]:
         """Compile by ``tf.function``, traced once for each set of shapes; ``options`` are its options.
 
-        A function that reads elements of arrays in Python cannot be traced: it runs uncompiled, and a log
+        A function that reads elements of arrays in Python cannot be traced. It runs uncompiled, and a log
         line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
@@ -179,9 +184,10 @@ class TensorFlowTarget(Target):
         self._key = tf.constant([number, 0], tf.int32)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a fresh key, split off the key of the target.
+        """Return a fresh key, split off the key of the target. Inside of ``vmap``, return one for the slices.
 
-        Raise ``CallMismatch`` inside a ``tf.function``.
+        Raise ``CallMismatch`` inside a ``tf.function``, where the key would be a constant. The target's
+        first key is that of seed 0.
         """
         if draw := self.of_slices.next():
             return draw()
@@ -203,9 +209,10 @@ class TensorFlowTarget(Target):
     def register_classes(self, classes: Iterable[type]) -> None: ...
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the guards on elements hold.
+        """Return ``result`` if the elements in ``checks`` are those that ``guards`` expect.
 
-        Eagerly, a failed guard raises an error. Inside a ``tf.function``, the check becomes an operation.
+        Raise ``GuardFailed`` otherwise. Symbolic tensors have no elements yet; the check is then an
+        assertion in the graph (see ``_assert_or_poison``).
         """
         for check, guard in zip(checks, guards):
             if hasattr(check, "numpy"):
@@ -248,9 +255,10 @@ class TensorFlowTarget(Target):
 
 
 def _matches_recorded(check: Any, guard: Guard) -> Any:
-    """Return whether ``check`` equals the recorded elements; NaN equals NaN, and 0.0 differs from -0.0.
+    """Return a boolean tensor: True if ``check`` has the recorded elements.
 
-    Floats may differ by the relative error ``guard.rounding``.
+    NaN equals NaN, and 0.0 differs from -0.0. Floats may differ by the relative error ``guard.rounding``.
+    Raise ``GuardFailed`` if the static shape of ``check`` excludes the recorded one.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
@@ -263,6 +271,7 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
         same = tf.equal(check, wanted)
     else:
         found, real = tf.math.real(check), tf.math.real(wanted)
+        # TensorFlow has no `signbit`, but `atan2(x, -1)` has the sign of `x`, also of zeros.
         same_sign = tf.equal(
             tf.math.atan2(found, tf.constant(-1, found.dtype)) < 0,
             tf.math.atan2(real, tf.constant(-1, real.dtype)) < 0,
@@ -275,7 +284,8 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
 
 
 def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result``, which is only computed if ``holds``.
+    """Return ``result`` computed after an assertion that ``holds`` is True, which prints ``message`` and
+    ``seen``.
 
     XLA drops assertions, so floats also become NaN if ``holds`` is False. Raise ``CallMismatch`` if XLA
     compiles a result that NaN would not mark.

@@ -34,7 +34,7 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 
 
 class TensorFlowDataParallel(TensorFlowTraining):
-    """Training engine in which each replica computes its part of the batch.
+    """Training engine in which each replica of ``strategy`` computes its part of the batch.
 
     Gradients, losses, metrics and buffers are averaged in one all-reduce. The state consists of variables
     of the strategy, which are equal on all devices.
@@ -67,7 +67,9 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
     ) -> tuple[Any, Any, TrainingArrays]:
-        """Compute the gradients, and average them, the loss, metrics and buffers over the replicas."""
+        """Compute loss, metrics, buffers and gradients, with the mean over the replicas of all that are
+        floating.
+        """
         found = super().gradients(function, trained)
         leaves = tf.nest.flatten(found)
         floating = [
@@ -93,7 +95,8 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Call ``Strategy.run`` in a ``tf.function`` without XLA.
+        """Return a program that calls ``Strategy.run`` in a ``tf.function`` without XLA. ``options`` are
+        ignored.
 
         XLA cannot compile collectives between devices of one process.
         """
@@ -109,6 +112,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
                     lambda arrays, rate: self._run_on_replicas(step, held, arrays, rate, split),
                     autograph=False,
                 )
+            # A Python number would be a constant of the trace, so another rate would need another one.
             given = None if rate is None else tf.constant(rate, tf.float32)
             return held, functions[key](arrays, given)
 
@@ -123,7 +127,11 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
 
 def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
-    """Return the arguments of ``Strategy.run``: each replica gets its part of the arrays that are split."""
+    """Return the arguments of ``Strategy.run``.
+
+    Each replica gets its part along the first axis of an array whose flag in ``split`` is True, and all of
+    any other array.
+    """
     count = strategy.num_replicas_in_sync
     parts = [
         tf.split(array, count) if is_split else [array] * count for array, is_split in zip(arrays, split)
@@ -133,7 +141,7 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
 
 
 def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
-    """Copy a training state into the arrays and variables of another engine."""
+    """Return a copy of a training state in arrays and variables of ``engine``."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
         group: {name: engine.kept(array) for name, array in engine.values(getattr(held, group)).items()}
@@ -162,7 +170,7 @@ _REDUCTIONS: dict[Any, Callable[[list[Any]], Any]] = {
 
 
 class TensorFlowParallelism(Parallelism):
-    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Arrays have no layouts over meshes."""
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Meshes are not supported."""
 
     a_mesh = "there is none"
 
@@ -179,7 +187,8 @@ class TensorFlowParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return an axis over ``devices``: names or logical devices, or a number of them.
 
-        By default these are all GPUs, or all CPUs if there are no GPUs.
+        By default these are all GPUs, or all CPUs if there are no GPUs. Raise ``InvalidOption`` for an
+        unknown device, for one that is given twice, and for too large a number.
         """
         known = [device.name for device in tf.config.list_logical_devices()]
         if devices is None or is_count(devices):
@@ -236,9 +245,10 @@ class TensorFlowParallelism(Parallelism):
         return False
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """Compute a reduction by ``ReplicaContext.all_reduce``, and extremes by ``all_gather``.
+        """Reduce ``array`` over the replicas of a strategy, or over the slices of ``tf.vectorized_map``.
 
-        Under ``tf.vectorized_map``, reduce over the slices.
+        Extremes over replicas are those of the gathered arrays. ``psum`` of bools counts them as int32,
+        and ``pmean`` of integers is float32.
         """
         if name in _EXTREMES:
             slices = vectorized_axis(axis_name)
@@ -273,7 +283,9 @@ class TensorFlowParallelism(Parallelism):
         return slices.size if slices else int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
-        """Return the replica context; raise ``LookupError`` if no replica runs over this axis."""
+        """Return the replica context. Raise ``LookupError`` if the current replica does not run over this
+        axis.
+        """
         context = tf.distribute.get_replica_context()
         if context is None or context.strategy is not native_axis(axis_name, "tensorflow"):
             raise LookupError(axis_name)
@@ -331,9 +343,9 @@ def _floating(array: Any) -> Any:
 
 
 def _total(context: Any, array: Any) -> Any:
-    """Sum over the replicas; the gradient is the sum of the cotangents.
+    """Sum ``array`` over the replicas. The gradient is the sum of the cotangents of all replicas.
 
-    The gradient has to be taken inside the function that the replicas run.
+    Taking it raises ``GradientRefused`` outside the function that the replicas run.
     """
 
     @tf.custom_gradient
@@ -347,7 +359,7 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _all_gather(context: Any, array: Any) -> Any:
-    """Stack the arrays of all replicas along a new first axis."""
+    """Stack the arrays of all replicas along a new first axis. The gradient is as in ``_total``."""
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:

@@ -18,9 +18,13 @@ Slots = dict[str, Any]
 
 
 class RuleOptimizer(keras.optimizers.Optimizer):
-    """A Keras optimizer whose update of one variable is a function of this module."""
+    """Keras optimizer that updates a variable by the rule that ``_ROWS`` has for ``name``.
+
+    The learning rate is 0 until it is assigned.
+    """
 
     def __init__(self, name: str, options: Options) -> None:
+        # The rate is assigned before each update.
         super().__init__(learning_rate=0.0, name=name)
         self._options, (wanted, self._rule) = options, _ROWS[name]
         self._names = [slot for slot, option in wanted.items() if option is None or options[option]]
@@ -44,6 +48,7 @@ class RuleOptimizer(keras.optimizers.Optimizer):
             gradient = gradient + self._options["weight_decay"] * variable
         values = {name: tf.convert_to_tensor(slot) for name, slot in slots.items()}
         if self._options["weight_decay"] and self.name == "adamw":
+            # The decay of adamw is no part of the gradient, so the moments do not scale it.
             variable.assign_sub(rate * self._options["weight_decay"] * variable)
         change, new = self._rule(self._options, gradient, values, step)
         for name, value in new.items():
@@ -52,7 +57,7 @@ class RuleOptimizer(keras.optimizers.Optimizer):
 
 
 def optimizer_factory(name: str, options: Options) -> Callable[[], Any]:
-    """Return a function that creates the optimizer."""
+    """Return a function that creates the optimizer, with the learning rate 0."""
     if name == "lion":
         decay = options["weight_decay"] or None
         return lambda: keras.optimizers.Lion(0.0, options["b1"], options["b2"], weight_decay=decay)
@@ -154,9 +159,10 @@ class TensorFlowTraining(Training):
         return optimizer_factory(name, options)
 
     def own(self, item: Any) -> Make | None:
-        """Return a function that creates the optimizer, or None if ``item`` is no optimizer or class of one.
+        """Return a function that creates the user's optimizer, or None if ``item`` is no optimizer or class
+        of one.
 
-        For an optimizer, it creates copies with the same configuration.
+        For an instance, the function creates copies with the same configuration.
         """
         cls: Any = item if inspect.isclass(item) else type(item)
         if not issubclass(cls, keras.optimizers.Optimizer):
@@ -165,6 +171,7 @@ class TensorFlowTraining(Training):
         return item if item is cls else lambda: cls.from_config(item.get_config())
 
     def has_rate(self, make: Make) -> bool:
+        # A schedule is no variable, and so cannot be assigned a rate.
         return isinstance(make()._learning_rate, keras.Variable)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
@@ -240,6 +247,7 @@ class TensorFlowTraining(Training):
                 tape.watch(value)
             value, aux = function(values)
         found = tape.gradient(value, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        # The gradient of a lookup of rows is sparse.
         return value, aux, {name: tf.convert_to_tensor(gradient) for name, gradient in found.items()}
 
     def norm(self, arrays: Arrays) -> Any:
@@ -279,6 +287,7 @@ class TensorFlowTraining(Training):
                 functions[id(held.optimizer)] = tf.function(
                     lambda arrays, rate: step(held, arrays, rate)[1], autograph=False, **dict(options or {})
                 )
+            # A Python number would be a constant of the trace, so another rate would need another one.
             given = None if rate is None else tf.constant(rate, tf.float32)
             return held, functions[id(held.optimizer)](arrays, given)
 
@@ -289,7 +298,7 @@ class TensorFlowTraining(Training):
             return tf.identity(target.convert(array))
 
     def is_device(self, item: Any) -> bool:
-        """Return True if ``item`` is a logical device or the name of an existing one (``"/GPU:0"``)."""
+        """Return True for a logical device, or the name of an existing one (``"GPU"``, ``"/GPU:0"``)."""
         # TensorFlow silently uses the CPU for an unknown name.
         if not isinstance(item, str):
             return isinstance(item, tf.config.LogicalDevice)

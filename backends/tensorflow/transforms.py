@@ -43,7 +43,9 @@ class TensorFlowDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Copy ``array`` to ``device``; raise ``ValueError`` if there is no such device."""
+        """Copy ``array`` to ``device``. Raise ``ValueError`` if no device has a name that contains
+        ``device``.
+        """
         # tf.device silently chooses another device if there is none of this name.
         if not any(
             device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
@@ -103,7 +105,10 @@ class TensorFlowDerivatives(Derivatives):
         return tf.concat(arrays, 0)
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Run a Python loop, or ``tf.while_loop`` while a graph is traced."""
+        """Run a Python loop, or ``tf.while_loop`` while a graph is traced.
+
+        With ``checkpoint``, gradients recompute each iteration.
+        """
         count = len(state)
 
         def one(arrays: Arrays) -> Arrays:
@@ -123,6 +128,7 @@ class TensorFlowDerivatives(Derivatives):
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         # A tape knows arrays by identity, and the same array may be given twice.
         primals = [tf.identity(array) for array in primals]
+        # The tape is persistent, because `pull` may be called several times.
         with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch(primals)
             results, aux = function(primals)
@@ -139,7 +145,7 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, pull
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute a jvp by two reverse modes.
+        """Compute the jvp by two reverse modes (see ``linearize``).
 
         ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes functions
         with a custom gradient that use a tape for constants, and has neither sparse gradients nor nested
@@ -151,9 +157,11 @@ class TensorFlowDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Differentiate the vjp, which is linear in the cotangents, so that the function runs only once.
+        """Return the results, ``aux`` and the jvp as a function of tangents, which does not run ``function``
+        again.
 
-        The point at which the vjp is differentiated is arbitrary; it is 1, as in torch.
+        The jvp is the derivative of the vjp, which is linear in the cotangents. The point at which the vjp
+        is differentiated is arbitrary; it is 1, as in torch.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)
@@ -173,10 +181,12 @@ class TensorFlowDerivatives(Derivatives):
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """Map ``function`` by ``tf.vectorized_map`` over first axes.
+        """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results along axis
+        0.
 
-        Operations that it cannot convert, such as the second derivative of a branch, are run slice by
-        slice. Samples of TensorFlow's own generators differ between the slices.
+        If it has operations that TensorFlow cannot convert, such as the second derivative of a branch, run
+        it slice by slice. Samples of TensorFlow's own generators differ between the slices; unless
+        ``how.randomness`` is ``"different"``, raise ``CallMismatch`` for these.
         """
 
         def over_first(arrays: Arrays) -> Arrays:
@@ -221,7 +231,7 @@ class TensorFlowDerivatives(Derivatives):
 def _next_key() -> Callable[[], Any]:
     """Return a function that takes keys from the target eagerly, also while ``tf.vectorized_map`` traces.
 
-    If the call itself is traced, it is the target's ``next_key``.
+    Inside of a ``tf.function`` around the map, return ``target.next_key``.
     """
     if not tf.executing_eagerly():
         return target.next_key
@@ -234,7 +244,10 @@ def _next_key() -> Callable[[], Any]:
 
 
 def _stateful_samplers() -> set[str]:
-    """Return the names of operations in the current graph that sample from TensorFlow's generators."""
+    """Return the names of operations in the current graph that sample from TensorFlow's generators.
+
+    Return an empty set while executing eagerly.
+    """
     if tf.executing_eagerly():
         return set()
     return {
@@ -256,9 +269,9 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
     """Return a function that recomputes ``function`` for gradients, so that a tape stores only its arguments.
 
-    ``like`` are arrays of the same shapes and dtypes as its arguments. Unlike ``tf.recompute_grad``, it
-    has gradients of the arrays that ``function`` closes over: ``function`` is traced as a graph, which
-    lists its captures. While a recording is running, return ``function`` itself.
+    ``like`` are arrays of the same shapes and dtypes as its arguments. Unlike ``tf.recompute_grad``, the
+    result has gradients of the arrays that ``function`` closes over: ``function`` is traced as a graph,
+    which lists its captures. While a recording is running, return ``function`` itself.
     """
     if active.anywhere and active.recording:
         return function
@@ -280,7 +293,10 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
 def _traced_scan(
     run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Run the ``scan`` helper with the output shapes of one traced iteration."""
+    """Run the ``scan`` helper of the prelude with ``run`` as one iteration.
+
+    The shapes and dtypes of its outputs are those of a trace of ``one`` with the first row.
+    """
     first, count = [*state, *(row[0] for row in rows)], len(state)
     made = (
         tf.function(lambda *given: tuple(one(list(given))), autograph=False)

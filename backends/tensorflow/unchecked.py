@@ -13,7 +13,7 @@ import tensorflow as tf
 
 
 class NotForXla(Exception):
-    """Raised while a function is traced for XLA that XLA would compute differently from TensorFlow's kernels.
+    """Raised while tracing a function for XLA that would not compute what TensorFlow's kernels do.
 
     The message is the reason.
     """
@@ -29,8 +29,9 @@ class NotTraceable(Exception):
 def dropped_checks(graph: Any) -> list[Any]:
     """Add boolean scalars to ``graph`` that are all True if no kernel of its operations would raise.
 
-    Return these scalars. Raise ``NotForXla`` if no such check exists, if a size depends on elements, or if
-    the call could not be repeated because it writes to variables.
+    Return these scalars. Raise ``NotForXla`` if no such check exists, if XLA computes an operation
+    differently, if a size depends on elements, or if the call could not be repeated because it writes to
+    variables.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -45,7 +46,6 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def writes(graph: Any) -> bool:
-    """Return True if an operation of ``graph`` writes to variables."""
     return any(
         kind.startswith(("Assign", "Resource", "Rng")) and not kind.startswith("ResourceGather")
         for kind in _types(graph)
@@ -83,7 +83,10 @@ def _checks_of(op: Any) -> Iterator[Any]:
 
 
 def _bounds_check(index: Any, size: Any) -> list[Any]:
-    """Return the check that ``0 <= index < size``; no check if the values are static and it holds."""
+    """Return the check that all elements of ``index`` are in ``[0, size)``.
+
+    Return an empty list if the values are static and in range.
+    """
     known, limit = tf.get_static_value(index), tf.get_static_value(size)
     if known is not None and limit is not None and ((known >= 0) & (known < limit)).all():
         return []

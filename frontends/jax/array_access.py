@@ -10,7 +10,7 @@ import numpy as np
 
 
 class ImmutableStamp:
-    """Stamp of an immutable array, which always fits."""
+    """Stamp of a JAX array. The array is immutable, so ``fits`` always returns True."""
 
     __slots__ = ()
 

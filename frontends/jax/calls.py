@@ -38,7 +38,9 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
 def as_jax(array: Any) -> Any:
-    """Convert an array of any framework to JAX, in the dtype JAX has for it; a tensor is detached.
+    """Convert an array of any framework to JAX, narrowed to 32 bits if JAX runs without 64-bit types.
+
+    Return a JAX array unchanged. A tensor of torch is detached.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -67,11 +69,12 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 class PublicCall:
     """A call of a public function.
 
+    name: public name of the function.
     arguments: structure of its arguments, with the arrays taken out.
     result: structure of its result.
     function: computes the result arrays from the argument arrays.
     types: types of the result arrays.
-    body: its program; None if the row of the function accepts the call.
+    body: jaxpr of the function; None if its lifting row accepts the call.
     """
 
     name: str
@@ -105,11 +108,11 @@ def _batch_rule(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Function with derivatives of its own under ``vmap``.
+    """Callable that maps a function with a derivative rule by ``jax.vmap``.
 
     Equal objects become one object of the generated source.
 
-    function: the mapped function.
+    function: the function of one element of the batch.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
     """
 
@@ -129,7 +132,7 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Wrapper of a function that returns the arrays in its result as a list."""
+    """Callable that calls ``function`` and returns the arrays in its result as a list."""
 
     function: Callable[..., Any]
 
@@ -154,7 +157,10 @@ def _jvp_rule(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
 
 
 def _transpose_rule(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
-    """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions."""
+    """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions.
+
+    Return the cotangents of the unknown arrays, and None for all others.
+    """
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
     def linear(*given: Any) -> list[Any]:
@@ -180,7 +186,7 @@ def is_array(item: Any) -> bool:
 
 
 class _FunctionNames:
-    """Cache of the names under which modules hold functions."""
+    """Cache of the modules of JAX and its libraries, and of the names under which they contain functions."""
 
     def __init__(self) -> None:
         self._loaded: Any = None
@@ -189,7 +195,7 @@ class _FunctionNames:
         self._found: list[Replacement] = []
 
     def modules(self) -> list[ModuleType]:
-        """Return the loaded modules of JAX and of the libraries built on it."""
+        """Return the loaded modules of JAX, flax and optax."""
         # New modules are appended to sys.modules, so its length and last name show whether any were loaded.
         loaded = len(sys.modules), next(reversed(sys.modules))
         if loaded != self._loaded:
@@ -202,7 +208,7 @@ class _FunctionNames:
     def places(
         self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]
     ) -> list[Replacement]:
-        """Return each name in ``modules`` of a function in ``replacements``, with its replacement."""
+        """Return a replacement for each name in ``modules`` that refers to a function in ``replacements``."""
         # The modules have 40,000 names, so they are searched only if there are new ones.
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
         if now != self._known:
@@ -226,8 +232,10 @@ def recording_calls(
 ) -> Iterator[Callable[[Any], Any]]:
     """Record calls of the public functions ``names`` by this thread inside of the block.
 
-    The functions are replaced in JAX, in the libraries built on it, and in the ``scopes`` of the user's
-    code. Yield a function that maps a function to its replacement, or to itself.
+    The functions are replaced in JAX, in flax and optax, and in the ``scopes`` of the user's code. Names
+    that this version of JAX lacks are skipped. ``scan``, ``fori_loop`` and ``associative_scan`` are
+    replaced too, to accept symbolic lengths. Yield a function that maps a function to its replacement, or
+    to itself.
     """
     replacements, methods = {}, []
     for name in names:
@@ -250,7 +258,6 @@ def recording_calls(
 
 
 def _with_rule(function: Any) -> Any:
-    """Return the ``custom_jvp`` or ``custom_vjp`` whose bound ``__call__`` this is, or ``function``."""
     held = getattr(function, "__self__", None)
     return (
         held
@@ -290,7 +297,10 @@ def _holder_of(name: str) -> tuple[Any, str]:
 
 
 def _method(name: str) -> list[Replacement]:
-    """Return the attribute of JAX's abstract array that implements a method, with its replacement."""
+    """Return a replacement of the attribute of ``ShapedArray`` that implements the method ``name``.
+
+    Return an empty list if this version of JAX has none.
+    """
     holder, short = jax.core.ShapedArray, f"_{name.removeprefix(METHOD).strip('_')}"
     found = next((one for one in (short, short[1:]) if vars(holder).get(one)), None)
     if found is None:
@@ -394,10 +404,15 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results, inferred by its row, or None if the row does not accept it."""
+    """Return the types of a call's results, with sizes that the lifting row of ``name`` infers.
+
+    Guard the conditions on sizes that the row requires. Return None if the row does not accept the call,
+    or if JAX raises for the current sizes.
+    """
     from .lifting.abstract_eval import abstract_eval
 
     recording = current()
+    # Public functions that the body calls would be recorded as calls of their own.
     before, _thread.quiet = getattr(_thread, "quiet", False), True
     now = with_hints(tree)
     try:
@@ -431,16 +446,16 @@ def _abstract_results(
 
 
 def with_hints(tree: Tree) -> Tree:
-    """Replace symbolic sizes in the arguments by their current values."""
     if isinstance(tree, Static):
         return Static(map_structure(lambda item: hint_of(expression_of(item)), tree.value))
     return replace(tree, children=tuple(map(with_hints, tree.children))) if isinstance(tree, Branch) else tree
 
 
 def program_of(call: PublicCall, types: Iterable[Any]) -> ClosedJaxpr:
-    """Return the program of primitives for a call with arrays of these types."""
+    """Return the jaxpr of a call with arrays of these types, in primitives only."""
     if call.body is not None:
         return call.body
+    # The result must consist of primitives, so public functions in the body are not recorded.
     before, _thread.quiet = getattr(_thread, "quiet", False), True
     try:
         return jax.make_jaxpr(call.function)(*(_type(item, item.shape) for item in types))
@@ -456,6 +471,7 @@ def _trace_body(body: Callable[..., Any], leaves: list[Any]) -> ClosedJaxpr:
     try:
         return jax.make_jaxpr(body)(*(_type(leaf, leaf.shape) for leaf in leaves))
     except Exception as problem:
+        # The next attempt makes the sizes of the innermost failing call constants.
         if not hasattr(problem, "sizes_asked"):
             problem.sizes_asked = [dim for leaf in leaves for dim in leaf.shape]  # type: ignore[attr-defined]
         raise
@@ -478,7 +494,11 @@ _PLAIN = (
 
 
 def _is_static(item: Any) -> bool:
-    """Return True if an argument may be stored in a recorded call: a number or dtype, but no function."""
+    """Return True if ``item``, which is an argument without arrays, may be stored in a recorded call.
+
+    That is so for numbers, strings, dtypes, types, empty containers and functions with a derivative rule,
+    but not for other functions and objects.
+    """
     if isinstance(item, (tuple, list, dict)):
         return not item
     if isinstance(item, slice):

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``scan`` equation; ``lax.map`` and ``lax.fori_loop`` with constant trip count become one too."""
+    """Read a ``scan`` equation, without the sequences that its body does not read.
+
+    ``lax.map``, and ``lax.fori_loop`` with a constant trip count, are ``scan`` equations too.
+    """
     params = equation.params
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
@@ -61,7 +64,8 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``while`` equation.
+    """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if ``_trip_count`` knows its trip
+    count.
 
     Under ``vmap`` it iterates while any element of the batch does, and finished elements keep their state.
     """
@@ -86,7 +90,10 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``cond`` equation (``lax.cond``, ``lax.switch``). A constant index inlines its branch."""
+    """Read a ``cond`` equation (``lax.cond``, ``lax.switch``) as a ``branch`` node.
+
+    Instead of a node, inline the branch of a constant index, or the only branch that is no error check.
+    """
     index, *captured = operands
     branches = equation.params["branches"]
     step = _RegionWriter(reader, equation, [])
@@ -119,9 +126,10 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
 
 
 def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read ``jax.checkpoint`` as a ``call`` with ``checkpoint=True``.
+    """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
 
-    Bodies of ``lax.scan`` are read by :func:`scan`.
+    Inline it if all operands are numbers, or if it saves more than its operands. ``scan`` reads a
+    checkpoint that is the body of a ``lax.scan``.
     """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
@@ -163,10 +171,12 @@ class _RegionWriter:
         captured: Sequence[Any],
         after: Sequence[Callable[..., list[Any]]] = (),
     ) -> Body:
-        """Return the block of ``program``, whose inputs are the captured values and then its own.
+        """Read ``program`` as the block of the region ``name``.
 
-        Each function of ``after`` is called with this object, the inputs and the results, and returns
-        other results.
+        captured: values of the enclosing scope, or numbers, for the first inputs of ``program``. New
+            values, which are the inputs of the block, are its other inputs.
+        after: functions that are called with this object, the new inputs and the results, in turn. Each
+            returns the results to use instead.
         """
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
@@ -198,7 +208,11 @@ class _RegionWriter:
         outvars: Sequence[Any] | None = None,
         **params: Any,
     ) -> list[Any]:
-        """Append the node with these regions and return its outputs."""
+        """Append a node ``op`` with a region for each of ``bodies``, and return its outputs.
+
+        The values that the bodies capture become its last operands. The outputs have the types of
+        ``outvars``, or of the results of the equation if that is None.
+        """
         regions, captured = close(*bodies)
         declared = get(op)
         whole = {name: params.get(name, default) for name, default in declared.params.items()}
@@ -329,7 +343,7 @@ def _is_one(atom: Any) -> bool:
 
 
 def _known_number(reader: Reader, item: Any) -> Any:
-    """Return the number or size that ``item`` was made of, or None."""
+    """Return the int or size that ``item`` is or was made of by ``asarray``, possibly converted, or None."""
     if not isinstance(item, Value):
         return int(item)
     node = reader.maker(item)
@@ -354,7 +368,10 @@ def _known_number(reader: Reader, item: Any) -> Any:
 def _counting_scan(
     reader: Reader, equation: Any, length: Any, stepped: list[Any], state: list[Any]
 ) -> list[Any]:
-    """Read a counting ``while`` as a ``scan`` without sequences that carries the counter but not the end."""
+    """Read a counting ``while`` as a ``scan`` without sequences, and return the state after it.
+
+    The counter is in the carry. The end of the range is captured instead, because it does not change.
+    """
     body = equation.params["body_jaxpr"]
     avals = body.in_avals[len(stepped) :]
     step = _RegionWriter(reader, equation, [avals[0], *avals[2:]])
@@ -390,9 +407,11 @@ ORDERS = 2
 
 
 def call_with_rule(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-    """Read a call of a function with a derivative rule.
+    """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
 
-    If the rule cannot be traced, the results are marked so that taking a gradient of them raises.
+    Inline the function if ``reader.orders`` is None, or if no operand or no result has a derivative. If
+    the rule cannot be traced, or if derivatives of that order are not followed, inline it with results
+    marked so that taking a gradient of them raises.
     """
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
@@ -420,8 +439,11 @@ def call_with_rule(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: 
 class CallWriter:
     """Writer of the node for one call of a function.
 
-    The operands of the node are the arrays among those of the equation. Its numbers are constants in the
-    regions.
+    The operands of the node are the arrays among those of the equation. Numbers among them are constants
+    in the regions.
+
+    inner: jaxpr of the function.
+    operands: values and numbers, one for each input of ``inner``.
     """
 
     def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
@@ -435,7 +457,7 @@ class CallWriter:
     def refuse_closed_over(self) -> None:
         """Mark arrays that the function closes over, so that taking a gradient with respect to them raises.
 
-        Arrays that depend on no argument are left alone.
+        Arrays that depend on no argument are not marked.
         """
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
@@ -455,7 +477,7 @@ class CallWriter:
         return self.reader.inlined(self.equation, self.inner, self.operands)
 
     def kept(self) -> list[Any]:
-        """Write a ``call`` node whose region is the function."""
+        """Write a ``call`` node whose region is the function, and return its outputs."""
         body = self._function(self.reader.orders)
         # Sizes of the enclosing scope that the function reads are sizes of its own arguments.
         for value, place in zip(body.inputs, self.arrays):
@@ -521,11 +543,12 @@ class CallWriter:
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """Return the forward function, and the values of it that the rule needs.
+        """Return the body of the forward function, and the residuals as its values or as numbers.
 
-        The forward function returns the results and each computed residual once. If its program does not
-        compute the results as the function does, it contains both programs, because a target does not know
-        in advance whether a gradient will be taken.
+        It returns the results and each residual that it computes, once. It computes the results by
+        ``self.inner``, because a target does not know in advance whether a gradient will be taken, and
+        residuals by ``program``. If residuals depend on results of ``program`` that are computed in the
+        same way, these are the results, and ``inner`` is not computed.
         """
         inputs, operands = self._operands()
         needed: list[Any] = []
@@ -554,7 +577,7 @@ class CallWriter:
         return None if self.reader.orders is None else self.reader.orders - 1
 
     def _operands(self) -> tuple[list[Value], list[Any]]:
-        """Return new inputs for the array operands, and all operands with the inputs in their place."""
+        """Return new inputs for the array operands, and all operands with these inputs as the arrays."""
         names = names_of_arguments(self.inner, len(self.operands))
         inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
         self.reader.stands_for.update((value, self.operands[place]) for place, value in inputs.items())
@@ -574,7 +597,11 @@ class CallWriter:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """Return what ``read`` appends as a block. Outputs past ``avals`` are returned unconverted."""
+        """Run ``read`` and return as a block the nodes that it appends and its results depend on.
+
+        Results that are numbers become arrays of the types ``avals``; results beyond these are not
+        converted. Inside, ``orders`` replaces ``reader.orders``, and error checks become no guards.
+        """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks
         reader.nodes, reader.around, reader.orders, reader.checks = [], self.origin, orders, False

@@ -21,7 +21,10 @@ _CONVERSIONS = (
 
 @contextmanager
 def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """Turn JAX's errors about elements into :class:`CallMismatch` if ``leaves`` are traced from outside."""
+    """Turn JAX's errors about elements into :class:`CallMismatch` if one of ``leaves`` is a tracer.
+
+    These are tracers of a transformation around the call. Without one, JAX's error propagates.
+    """
     try:
         yield
     except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:
@@ -64,7 +67,7 @@ def _place_of(problem: Exception) -> str:
 
 
 class UnknownElements(TracingError):
-    """Error: code needs the elements of a tracer."""
+    """Raised if the recorded function needs elements of an array, which a tracer does not have."""
 
 
 def _unknown_elements(name: str, problem: Exception) -> TracingError:

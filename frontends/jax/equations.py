@@ -44,7 +44,10 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return the ``id`` of each jitted function of the user that is called more than once, at any depth."""
+    """Return the ``id`` of each jitted function of the user that is called more than once, at any depth.
+
+    Functions of fewer than ``_FEWEST`` equations are left out.
+    """
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 
@@ -56,6 +59,7 @@ def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
                 place = (inner.jaxpr.debug_info.func_src_info or "").partition(" at ")[2]
                 if len(inner.jaxpr.eqns) >= _FEWEST and is_users(place.rpartition(":")[0]):
                     kept.add(id(inner))
+            # A program counts what is in it only once, however often it is called.
             if inner is None or counts[id(inner)] == 1:
                 for each in programs_in(equation.params):
                     count(each)
@@ -71,6 +75,7 @@ def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: lis
 
 
 log = logging.getLogger("graph_compiler")
+# These place or arrange an array without a change of its elements.
 _PASSES_ON = frozenset(
     {"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"}
 )
@@ -130,7 +135,10 @@ class Reader:
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """Append the equations of ``program`` and return its results for these values or numbers."""
+        """Append the equations of ``program`` to ``nodes``, and return its results.
+
+        ``arguments`` are the values or numbers of its inputs.
+        """
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
         constants = dict(zip(program.jaxpr.constvars, program.consts))
         # A number may depend on elements that an equation reads, so it is made where it is used first.
@@ -147,7 +155,7 @@ class Reader:
         return operands(program.jaxpr.outvars)
 
     def _kept_aside(self, item: Any) -> Any:
-        """Return the value of a constant: an array, or a symbolic number in a jitted function's closure."""
+        """Return the value of a constant of a jaxpr: an array, or a symbolic number in a closure."""
         if is_symbolic(item):
             return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
         value = self.constant(item)
@@ -213,6 +221,7 @@ class Reader:
             return self.inlined(equation, _program_on_words(equation), operands)
         if name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
+            # The implementation of a key is an object of a private class of JAX, which has a public name.
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
             drawn = CallProgram(
                 OnWords(equation.primitive, params, keys) if self.as_words else equation.primitive
@@ -225,12 +234,14 @@ class Reader:
         ):
             whole = CallProgram(Whole(equation.primitive, params))
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
+        # The name of the primitive implies the function that combines elements.
         kept = {
             key: item
             for key, item in params.items()
             if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))
         }
         return self._node(
+            # Some names have a hyphen (`scatter-add`), but the variables of these primitives do not.
             f"{PRIMITIVE}{name.replace('-', '_')}_p",
             tuple(operands),
             kept,
@@ -251,11 +262,15 @@ class Reader:
 
     def _by_rule(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         if self.as_words and self.checks and holds_checks(inner.jaxpr):
+            # Regions of the node have no guards, so the function is also read inline, for its checks alone.
             self.inlined(equation, inner, operands)
         return call_with_rule(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """Read a program that an equation calls and return its results."""
+        """Read a program that ``equation`` calls and return its results.
+
+        Nodes without a line of their own have the line of ``equation`` as origin.
+        """
         around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)
         self.around = around
@@ -323,6 +338,7 @@ class Reader:
                     CallRecord(row_key(READ_NUMBER), result=number),
                 )
             )
+        # A number is no input of the program, so its elements are the same in every call.
         elif isinstance(array, Value):
             self._decide(array, equation.params["seen"].elements, origin)
         return []
@@ -428,7 +444,10 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """Return a program for ``x.at[index].apply``: the function of all elements, selected by the index."""
+    """Return a jaxpr for ``x.at[index].apply``: the function of all elements, selected by the index.
+
+    Raise :class:`UnsupportedOperation` unless the call has ``unique_indices=True``.
+    """
     params = dict(equation.params)
     if not params["unique_indices"]:
         raise UnsupportedOperation(
@@ -453,6 +472,8 @@ def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
 
 
 def _program_on_words(equation: Any) -> ClosedJaxpr:
+    # Operations on keys other than those of `jax.random` only move them, and so move each word in the same
+    # way.
     move = jax.vmap(
         lambda *operands: equation.primitive.bind(*operands, **equation.params),
         in_axes=tuple(-1 if is_key(atom.aval) else None for atom in equation.invars),
@@ -481,7 +502,9 @@ def _structure(tree: Tree, made: Sequence[Any]) -> Any:
 
 
 def _is_assigned(result: Any) -> bool:
-    """Return True if an assignment can unpack ``result``: an array, or nested tuples and lists of them."""
+    """Return True if an assignment can unpack ``result``: an abstract array, or nested tuples and lists of
+    them.
+    """
     return (
         all(map(_is_assigned, result))
         if type(result) in (tuple, list)
@@ -491,7 +514,11 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class AxisNumbers:
-    """Named tuple of axes of JAX (``GatherDimensionNumbers`` ...), kept apart from tuples of arguments."""
+    """A named tuple of axes of JAX (``GatherDimensionNumbers``, ...), which is no structure of arguments.
+
+    name: class of the tuple in ``jax.lax``.
+    fields: name and axes of each field, which are attributes too.
+    """
 
     name: str
     fields: tuple[tuple[str, tuple[int, ...]], ...]
@@ -505,7 +532,11 @@ class AxisNumbers:
 
 @dataclass(frozen=True)
 class EnumMember:
-    """Member of an enumeration of JAX, stored by name because some are integers too."""
+    """A member of an enumeration in ``jax.lax``. It is stored by name, because some members are integers too.
+
+    kind: name of the enumeration.
+    name: name of the member.
+    """
 
     kind: str
     name: str
@@ -542,7 +573,11 @@ def spec_of(aval: Any) -> ArraySpec:
 # ---------------------------------------------------------------------------------- where equations come from
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if ``file`` is part of no framework, this package, or Python's import machinery."""
+    """Return True if ``file`` does not belong to a framework or to this package.
+
+    Return False also for ``contextlib``, ``functools`` and Python's import machinery, which call the
+    user's code.
+    """
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS
@@ -555,7 +590,7 @@ _PYTHONS = ("contextlib.py", "functools.py")
 
 
 def origin_of(equation: Any, call: str) -> Origin:
-    """Return the innermost line of user code that led to an equation."""
+    """Return the innermost line of user code that led to an equation, or an origin without a file."""
     traceback: Any = getattr(equation.source_info, "traceback", None)
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):

@@ -23,7 +23,7 @@ _CALL = "an error check (a branch whose results come from jax.pure_callback alon
 
 @dataclass(frozen=True, eq=False)
 class Callback(Whole):
-    """A callback into Python; its result shapes are the first argument of each call."""
+    """Callable that calls back into Python. Its first argument is the shapes of the results."""
 
     def __call__(self, shapes: tuple[tuple[int, ...], ...], *operands: Any) -> Any:
         types = [
@@ -43,8 +43,8 @@ def read_error_check(
 ) -> int | None:
     """Return the index of the only branch that computes its results, and guard that it is taken.
 
-    Return None unless all other branches only call back into Python. ``is_taken`` returns a value and the
-    truth value that it has if a branch is taken.
+    Return None unless all other branches only call back into Python. ``is_taken(index)`` returns a value,
+    and the truth value that it has if that branch is taken. If ``reader.checks`` is False, add no guard.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:
@@ -72,7 +72,6 @@ def is_called_back(program: ClosedJaxpr) -> bool:
 
 
 def holds_checks(program: Any) -> bool:
-    """Return True if ``program``, or a program in it, has a branch that only calls back into Python."""
     return any(
         equation.primitive.name == "cond" and any(map(is_called_back, equation.params["branches"]))
         or any(map(holds_checks, programs_in(equation.params)))

@@ -17,6 +17,7 @@ from .equations import AxisNumbers, EnumMember
 from .names import METHOD, OF_KEYS, OWN, is_primitive, primitive, row_key
 from .source import JaxCalls
 
+# A file is untrusted, so its text is matched with these patterns and never evaluated.
 _DTYPE = re.compile(r'jnp\.dtype\("(\w+)"\)')
 _NUMBER = re.compile(r'jnp\.dtype\("(\w+)"\)\.type\("?([\w.+\-()]+)"?\)')
 _ENUM = re.compile(
@@ -69,7 +70,11 @@ def _python(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls neither a primitive nor a recordable public function."""
+    """Raise :class:`InvalidFile` if a node calls anything but a primitive of JAX or a recordable public
+    function.
+
+    Operations with regions and those in ``OWN`` are allowed too. A method must have its array as operand.
+    """
     from .lifting.driver import rows
 
     for node in every(graph.nodes):

@@ -11,9 +11,10 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Return the program that implements another package's primitive; None for a primitive of JAX.
+    """Trace the implementation of a primitive of another package. Return None for a primitive of JAX.
 
-    Exceptions of the implementation, which is the other package's code, propagate.
+    The jaxpr has the operands of ``equation`` as inputs. The implementation is the other package's code,
+    so its exceptions propagate.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):

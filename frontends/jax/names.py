@@ -82,7 +82,11 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """Return the module that exports a primitive, as source text names it, or None."""
+    """Return the source text of the module that exports a primitive (``lax``, ``lax.linalg``,
+    ``primitives``), or None.
+
+    ``primitives`` counts only for primitives of random numbers.
+    """
     return next(
         (
             place
@@ -102,7 +106,7 @@ _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "th
 class ValueNumbers:
     """Value numbering: values that are computed in the same way get equal numbers.
 
-    Values of the enclosing scope are their own numbers.
+    A value of the enclosing scope, of which ``follow`` has not seen the node, is its own number.
     """
 
     def __init__(self) -> None:
@@ -136,7 +140,7 @@ class ValueNumbers:
             )
 
     def _call(self, node: Node) -> Any:
-        """Return a hashable description of a call, or None if it cannot be compared."""
+        """Return a hashable description of a call, or None if the call cannot be compared with others."""
         inner = jax_record(node).primitive if is_primitive(node.op) else None
         if inner is not None and not isinstance(inner, Primitive):
             return None
@@ -179,7 +183,12 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Return readable source text for a primitive, or None if only ``primitive.bind`` expresses it."""
+    """Write a primitive call as an operator, method or public function. Return None if none of these
+    expresses it.
+
+    Return None also for weakly typed results. ``key`` is the primitive's name with ``_p``, and ``text``
+    returns the text of an operand.
+    """
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
     if node.record is None or node.record.weak:
@@ -218,7 +227,11 @@ def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _plain(number: Any, dtype: str) -> Any:
-    """Return ``number`` as a Python literal if arrays of ``dtype`` treat that in the same way, or None."""
+    """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None.
+
+    Return None unless ``number`` is a finite NumPy scalar of that dtype, an integer or float, and not
+    -0.0.
+    """
     if (
         not isinstance(number, np.generic)
         or str(number.dtype) != dtype
@@ -315,7 +328,10 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _random_function(written: str) -> Written:
-    """Return a row that writes a function of ``jax.random`` if all arrays are scalar, as a single key is."""
+    """Return a row that writes ``written``, a function of ``jax.random`` for a single key.
+
+    The row returns None if an operand is not a scalar.
+    """
     return lambda node, text: (
         written.format(
             *(repr(text(item)) for item in node.inputs),
@@ -327,7 +343,10 @@ def _random_function(written: str) -> Written:
 
 
 def _key_function(written: str) -> Written:
-    """Return a row that writes a function of ``jax.random`` if an array of the call is a key, not words."""
+    """Return a row that writes ``written``, a function of ``jax.random`` that creates or opens keys.
+
+    The row returns None if no operand or result is an array of keys, but only their words.
+    """
     return lambda node, text: (
         written.format(repr(text(node.inputs[0])), **node.params)
         if any(value.dtype in KEYS for value in (*node.uses, *node.outputs))

@@ -39,7 +39,6 @@ def solve_program(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJa
 
 
 def branch_of_cpu(platforms: Any) -> int:
-    """Return the index of the ``lax.platform_dependent`` branch for CPUs, or of the default branch."""
     named = next(
         (place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None
     )
@@ -48,9 +47,9 @@ def branch_of_cpu(platforms: Any) -> int:
 
 # ------------------------------------------------------------------------------------- written out
 def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function for a linear solve whose gradients come from the equation that is solved.
+    """Return a function that computes a linear solve, with the gradients of the equation that is solved.
 
-    Return None if the solver has a loop, which would divide by 0 if the right-hand side is 0.
+    Return None if the solver has a ``while``, which would divide by 0 if the right-hand side is 0.
     """
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
@@ -76,7 +75,6 @@ WRITTEN_OUT = dict.fromkeys(SOLVES, _solve)
 
 
 def holds_loop(program: Any) -> bool:
-    """Return True if ``program``, or a program in it, has a ``while``."""
     return any(
         equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params)))
         for equation in program.eqns

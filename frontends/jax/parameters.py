@@ -20,7 +20,12 @@ _MODES = ("deterministic", "use_running_average")
 
 
 class _LiveModelArrays(contracts.Live):
-    """Callable that returns the arrays that the models hold under ``names`` when it is called."""
+    """Callable that returns the arrays which ``models`` contain under ``names`` at the time of the call.
+
+    names: full names of the arrays.
+    owners: model and name inside of it, by full name.
+    models: models by the prefix of their full names.
+    """
 
     def __init__(
         self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]
@@ -43,11 +48,12 @@ class _LiveModelArrays(contracts.Live):
 class JaxWeights(contracts.Weights):
     """Arrays of models, named by their paths (``layers.0.kernel``).
 
-    Names of models other than the one that is called, or whose method is, begin with the name of the
-    model.
+    The names of a model other than the called one (or the one whose method is called) begin with the name
+    of the model.
+
     function: the recorded callable.
-    reach: objects that the function refers to.
-    named: names of the arguments, by ``id``.
+    reach: objects that ``function`` refers to, among which models are searched.
+    named: names of the call's arguments by ``id``, for models that are arguments.
     """
 
     has_modes = True
@@ -75,9 +81,10 @@ class JaxWeights(contracts.Weights):
 
     @contextmanager
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Replace the arrays of all models inside of the block.
+        """Replace the arrays of all models by ``arrays`` inside of the block.
 
-        Yield the callable to trace, and a function that returns the arrays that the models then hold.
+        Yield the callable to run instead of the function, and a function that returns all arrays of the
+        models, including those that the run has assigned.
         """
         with ExitStack() as stack:
             held, replacements = {}, {}
@@ -94,7 +101,10 @@ class JaxWeights(contracts.Weights):
             )
 
     def add(self, name: str, model: Model) -> str:
-        """Add a model that the function is found to call, if it is new. Return the prefix of its names."""
+        """Return the prefix of the names of ``model``, and register ``model`` if it is new.
+
+        ``name`` is the prefix of a new model, with a number if another model has that prefix.
+        """
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:
             prefix = _unused_prefix(name, set(self._models))
@@ -149,7 +159,10 @@ class JaxWeights(contracts.Weights):
 
     @contextmanager
     def in_mode(self, mode: bool) -> Iterator[None]:
-        """Set the mode of all modules inside of the block, and restore the mode of each part after it."""
+        """Switch all nnx modules to training (``mode`` is True) or evaluation inside of the block.
+
+        After the block, restore ``deterministic`` and ``use_running_average`` of each submodule.
+        """
         parts = [part for module in self._modules() for part in nodes_of(module)]
         before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:
@@ -163,7 +176,10 @@ class JaxWeights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """Unwrap ``function`` up to the model that it is, or is a method of, or to the innermost function."""
+    """Return the model that ``function`` is or is a method of, following ``__wrapped__``.
+
+    If there is none, return the innermost wrapped function.
+    """
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
         inner = (
@@ -178,7 +194,6 @@ def _model_called(function: Any) -> Any:
 
 
 def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
-    """Return the replacement of the callable: the replaced model, or the same method of it."""
     if id(function) in replacements:
         return replacements[id(function)]
     owner = getattr(function, "__self__", None)
@@ -188,14 +203,17 @@ def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield each model with the prefix of its names.
+    """Yield the prefix of names and the model, for ``called`` and each model among ``others``.
 
-    Parts of other models come last, without arrays that are already named.
+    The called model comes first, with an empty prefix. Models that are parts of other models come last,
+    without the variables of models that came before. Skip a model that has no name in ``names``, unless it
+    is the called one or its ``changes`` is true.
     """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()
     prefixes: set[str] = set()
+    # Larger models come first, so that an array of two models is named by its path in the larger one.
     for item, model in sorted(
         found.items(), key=lambda pair: (pair[1].item is not called, pair[0] in inside)
     ):

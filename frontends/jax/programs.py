@@ -37,7 +37,11 @@ def jax_record(node: Node) -> CallProgram:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A primitive with its parameters, for parameters that have no source text."""
+    """Callable that binds a primitive with parameters that have no source text. It is hashed by identity.
+
+    primitive: the primitive.
+    params: its parameters.
+    """
 
     primitive: Any
     params: dict[str, Any]
@@ -48,7 +52,10 @@ class Whole:
 
 @dataclass(frozen=True, eq=False)
 class OnWords(Whole):
-    """A primitive of ``jax.random`` that takes and returns the words of keys."""
+    """Callable that binds a primitive of ``jax.random``, with keys as arrays of their words.
+
+    keys: for each operand, True if it is an array of words that must be wrapped as keys.
+    """
 
     keys: tuple[bool, ...]
 

@@ -68,9 +68,10 @@ class JaxHypotheses:
     """Assumptions of one tracing, which become guards.
 
     equal: sizes that are equal in the recorded call are equal in every call.
-    fixed: axes, as (input, axis), whose size is that of the recorded call.
+    fixed: axes, as (input, axis), whose size is that of the recorded call. For a number input, the axis is
+        0.
     reads: Python reads elements, so the reads are found by a run before the tracing.
-    loops: trip counts are symbols.
+    loops: trip counts, and number arguments that count loops, are symbols.
     """
 
     equal: bool = False
@@ -79,7 +80,10 @@ class JaxHypotheses:
     loops: bool = True
 
     def given_up_of(self, before: JaxHypotheses) -> str:
-        """Return a phrase for what these hypotheses give up; empty if only ``reads`` is new."""
+        """Return a phrase for the generality that these hypotheses give up compared with those ``before``.
+
+        Return an empty string if only ``reads`` is new.
+        """
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
         if self.fixed != before.fixed:
@@ -88,7 +92,10 @@ class JaxHypotheses:
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return a canonical operation of a check as a recorded call."""
+    """Return a recorded call of ``jax.numpy`` for a canonical operation on booleans.
+
+    ``carry_out`` creates such calls for the checks of regions. ``full`` becomes ``asarray`` of its value.
+    """
     made = Value("held", TRUTH)
     name, given = (
         ("jax.numpy.asarray", (np.bool_(params["fill_value"]),))
@@ -102,7 +109,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def environment_guards(reached: Reached) -> list[EnvironmentGuard]:
-    """Return guards on what the callables refer to.
+    """Return guards on ``jax_enable_x64`` and on the objects that the callables refer to.
 
     The arrays of models are parameters, so only their settings are guarded.
     """
@@ -127,7 +134,7 @@ def _is_leaf(item: Any) -> bool:
 
 
 def _model_guards(model: Any) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the plain attributes and submodules of each part of a model."""
+    """Yield a guard for each attribute of a part of a model that is a number, string, None or nnx object."""
     for part, key in settings_of(model):
         own, item = vars(part), vars(part)[key]
         if isinstance(item, _PLAIN) or is_nnx(item):
@@ -148,7 +155,6 @@ def _contents(item: Any) -> bytes | None:
 
 @contextmanager
 def restored_config() -> Iterator[None]:
-    """Restore JAX's configuration after the block."""
     before = dict(jax.config.values)
     try:
         yield
@@ -165,7 +171,10 @@ _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") e
 
 
 def is_array(item: Any) -> bool:
-    """Return True for an array of any framework; NumPy scalars count as Python numbers."""
+    """Return True for a JAX or NumPy array, or an array of another framework.
+
+    Return False for NumPy scalars, which count as Python numbers, and for symbolic numbers.
+    """
     if isinstance(item, (jax.Array, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -185,9 +194,10 @@ def opens(item: Any) -> bool:
 # decorator makes `record` the outermost one, so the frames stay until it is known whose code has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Trace the function with symbolic sizes, and again with fixed ones where JAX needs numbers.
+    """Trace the function with symbolic sizes, and again with fixed sizes where JAX needs numbers.
 
-    The only state that a JAX function may change is in the variables of ``nnx`` modules.
+    The state that the function may change is in the arrays of its models: variables of ``nnx`` and Keras,
+    and mutable collections of bound linen modules.
     """
     with recording_lock, restored_config():
         return search_recording(
@@ -208,7 +218,7 @@ _WITH_RULES = PatchSet(*CUSTOM_RULES)
 
 
 class _Attempt:
-    """One tracing of a function."""
+    """One attempt to trace a function under ``hypotheses``. It implements :class:`SizeRecording`."""
 
     def __init__(self, request: Request, hypotheses: JaxHypotheses) -> None:
         self.function, self.for_jax, self.hypotheses = request.function, request.same_framework, hypotheses
@@ -254,7 +264,10 @@ class _Attempt:
 
     # ------------------------------------------------------------------------------ tracing
     def run_or_refuted(self) -> Recording | Refutation[JaxHypotheses]:
-        """Return the recording, or further hypotheses if it failed and these may help."""
+        """Return the recording or, if it failed, a refutation with the hypotheses for the next attempt.
+
+        The exception propagates if no further hypotheses would help, or if it is a fault of this package.
+        """
         try:
             return self.run()
         # JAX, and the user's code that it calls, may raise any exception because of symbolic sizes.
@@ -298,6 +311,7 @@ class _Attempt:
             found = reader.read_whole(
                 program, [*map(self._narrowed, values), *(graph.parameters[name] for name in held)]
             )
+            # Any node may compute with the number of devices, so the nodes that provide it come first.
             graph.nodes[:0] = [_indices_of(axis_name, value) for axis_name, value in self.axes.items()]
             self.loops.settle(behind=len(self.axes))
         return self._finished(found, list(held))
@@ -324,7 +338,10 @@ class _Attempt:
         return arrays_returned, [after[name] for name in self.changed]
 
     def _reads(self, numbers: bool) -> TracerReads:
-        """Run the function untraced and return what Python reads from the arrays."""
+        """Run the function untraced, and return its reads of elements as answers for the tracing.
+
+        ``numbers`` allows that numbers become symbols.
+        """
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = explain_outer_trace(self.recorder.graph.name, self.leaves)
@@ -345,7 +362,7 @@ class _Attempt:
         return is_symbolic(item) or self.shown.is_own(item)
 
     def _places(self) -> list[Replacement]:
-        """Return the names to replace while the function is traced."""
+        """Return the replacements of names in the user's modules (``type``, ``int``, ...) for the tracing."""
         types = type_replacements(
             ((scope, name) for scope in self._scopes() for name in (*scope, "type")),
             self._stands,
@@ -360,7 +377,10 @@ class _Attempt:
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
     def _input(self, index: int, leaf: Any) -> Value | None:
-        """Add an input for a leaf and store its type; return None for a number, which becomes a symbol."""
+        """Add an input for a leaf and append its type to ``types``. Return the input.
+
+        A Python number becomes a symbol in ``numbers`` instead; return None.
+        """
         if type(leaf) in DTYPES:
             number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
             size = Size.of(Symbol(number, 0, leaf, "item"))
@@ -395,7 +415,9 @@ class _Attempt:
         return first
 
     def _narrowed(self, value: Value) -> Value:
-        """Convert a 64-bit input to 32 bits, as JAX does if its 64-bit types are off."""
+        """Return ``value`` as 32-bit array if JAX's 64-bit types are off, adding a node. Return others
+        unchanged.
+        """
         dtype = narrow_dtype(value.dtype)
         if dtype == value.dtype:
             return value
@@ -414,7 +436,10 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Make the arrays of a graph that the function calls parameters, so that the reader finds them."""
+        """Make the arrays of a graph that the function calls parameters, and return ``arrays``.
+
+        The reader then recognizes them among the constants of the traced program.
+        """
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():
             if self.recorder.find(array) is None:
@@ -460,8 +485,10 @@ class _Attempt:
     def next_hypotheses(self, problem: Exception) -> JaxHypotheses:
         """Return the hypotheses for the next attempt after ``problem``, or the same ones if none would help.
 
-        Assume first that equal sizes stay equal, then that the sizes JAX asked for are fixed, then that
-        all are.
+        After :class:`UnknownElements`, find the reads by a run. After any other :class:`TracingError`,
+        make trip counts constants if there are number inputs. After another exception, each attempt
+        assumes one thing more: equal sizes stay equal, trip counts are constants, the sizes that JAX asked
+        for are fixed, all sizes and number inputs are fixed.
         """
         shapes = [np.shape(leaf) for leaf in self.leaves]
         sizes = [size for shape in shapes for size in shape if size > 1]
@@ -563,7 +590,7 @@ def _indices_of(axis_name: str, value: Value) -> Node:
 
 @contextmanager
 def _own_caches(models: bool) -> Iterator[None]:
-    """Separate JAX's tracing caches for the block, if there are models.
+    """Separate JAX's tracing caches for the block, if ``models`` is true and JAX has user contexts.
 
     A jitted function that refers to a model would otherwise return what it traced with other arrays or
     tracers in it.

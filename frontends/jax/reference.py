@@ -40,6 +40,7 @@ def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
 
 
 def _range(array: Any) -> Range:
+    # Tracers have no elements, empty arrays no minimum, complex numbers and keys no order.
     if (
         isinstance(array, jax.core.Tracer)
         or array.size == 0
@@ -52,7 +53,10 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return a random array or key for ``dtype``, with elements in the range ``seen`` (see ``random_array``).
+    """Return values of ``dtype`` as a JAX array of ``shape``, the same ones for the same ``seed``.
+
+    Values lie in the range ``seen`` (see ``random_array``). For a dtype ``key<...>``, return random keys
+    and ignore ``seen``.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)
@@ -63,7 +67,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
-    """Make ``array`` weakly typed if ``facts`` says so.
+    """Return ``array``, converted to a weakly typed array if ``facts["weak_type"]`` is true.
 
     >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
     True
@@ -82,11 +86,12 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 def to_numpy(array: Any) -> Any:
     if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
         array = jax.random.key_data(array)
+    # NumPy itself has no bfloat16; float32 represents each of its values.
     return np.asarray(array.astype(jax.numpy.float32) if array.dtype == jax.numpy.bfloat16 else array)
 
 
 def random_kept() -> AbstractContextManager[None]:
-    """Return a context in which computations are not traced. JAX has no generator state to restore."""
+    """Return a context in which JAX computes instead of tracing. There is no generator state to restore."""
     # Not jax.ensure_compile_time_eval: in it the lowering of an operation (lu) compiles other programs, which
     # fails if programs are cached on disk (jax_compilation_cache_dir).
     outside: AbstractContextManager[None] = jax.core.eval_context()

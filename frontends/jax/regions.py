@@ -23,10 +23,11 @@ from .sizes import as_array, decided, hints, symbolic
 
 
 class JaxRegions(Regions):
-    """Regions of one tracing.
+    """Implementation of :class:`Regions` by the control flow of ``jax.lax``, for one tracing.
 
-    expected: is called with each value of the program that an assertion expects to be true.
-    numbers: inputs that are Python numbers.
+    expected: function that is called with the graph value of each condition that an assertion expects to
+        be true, when the traced program is read.
+    numbers: graph values of the inputs that are Python numbers.
     """
 
     module, arrays = jax.numpy, (jax.Array, np.ndarray, np.generic)
@@ -53,6 +54,7 @@ class JaxRegions(Regions):
             array, jax.core.Tracer
         ):
             return array
+        # The public `convert_element_type` cannot set the weak type, so the primitive is bound.
         return jax.lax.convert_element_type_p.bind(
             array, new_dtype=dtype, weak_type=kind.number, sharding=None
         )
@@ -116,6 +118,7 @@ class JaxRegions(Regions):
             return found[: len(carried)], found[len(carried) :]
 
         run = jax.checkpoint(step) if checkpoint else step
+        # With rows, JAX takes the trip count from them, which may be symbolic.
         count = None if rows else symbolic(length)
         with self.inside():
             last, items = symbolic_scan(jax.lax.scan)(run, tuple(carried), tuple(rows), count)
@@ -123,7 +126,10 @@ class JaxRegions(Regions):
 
 
 def _stand_in(item: Any, kind: ArrayKind | None) -> Any:
-    """Return the type of an array of this kind with the shape of ``item``; without a kind, of a row of it."""
+    """Return a ``ShapeDtypeStruct`` with the shape of ``item`` and the dtype of ``kind``.
+
+    If ``kind`` is None, ``item`` is a sequence of a scan. Return the type of one row of it.
+    """
     shape = np.shape(item)
     if kind is None:
         return jax.ShapeDtypeStruct(shape[1:], item.dtype)

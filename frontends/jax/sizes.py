@@ -31,27 +31,32 @@ _recording = threading.local()
 
 
 class SizeRecording(Protocol):
-    """Interface of a recording that symbolic sizes use."""
+    """Protocol: what symbolic sizes need of the recording that they belong to."""
 
     @property
     def shown(self) -> Any:
-        """The object that tells tracers of this recording from others and answers reads of their elements."""
+        """The :class:`HiddenTracers`, which recognizes tracers of this recording and answers reads of their
+        elements.
+        """
 
     @property
     def loops(self) -> Any:
-        """The running Python loops."""
+        """The :class:`TracedLoops`, which marks iterations of Python loops."""
 
     def decide(self, size: Size) -> Any:
-        """Return the current number of ``size`` and guard it."""
+        """Return the number that ``size`` has in the recorded call, and guard it."""
 
     def knows(self, size: Size) -> bool:
-        """Return True if ``size`` is of this recording, not of an earlier one that a cache of JAX retains."""
+        """Return True if all symbols of ``size`` belong to this recording.
+
+        Caches of JAX also retain sizes of earlier recordings.
+        """
 
     def leaves_open(self, size: Size) -> bool:
-        """Return True if ``size`` may be treated as equal to no other size."""
+        """Return True if the comparison ``size`` may answer "not equal" without a guard."""
 
     def size_of_axis(self, axis_name: str) -> Size:
-        """Return the symbolic number of devices along a mesh axis."""
+        """Return the symbolic number of devices along a mesh axis. Register the axis if it is new."""
 
 
 @contextmanager
@@ -65,7 +70,11 @@ def deciding(recording: SizeRecording) -> Iterator[None]:
 
 
 def decided(size: Any) -> Any:
-    """Return the current number of ``size`` and guard it; return any other item unchanged."""
+    """Return the number that ``size`` has in the recorded call, and guard it. Return a non-``Size``
+    unchanged.
+
+    Raise :class:`TracingError` if no recording is running in this thread.
+    """
     if not isinstance(size, Size):
         return size
     recording = getattr(_recording, "now", None)
@@ -84,7 +93,11 @@ def current() -> SizeRecording:
 
 
 def symbolic(size: Any) -> Any:
-    """Return an expression as the object that user code gets; bools are decided."""
+    """Return the number that user code gets for ``size``: a ``SymbolicFloat``, ``ReadNumber`` or
+    ``Dimension``.
+
+    A boolean expression is decided, with a guard. Anything but a ``Size`` is returned unchanged.
+    """
     if not isinstance(size, Size):
         return size
     if size.type is bool:
@@ -109,14 +122,15 @@ _TAKE_SYMBOLS = frozenset(
 
 
 def _is_jax_asking() -> bool:
+    # Frame 1 is the method of the symbolic number, and frame 2 the code that calls it.
     return is_jax(sys._getframe(2))
 
 
 def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return a method for the larger (``"ge"``) or smaller (``"lt"``) of two sizes.
+    """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes.
 
-    It returns the operand that is currently chosen, guarded unless that is always so, so sizes stay
-    simple.
+    To keep sizes simple, the method returns one of its two operands, not an expression of both. It guards
+    the comparison unless that has the same outcome in every call. ``reflected`` swaps the operands.
     """
 
     def method(self: Any, other: Any) -> Any:
@@ -131,6 +145,7 @@ def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any,
 
 
 def _at_least(left: Any, right: Any) -> bool | None:
+    # `nonnegative` is true for integers only: the next smaller one is `left - 1`.
     if type(hint_of(right)) is float or type(hint_of(left)) is float:
         return None
     return True if nonnegative(left - right) else False if nonnegative(right - left - 1) else None
@@ -141,7 +156,7 @@ def _negate(answer: bool | None) -> bool | None:
 
 
 def _equal(left: Any, right: Any) -> bool | None:
-    """Return whether two sizes are equal in every call, or None if that varies."""
+    """Return True if two sizes are equal in every call, False if they differ in every call, else None."""
     if type(hint_of(right)) is float or type(hint_of(left)) is float:
         return True if left == right else None
     difference = left - right
@@ -160,9 +175,12 @@ _BROADCASTS = ("ds", "dlist")
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Return True if a comparison may answer "not known to be equal" without a guard.
+    """Return True if ``condition``, an (in)equality of sizes in ``frame``, may answer "not equal" without a
+    guard.
 
-    That is so for cache lookups of JAX and for broadcasting.
+    That is so if ``condition`` has symbols of another recording, if it is part of a cache lookup of JAX
+    (then no comparison is the current instruction of the frame), in broadcasting, and if the recording
+    leaves ``condition`` open.
     """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
@@ -180,9 +198,11 @@ def _key(size: Size, frame: FrameType) -> int:
 
 
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
-    """Return True if ``condition`` compares a size with 1 where broadcasting is right without the answer.
+    """Return True if broadcasting in JAX is right although ``condition`` answers "not equal" without a guard.
 
-    That is so if all other sizes are 1 or equal to it.
+    That is so anywhere in ``broadcast_in_dim``. In ``definitely_equal``, ``condition`` must compare a size
+    with 1. Then either the hint of the size must not be 1, or each of the sizes that broadcast with it
+    must equal it or have the hint 1.
     """
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:
@@ -192,6 +212,7 @@ def _is_broadcast(condition: Any, frame: FrameType) -> bool:
     if type(atom.arguments[1]) is not int or atom.arguments[1] != 1:
         return False
     caller: FrameType | None = frame
+    # The variables to look at are in JAX's callers of `definitely_equal`, a few frames up.
     for _ in range(4):
         caller = caller.f_back if caller is not None else None
         if caller is not None and is_jax(caller):
@@ -220,7 +241,7 @@ _absolute = unary("abs")
 
 
 class SymbolicFloat(SymbolicNumber):
-    """A float computed from sizes."""
+    """Symbolic float: a number computed from sizes. Its class is ``float`` for user code, but not for JAX."""
 
     __slots__ = ("expression",)
 
@@ -247,6 +268,7 @@ class SymbolicFloat(SymbolicNumber):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
+        # `isinstance(size, float)` in user code must be true, but JAX would take a float for a constant.
         return SymbolicFloat if _is_jax_asking() else float
 
     def __hash__(self) -> int:
@@ -276,12 +298,13 @@ for _name in ("sqrt", "exp", "log", "log2"):
 
 
 class Dimension(SymbolicFloat):
-    """The size of an axis, or an integer computed from sizes."""
+    """Symbolic int computed from sizes, or the size of an axis. JAX takes it for a symbolic dimension."""
 
     __slots__ = ()
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
+        # `isinstance(size, int)` in user code must be true, but JAX would take an int for a concrete size.
         return Dimension if _is_jax_asking() else int
 
     @property
@@ -302,7 +325,7 @@ class Dimension(SymbolicFloat):
 
 
 class ReadNumber(SymbolicFloat):
-    """An integer computed from elements. JAX takes it for a number; an axis of that size is decided."""
+    """Symbolic int computed from elements of arrays. JAX takes it for a scalar. As a size it is decided."""
 
     __slots__ = ()
 
@@ -336,7 +359,7 @@ def as_array(size: Any) -> Any:
 
 
 def _register(cls: type, python: type) -> None:
-    """Make JAX take ``cls`` for the Python number type ``python``."""
+    """Make JAX take instances of ``cls`` for weakly typed scalars of the Python number type ``python``."""
     # JAX has no public API for this. A version without these tables uses __jax_array__.
     from jax._src import core, dtypes
 
@@ -369,6 +392,7 @@ def _register_einsum() -> None:
 def _contract_path(*operands: Any, **options: Any) -> Any:
     from opt_einsum import contract_path  # type: ignore[import-untyped]
 
+    # opt_einsum reads only the shapes, and a broadcast scalar has one without its memory.
     numbers = [
         np.broadcast_to(np.float32(0), hints(item.shape)) if hasattr(item, "shape") else item
         for item in operands

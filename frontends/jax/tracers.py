@@ -44,7 +44,7 @@ def _array_class() -> type:
 class HiddenTracers:
     """Tracers of one recording, and the errors about their elements.
 
-    trace: the trace of the recording's tracers.
+    trace: the trace of the recording's tracers; None before the tracing begins.
     reads: answers reads of elements; None to raise JAX's errors.
     errors: errors about elements that were raised.
     """
@@ -57,7 +57,9 @@ class HiddenTracers:
 
     def places(self, scopes: Iterable[dict[str, Any]]) -> list[Replacement]:
         """Return replacements of ``Tracer`` and ``is_concrete`` in ``jax.core`` and in the globals
-        ``scopes``, under any name.
+        ``scopes``.
+
+        They are replaced under any name.
         """
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
         # jax.core returns this deprecated name from its __getattr__, so it is not among its variables.
@@ -100,6 +102,7 @@ class HiddenTracers:
 
     def own_of(self, item: Any) -> Any:
         while isinstance(item, Tracer) and not self.is_own(item):
+            # In forward mode, a tracer of `jax.jvp` contains that of the recording.
             item = getattr(item, "primal", None)
         return item if isinstance(item, Tracer) else None
 
@@ -107,6 +110,7 @@ class HiddenTracers:
 def _shim(shown: HiddenTracers) -> type:
     class Asked(type):
         def __instancecheck__(cls, item: Any) -> bool:
+            # Only the user's code takes its arrays for concrete; JAX must see tracers.
             return isinstance(item, Tracer) and not (
                 shown.is_own(item) and is_users(sys._getframe(1).f_code.co_filename)
             )

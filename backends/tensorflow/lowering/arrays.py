@@ -67,9 +67,9 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
-    """Write ``tf.range`` for integers.
+    """Write ``tf.range`` of whole numbers, or a helper if a bound or the step may be a fraction.
 
-    Fractions go to a helper, which multiplies the step instead of adding it up.
+    The helper multiplies the step instead of adding it up. It also writes floats with a step other than 1.
     """
     fractions = any(
         isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number)
@@ -139,7 +139,9 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write ``tf.expand_dims`` or ``tf.squeeze`` if only axes of size 1 change, else ``tf.reshape``."""
+    """Write ``tf.expand_dims`` for one new axis of size 1, ``tf.squeeze`` for removed ones, else
+    ``tf.reshape``.
+    """
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:
         return f"tf.expand_dims({x}, {new[0]})"
@@ -212,6 +214,7 @@ def _typed(value: Any, x: Operand) -> str:
     return f"tf.constant({value!r}, tf.{x.dtype})"
 
 
+# The sum of bools is true if any of them is, as is their maximum.
 _OF_BOOLS = {"sum": "max", "prod": "min"}
 
 rows.table(
@@ -272,6 +275,7 @@ def _options(x: Operand, reduce: str | None, include_self: bool) -> str:
 
 @rows.row("boolean_mask")
 def boolean_mask(x: Operand, mask: Operand, *, axis: int, hint: int) -> str:
+    # `tf.boolean_mask` needs a mask with an axis.
     if mask.ndim == 0:
         return f"tf.boolean_mask(tf.expand_dims({x}, {axis}), {mask}[None], axis={axis})"
     return f"tf.boolean_mask({x}, {mask}{f', axis={axis}' if axis else ''})"

@@ -44,9 +44,9 @@ def _scan(scope: Scope, node: Node) -> None:
 def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """Write the function of one iteration; return its name and its further operands.
+    """Write the function of one iteration. Return its name, and the names of the arrays that it captures.
 
-    Only a recomputed iteration takes its captured arrays as operands.
+    These are operands only of a recomputed iteration; for another one, return an empty list.
     """
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
@@ -133,7 +133,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """Write a function that returns the results and the function of their gradients.
+    """Write the function ``name``, which returns the results and a function of their gradients.
 
     The gradient function reads names of the outer function.
     """
@@ -167,7 +167,7 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
 
 
 def _bind_residual(scope: Scope, text: str) -> str:
-    """Bind ``text`` to a name, unless it is one, so that the gradient can read it."""
+    """Return a name for the residual ``text``, writing an assignment unless it is a name already."""
     if text.isidentifier():
         return text
     name = scope.new("residual")

@@ -105,11 +105,13 @@ def absolute(x: Operand, *, right: bool) -> str:
         return f"tf.maximum({x}, -{x})"
     if right and is_floating(x.dtype or ""):
         return f"absolute({x})"
+    # Unsigned integers, which `tf.abs` does not support, are their own magnitudes.
     return f"tf.identity({x})" if x.dtype in UNSIGNED else f"tf.abs({x})"
 
 
 @rows.row("sign")
 def sign(x: Operand) -> str:
+    # `tf.sign` supports neither unsigned integers nor bools.
     return f"tf.cast({x} > 0, tf.{x.dtype})" if x.dtype in (*UNSIGNED, "bool") else f"tf.sign({x})"
 
 
@@ -148,7 +150,9 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 @rows.row("pow")
 def power(x1: Operand, x2: Operand) -> str:
-    """Write ``**``, or a cheaper function for exponents that have one."""
+    """Write ``**``, or another function for integers, for two floating arrays, and for the exponents 0, 0.5,
+    -0.5, 2.
+    """
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype):
         return f"integer_power({x1}, {x2})"

@@ -33,7 +33,7 @@ rows.table(
 
 
 def product_with_matrix(x1: str, x2: str, axis: int) -> str:
-    """Write the product of the last axis of a 4-D array with ``axis`` of a matrix."""
+    """Write the product of a 4-D array and a matrix over the last axis of ``x1`` and ``axis`` of ``x2``."""
     # A tf.matmul of shapes such as [8, 1, 4, 4] and [4, 4], which it would broadcast, writes outside its
     # memory on CPU (oneDNN in TensorFlow 2.21).
     return f"tf.tensordot({x1}, {x2}, {'1' if axis == 0 else [[3], [axis]]})"
@@ -42,6 +42,7 @@ def product_with_matrix(x1: str, x2: str, axis: int) -> str:
 @rows.row("matmul")
 def _matmul(x1: Operand, x2: Operand) -> str:
     if x1.ndim == 1 and x2.ndim == 1:
+        # `tf.matmul` takes no vectors.
         return f"tf.reduce_sum({x1} * {x2})"
     if x1.ndim == 4 and all(size == 1 for size in x2.shape[:-2]):
         return product_with_matrix(
@@ -55,7 +56,7 @@ def _matmul(x1: Operand, x2: Operand) -> str:
 
 
 def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
-    """Replace ``...`` by letters in an equation whose result has none.
+    """Replace ``...`` in the operands by letters, in an equation whose result has none.
 
     ``tf.einsum`` does not sum over the axes of ``...``.
     """
@@ -91,6 +92,7 @@ def _trace(x: Operand, *, offset: int, dtype: Any, out: Any) -> str:
 
 @rows.row("cholesky")
 def _cholesky(x: Operand, *, upper: bool) -> str:
+    # `tf.linalg.cholesky` reads the lower triangle only.
     return (
         f"tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint({x})))"
         if upper

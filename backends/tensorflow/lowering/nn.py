@@ -55,6 +55,7 @@ def _over_axis(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int) -> str:
         if x.ndim == 0:
+            # `tf.nn.softmax` needs an axis.
             return f"tf.reshape(tf.nn.{name}(tf.reshape({x}, [1])), [])"
         return f"tf.nn.{name}({x})" if axis == x.ndim - 1 else f"tf.nn.{name}({x}, axis={axis})"
 

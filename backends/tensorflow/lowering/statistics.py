@@ -76,6 +76,7 @@ _extreme("min")
 def _logical(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
+        # `tf.reduce_all` and `tf.reduce_any` take bools only.
         given = x if is_bool(x.dtype or "") else f"{x} != 0"
         return f"tf.reduce_{name}({given}{_axes(axis, keepdims)})"
 

@@ -27,7 +27,8 @@ _CONTAINERS = frozenset({
 })  # fmt: skip
 
 
-# Methods that ask the parts of an object what they are asked.
+# Dataclasses and containers compare and hash their parts by the same method, so their caller decides whether
+# the answer is needed.
 _PARTS = frozenset({"__eq__", "__ne__", "__hash__"})
 
 
@@ -46,7 +47,11 @@ def compares(frame: FrameType) -> bool:
 
 
 def wants_answer(frame: FrameType) -> bool:
-    """Return True if code outside of JAX needs the answer itself, rather than calling JAX."""
+    """Return True if code outside of JAX is comparing sizes in ``frame``, rather than calling JAX.
+
+    Return False in modules of JAX and in those between it and the user's code. A call counts as a
+    comparison if it is one of a function in ``_CONTAINERS``, or if its name is unknown.
+    """
     if _module(frame).startswith(_INTERNAL):
         return False
     return (
@@ -61,7 +66,12 @@ def _module(frame: FrameType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _called(code: CodeType, place: int) -> str:
-    """Return the bare name that the instruction calls; an empty string if the source does not show it."""
+    """Return the last part of the name that the instruction at ``place`` calls (``index`` in
+    ``sizes.index(n)``).
+
+    Return an empty string if the instruction calls no name, or if its source is not found (always on
+    Python 3.10).
+    """
     # Python 3.10 has no column positions.
     if not hasattr(code, "co_positions"):
         return ""

@@ -38,9 +38,11 @@ _MOST_STEPS = 31
 class CombineFunction:
     """The user's function that combines pairs.
 
-    function: ``function(held, left, right)`` for lists of closed-over arrays and of the two sides.
-    program: its jaxpr for any number of pairs; the inputs are the closed-over arrays, then the pairs.
-    pairs: values of the pairs in ``program``.
+    function: takes the lists of closed-over arrays, of left elements and of right elements; returns the
+        list of combined elements.
+    program: jaxpr for any number of pairs. Inputs are the closed-over arrays, then the left and the right
+        elements.
+    pairs: graph values whose symbols are the sizes in ``program``, in the order of its pairs.
     """
 
     function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
@@ -49,16 +51,20 @@ class CombineFunction:
 
 
 class _PairMismatch(Signal):
-    """Signal: the function returns something with another structure, shape or dtype than its arguments."""
+    """Signal that the function returns another structure, shape or dtype than it was given."""
 
 
 class _LengthNeeded(Signal):
-    """Signal: the function's computation depends on the number of pairs."""
+    """Signal that the function needs the number of pairs as a concrete number."""
 
 
 @dataclass(frozen=True)
 class _LengthlessRecording:
-    """Recording in which deciding the number of pairs raises :class:`_LengthNeeded`."""
+    """Recording in which deciding the number of pairs raises :class:`_LengthNeeded`.
+
+    recording: the recording that decides all other sizes.
+    own: symbol of the number of pairs.
+    """
 
     recording: SizeRecording
     own: Symbol
@@ -91,10 +97,16 @@ class _LengthlessRecording:
 def symbolic_associative_scan(
     original: Callable[..., Any], is_traced: Callable[[], bool]
 ) -> Callable[..., Any]:
-    """Return an ``associative_scan`` that binds the primitive while this thread's calls are recorded."""
+    """Return an ``associative_scan`` that binds the primitive while calls of this thread are recorded.
+
+    It calls ``original`` instead in other threads, while ``is_traced()`` is False, for a negative ``axis``
+    with ``reverse``, if ``elems`` have no common length along ``axis``, and if ``fn`` cannot be traced for
+    any length.
+    """
     thread = threading.get_ident()
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+        # Patches replace the function for all threads, but only one is recorded.
         if threading.get_ident() != thread or not is_traced():
             return forward(original, fn, elems, reverse, axis)
         leaves, tree = jax.tree.flatten(elems)
@@ -113,9 +125,10 @@ def symbolic_associative_scan(
 
 
 def _common_axis(leaves: list[Any], axis: Any) -> int | None:
-    """Return ``axis`` as a nonnegative int, or None if the leaves have no common length along it.
+    """Return ``axis`` as a nonnegative int. Return None for calls that JAX has to reject.
 
-    JAX then raises its error.
+    These have no leaves, a leaf that is not a JAX array, an axis out of bounds, or different lengths along
+    it.
     """
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
@@ -127,9 +140,10 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Return the function as an operation on any number of pairs, and the arrays it closes over.
+    """Return ``fn`` as an operation on any number of pairs, and the arrays that it closes over.
 
-    Return None if it depends on the number of pairs, or fails.
+    Return None if ``fn`` needs the number of pairs, returns another structure, shape or dtype than it was
+    given, or raises. Faults of this package propagate.
     """
     outside: list[Any] = []
 
@@ -165,7 +179,10 @@ def _combine(
 def _traced(
     flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int
 ) -> tuple[tuple[Value, ...], ClosedJaxpr]:
-    """Return the values of the pairs, and the program for any number of them."""
+    """Trace ``flat`` for any number of pairs; return the values of the pairs and the jaxpr.
+
+    Raise :class:`_LengthNeeded` or :class:`_PairMismatch` if that is impossible.
+    """
     specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
     pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
     types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]
@@ -179,7 +196,9 @@ def _traced(
 
 
 def _has_shape(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Return True if two shapes are equal, with guards if they are not so in every call."""
+    """Return True if two shapes are equal in the recorded call, with guards on sizes that may differ in
+    others.
+    """
     pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
     return len(shape) == len(wanted) and all(
         one == other or decided(apply("eq", one, other)) for one, other in pairs
@@ -210,9 +229,10 @@ def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, 
 def _scan_by_doubling(
     *operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool
 ) -> list[Any]:
-    """Compute all prefixes in a loop that JAX can differentiate.
+    """Compute the scan in a loop that JAX can differentiate.
 
-    Iteration ``i`` combines each element with the one ``2**i`` before it.
+    Iteration ``i`` combines each element with the one ``2**i`` before it. A symbolic length has as many
+    iterations as the longest possible axis; those beyond its length change nothing.
     """
     held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     length = leaves[0].shape[axis]
@@ -233,6 +253,7 @@ def _scan_by_doubling(
         return jax.lax.cond(reach < length, step, lambda old, _: old, old, reach), None
 
     ordered = tuple(jax.lax.rev(leaf, (axis,)) for leaf in leaves) if reverse else leaves
+    # The trip count of this loop is the logarithm of the length, which a symbolic size cannot express.
     count = _MOST_STEPS if is_symbolic(length) else max(length - 1, 0).bit_length()
     made, _ = jax.lax.scan(steps, ordered, jnp.left_shift(1, jax.lax.iota("int32", count)))
     return [jax.lax.rev(leaf, (axis,)) for leaf in made] if reverse else list(made)

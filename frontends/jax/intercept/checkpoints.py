@@ -13,7 +13,7 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Return True if an equation saves only its operands for the backward pass.
+    """Return True for a ``jax.checkpoint`` equation that saves only its operands for the backward pass.
 
     Return False if JAX has already differentiated it, or if a policy saves some results; such equations
     are inlined.
@@ -27,12 +27,14 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """Return the program inside of one that only runs it under ``jax.checkpoint``, and True.
+    """If ``program`` consists of one ``jax.checkpoint`` call, return the called program and True.
 
-    Return any other program unchanged, and False.
+    Return ``program`` and False if it is anything else, or if the operands of the call include a literal,
+    a constant, or the same variable twice.
     """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
+    # Inlining renames the operands of the call to the inputs of the called program, one variable to another.
     if (
         equation is None
         or any(isinstance(atom, Literal) for atom in equation.invars)

@@ -29,7 +29,12 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 
 
 def collective(name: str, x: Any, **params: Any) -> Any:
-    """Return the result of a collective, over an axis of an inner ``vmap`` by JAX's own collective."""
+    """Compute the collective ``name`` of ``x`` over the axis ``params["axis_name"]``.
+
+    If that is an axis of a ``vmap`` in the recorded function, call JAX's own collective, otherwise bind a
+    primitive. ``sharding_hint`` always binds its primitive. Over a mesh axis, ``axis_indices`` returns a
+    ``ShapeDtypeStruct``, whose size is the symbolic number of devices.
+    """
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":
         return _hint.bind(*operands, **params)
@@ -46,7 +51,9 @@ def collective(name: str, x: Any, **params: Any) -> Any:
 
 
 def _primitive(name: str) -> Primitive:
-    """Return a primitive that computes the identity and applies to each row of a batch."""
+    """Create the primitive ``device_<name>``, which computes the identity. ``vmap`` applies it to the whole
+    batch.
+    """
     made = Primitive(f"device_{name}")
     made.def_impl(lambda x, **params: x)
     made.def_abstract_eval(lambda x, **params: x.update(weak_type=False))

@@ -21,7 +21,11 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the name of the primitive that a function of two elements consists of, or None."""
+    """Return the name of the primitive if ``program`` only applies one of ``OPERATIONS`` to its two inputs,
+    or None.
+
+    Nested calls are opened.
+    """
     program = getattr(program, "jaxpr", program)
     if (
         len(program.eqns) == 1
@@ -37,11 +41,16 @@ def operation(program: Any) -> str | None:
 
 
 def _vectorize(program: Any, consts: Any = ()) -> Combine:
-    """Vectorize a function of two scalars (or of two scalars for each of several arrays)."""
+    """Return a function that applies ``program`` to arrays element by element.
+
+    ``program`` takes the scalars of the first side, then those of the second. The returned function takes
+    each side as a sequence of arrays of one shape.
+    """
     function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
         vectorised: Callable[..., Any] = function
+        # `vmap` maps one axis at a time.
         for _ in range(first[0].ndim):
             vectorised = jax.vmap(vectorised)
         found: Sequence[Any] = vectorised(*first, *second)
@@ -51,7 +60,11 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the operation for each of several independently reduced arrays; otherwise an empty list."""
+    """Return the operation that reduces each array, if ``program`` applies one of ``OPERATIONS`` to each
+    pair.
+
+    Return an empty list if the arrays depend on each other, or are reduced in another way.
+    """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
@@ -65,9 +78,11 @@ def _independent_operations(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that combines neighbours until one element is left, and then adds the initial value.
+    """Return a function that computes a ``reduce`` equation with these ``params`` by other operations.
 
-    XLA does not specify the order either. Return None for reductions by a single primitive.
+    If each of several arrays has an operation of its own, it reduces them one by one. Otherwise it
+    combines neighbours until one element is left, and combines the initial value with that; XLA does not
+    specify the order either. Return None if a single primitive reduces a single array.
     """
     if operation(params["jaxpr"]) is not None:
         return None
@@ -104,9 +119,10 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that reduces all windows at once, looping over the positions in a window.
+    """Return a function that computes a ``reduce_window`` equation with these ``params`` by other operations.
 
-    Return None for reductions by a single primitive, and if a window has too many positions.
+    It reduces all windows at once, in an unrolled loop over the positions in a window. Return None for
+    reductions by a single primitive, and if the loop would have more than ``MOST_EQUATIONS`` equations.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)

@@ -18,13 +18,18 @@ from ..sizes import decided, symbolic
 
 
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic."""
+    """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
+
+    It calls ``original`` in other threads, and unless each bound is an int or symbolic. If ``upper`` is
+    less than ``lower``, there are no iterations. ``unroll`` is ignored in the scan.
+    """
     thread = threading.get_ident()
 
     def fori_loop(
         lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: Any = None
     ) -> Any:
         if (
+            # Patches replace the function for all threads, but only one is recorded.
             threading.get_ident() != thread
             or not (is_symbolic(lower) or is_symbolic(upper))
             or not all(map(_is_known, (lower, upper)))
@@ -45,7 +50,11 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``scan`` that takes a symbolic ``length`` from its sequences, or from an unused one."""
+    """Return a ``scan`` that accepts a symbolic ``length``.
+
+    Without sequences, it scans over an unused iota of that length. If all sequences have that length,
+    ``length`` is omitted. Otherwise ``original`` gets ``length`` unchanged.
+    """
     thread = threading.get_ident()
 
     def scan(
@@ -76,4 +85,6 @@ def _is_known(item: Any) -> bool:
 
 
 def _weak(i: Any) -> Any:
+    # The index of JAX's own loop is weakly typed between int bounds, so `i * x` has the dtype of `x`. The
+    # public function cannot set the weak type.
     return jax.lax.convert_element_type_p.bind(i, new_dtype=i.dtype, weak_type=True, sharding=None)

@@ -16,7 +16,11 @@ from .asking import is_jax
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return a shim of ``jax.export.is_symbolic_dim``, which Keras calls, that is true for symbolic sizes."""
+    """Return a replacement of ``jax.export.is_symbolic_dim``, which Keras calls, that accepts symbolic sizes
+    too.
+
+    Return an empty list if ``jax.export`` has not been imported.
+    """
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
     return (
@@ -35,7 +39,10 @@ def _length(item: Any) -> Any:
 
 
 def _number(item: Any) -> Any:
-    """Return the only element of a tracer as a symbolic number, if the user's code reads it."""
+    """Return a tracer that Python reads as a symbolic number; return any other ``item`` unchanged.
+
+    Tracers are unchanged if the recording answers no reads, or if this one has no symbolic answer.
+    """
     if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
         return item
     own = current().shown.own_of(item)

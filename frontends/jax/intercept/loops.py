@@ -43,7 +43,8 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 class TracedLoops(Loops):
     """Python loops of one tracing.
 
-    Until the program is read, marks refer to moments by index and to arrays by placeholder values.
+    Until the program is read, marks contain indices of positions instead of positions, and placeholder
+    values instead of values of the graph.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class TracedLoops(Loops):
         return number
 
     def settle(self, behind: int) -> None:
-        """Give the marks their values in the graph, and their positions moved back by ``behind`` nodes."""
+        """Replace placeholders in marks by values of the graph, and indices by positions plus ``behind``."""
         self._positions = [place + behind for place in self._positions]
         for loop in self.found:
             loop.marks[:] = map(self._settled, loop.marks)

@@ -46,7 +46,7 @@ Place = tuple[Any, ...]
 
 
 class Answers:
-    """Arrays that each instruction of the user's code read, in order."""
+    """Queues of the arrays that each instruction of the user's code reads in the untraced run."""
 
     def __init__(self) -> None:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
@@ -70,7 +70,10 @@ class Answers:
 
 
 def _place(depth: int) -> Place | None:
-    """Return the current instruction of the user's code that called the frame, or None in other code."""
+    """Return the position of the user's instruction that led to the call ``depth`` frames above the caller.
+
+    Frames of patches are skipped. Return None if the instruction is not in the user's code.
+    """
     frame = skip_patch_frames(sys._getframe(depth + 1))
     code = frame.f_code
     return (
@@ -82,6 +85,7 @@ def _place(depth: int) -> Place | None:
 
 @functools.lru_cache(maxsize=1024)
 def _position(code: CodeType, instruction: int) -> Any:
+    # On Python 3.10, which has no column positions, the offset of the instruction serves as well.
     return list(code.co_positions())[instruction // 2] if hasattr(code, "co_positions") else instruction
 
 
@@ -107,7 +111,7 @@ def _nothing(array: Any, *, seen: Any, number: Value | None = None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ReadElements:
-    """Elements that were read: a number, or nested lists."""
+    """Parameter of a ``read`` equation: a number or nested lists. It is hashed by identity."""
 
     elements: Any
 
@@ -116,8 +120,8 @@ class TracerReads:
     """Answers of a recording's tracers to reads of their elements.
 
     answers: what the untraced run read.
-    reading: whether numbers may become symbols.
-    numbers: values of the numbers that did.
+    reading: says whether numbers may become symbols, and notes that one did.
+    numbers: graph values of the numbers that became symbols.
     """
 
     def __init__(self, answers: Answers, reading: Reading) -> None:
@@ -125,16 +129,25 @@ class TracerReads:
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """Return the elements that the calling frame at ``depth`` reads, or None if it read none untraced.
+        """Return the elements that the user's current instruction reads, or None if it read none untraced.
 
-        The elements are guarded unless ``asked`` returns True, as for the condition of a marked loop.
+        depth: number of frames between the caller and the read.
+        asked: returns True for an array that needs no guard on its elements, such as the condition of a
+            marked loop.
+
+        Raise :class:`TracingError` if the untraced run read an array of another shape or dtype, or too
+        large a one.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """Return the only element of a tracer as a symbolic number, or None if its value must be known."""
+        """Return the only element of a tracer as a symbolic number.
+
+        Return None if numbers may not become symbols, if the tracer is no integer or float of rank 0, or
+        if the current instruction read nothing untraced.
+        """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
         if (array := self._next(tracer, depth + 1)) is None:
@@ -166,6 +179,7 @@ class TracerReads:
 
 
 def _bind(tracer: Any, **read: Any) -> None:
+    # Inside of a transformation the current trace is another one, but the read belongs to the recording's.
     with core.set_current_trace(tracer._trace):
         read_p.bind(tracer, **read)
 

@@ -33,7 +33,11 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public function that an equation calls on real arrays of one type and numbers, or None."""
+    """Return the public function in ``_PUBLIC`` that an equation is a call of, or None.
+
+    Return None also unless all operands and results have the same floating dtype and, except for literals,
+    the shape of the result.
+    """
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
@@ -54,7 +58,7 @@ def _shape(aval: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class TracedRule:
-    """The derivative rule of one call.
+    """The derivative rule of one call. Without ``results`` or ``sources``, it has no programs.
 
     results: indices of its results that are differentiable.
     sources: indices of its operands that are differentiated.
@@ -62,7 +66,7 @@ class TracedRule:
     backward: program from the residuals and the cotangents of ``results`` to the cotangents of
         ``sources``.
     tangents: forward-mode program from the tangents of ``sources`` and the operands to the results and the
-        tangents of ``results``; set instead of the other two.
+        tangents of ``results``; set instead of ``forward`` and ``backward``.
     """
 
     results: tuple[int, ...]
@@ -73,9 +77,11 @@ class TracedRule:
 
 
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRule:
-    """Return the rule of an equation with respect to the operands at ``places``, for forward or reverse mode.
+    """Trace the derivative rule of an equation with respect to the operands at ``places``.
 
-    It runs the user's code, which may raise.
+    Trace reverse mode unless ``is_forward`` is true and all results are differentiable. The rule is the
+    user's code, whose exceptions propagate. Raise :class:`TracingError` if it closes over an array that
+    depends on an argument.
     """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
@@ -97,8 +103,12 @@ def has_derivative(aval: Any) -> bool:
 class _DifferentiatedCall:
     """The call of an equation as a function of its differentiated operands.
 
-    Derivatives with respect to arrays that the function closes over, which are the first operands, are 0
-    here, because rules do not define them.
+    Arrays that the function closes over are its first operands. Their derivatives are 0 here, because
+    rules do not define them.
+
+    equation: the call.
+    results: indices of the differentiable results.
+    sources: indices of the differentiated operands.
     """
 
     def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:
@@ -106,7 +116,11 @@ class _DifferentiatedCall:
         self._operands = [_type(atom.aval) for atom in equation.invars]
 
     def _of(self, operands: Sequence[Any]) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return a function from differentiated operands to the differentiable results and all results."""
+        """Return a function from the differentiated operands to the differentiable results and to all
+        results.
+
+        ``operands`` provides the other operands.
+        """
         primitive, params = self._equation.primitive, self._equation.params
 
         @forwards
@@ -125,8 +139,6 @@ class _DifferentiatedCall:
         return [operands[place] for place in self._sources]
 
     def tangents(self) -> ClosedJaxpr:
-        """Return the forward-mode program."""
-
         def straight(tangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
             _, made, results = jax.jvp(
                 self._of(operands), self._primals(operands), list(tangents), has_aux=True
@@ -136,9 +148,9 @@ class _DifferentiatedCall:
         return jax.make_jaxpr(straight)(self._primals(self._operands), self._operands)
 
     def forward_and_backward(self) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-        """Return the two reverse-mode programs.
+        """Return the programs ``forward`` and ``backward`` of :class:`TracedRule`.
 
-        Cotangents of complex arrays are conjugates of JAX's.
+        The cotangents of complex arrays are the conjugates of those that JAX uses.
         """
         pulls: list[Any] = []
 
@@ -167,7 +179,10 @@ def _type(aval: Any) -> Any:
 
 
 def name_of(equation: Any) -> tuple[str, str]:
-    """Return the name of the function that an equation calls, and where it is defined (``file:line``)."""
+    """Return the name of the function that an equation calls, and where it is defined (``file:line``).
+
+    If JAX does not know, the name is ``"a function"``, and the place is an empty string.
+    """
     program = called_program(equation)
     info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")

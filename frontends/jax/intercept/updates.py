@@ -29,7 +29,7 @@ _OTHERS = ("get", "apply", "divide", "power")
 
 @functools.cache
 def update_patches() -> PatchSet:
-    """Return probes for the methods of ``x.at[index]``. The first call initializes JAX's backend."""
+    """Return patches of the methods of ``x.at[index]``. The first call initializes JAX's backend."""
     reference = type(jax.numpy.zeros(1).at[0])
     probes = [
         Patch(reference, name, replace_call, _answer(name)) for name in _COMBINED if hasattr(reference, name)
@@ -59,6 +59,8 @@ def _answer(name: str) -> Callable[..., Any]:
         ):
             return forward(original, type(reference)(x, _for_jax(index)), values, **options)
         if (combine := _COMBINED[name]) is not None:
+            # Integers and slices select each element at most once, so the method is a read followed by a
+            # write.
             values = combine(x[index], values)
         values = jax.numpy.asarray(values).astype(x.dtype)
         return record_as(SETITEM, _set_elements, (x, index, values))
@@ -79,7 +81,10 @@ def _has_symbol(item: Any) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Return True for an int, a symbolic size, an ellipsis, or a slice with a positive step."""
+    """Return True for an int, an ellipsis, a symbolic size, or a slice with a positive step.
+
+    Return False if the item is or contains a :class:`ReadNumber`, or if the step is symbolic.
+    """
     if isinstance(item, slice):
         is_forward = item.step is None or (type(item.step) is int and item.step > 0)
         return is_forward and not any(isinstance(part, ReadNumber) for part in _parts(item))
@@ -87,7 +92,7 @@ def _is_plain(item: Any) -> bool:
 
 
 def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
-    """Return True if all integers of the index are in bounds. JAX clamps or drops others."""
+    """Return True if the index is in bounds for the current sizes. JAX clamps or drops other indices."""
     try:
         np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[
             tuple(map(_now, items))
@@ -103,7 +108,7 @@ def _now(item: Any) -> Any:
 
 
 def _for_jax(index: Any) -> Any:
-    """Return the index with symbolic numbers as arrays, and with symbolic slice bounds decided."""
+    """Return the index with symbolic integers as arrays, and with symbolic slice bounds decided."""
     if type(index) is tuple:
         return tuple(map(_for_jax, index))
     if isinstance(index, slice):

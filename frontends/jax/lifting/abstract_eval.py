@@ -18,10 +18,13 @@ from .table import JaxBuilder, rows
 def abstract_eval(
     name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
 ) -> tuple[list[ArraySpec], list[Size]] | None:
-    """Return the specs of the results and the conditions on sizes that they rest on.
+    """Infer the specs of a call's results by its row, and the conditions on sizes under which they are right.
 
-    Return None if the row does not accept the call.
+    Return None if the row does not accept the call, if it infers other dtypes or current sizes than JAX,
+    or if a size is not one of the current recording.
+
     args: arguments with values for arrays.
+    kwargs: keyword arguments. Those that are None and unknown to the row are removed.
     seen: specs that JAX infers at the current sizes.
     knows: returns True for sizes of the current recording.
     """

@@ -58,6 +58,7 @@ class _JaxLifter(Lifter):
             try:
                 return row(self.b, *numbers(args), **numbers(kwargs))
             except NotImplementedError:
+                # The row may have emitted nodes and guards before it raised.
                 del self.result.nodes[before[0] :], self.result.guards[before[1] :]
         return self._opened(node)
 
@@ -111,9 +112,9 @@ def _formal(item: Any) -> Value:
 
 
 def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> list[Any]:
-    """Return a primitive's operands with scalars as Python numbers.
+    """Return a primitive's operands with NumPy scalars as Python numbers.
 
-    If no operand is an array, the first becomes one.
+    If no operand is an array, the first becomes one, of the dtype that it has in ``recorded``.
     """
     if not args or any(isinstance(item, Value) for item in args):
         return list(numbers(args))
@@ -130,7 +131,10 @@ def _number(item: Any) -> Any:
 
 
 def row_takes(row: Callable[..., Any], args: Any, kwargs: Any) -> bool:
-    """Return True if the row accepts these arguments. Drop keywords that are None and unknown to it."""
+    """Return True if the parameters of ``row`` fit these arguments.
+
+    Keywords that are None and unknown to the row are removed from ``kwargs`` first.
+    """
     for name in [name for name, item in kwargs.items() if item is None]:
         if name not in inspect.signature(row).parameters:
             del kwargs[name]

@@ -52,9 +52,12 @@ rows.table({
 
 @rows.row("jax.Array.__getitem__")
 def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
-    """Lift ``x[index]`` of integers, slices with positive steps, and integer arrays."""
+    """Lift ``x[index]`` of integers, slices with positive steps, None, Ellipsis and integer arrays.
+
+    Elements of index arrays are clamped to the axis, as in JAX.
+    """
     items = index if isinstance(index, tuple) else (index,)
-    # The size of what a mask selects is unknown to JAX.
+    # The size of what a mask selects depends on elements, and JAX indexes by a list as by an array.
     if any(
         isinstance(item, (list, bool, np.ndarray)) or (isinstance(item, Value) and item.dtype == "bool")
         for item in items
@@ -126,7 +129,10 @@ def sinc(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("jax.numpy.polyval")
 def polyval(b: JaxBuilder, p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """Lift ``jax.numpy.polyval`` of a vector of coefficients with a fixed number, by Horner's scheme."""
+    """Lift ``jax.numpy.polyval`` of a vector of 1 to 64 coefficients by Horner's scheme.
+
+    The number of coefficients becomes a constant, with a guard.
+    """
     if p.ndim != 1:
         raise NotImplementedError
     count = b.fix(p.shape[0])
@@ -143,7 +149,11 @@ _REAL_INPUT = ("rfft", "rfftn", "ihfft")
 
 
 def _floating(b: JaxBuilder, x: Any, name: str) -> Any:
-    """Return ``x`` in the precision of the result, complex if the transform needs it."""
+    """Cast ``x`` to the precision of the result of the FFT ``name``.
+
+    Complex numbers stay complex, except for transforms of real input. Raise ``NotImplementedError`` if
+    ``x`` has no elements.
+    """
     if 0 in x.spec.hints:
         raise NotImplementedError("the transform of no elements")
     real = real_of(b.result.dtype)
@@ -262,9 +272,10 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Lift ``jax.numpy.einsum`` of an equation without repeated letters in an operand.
+    """Lift ``jax.numpy.einsum`` of an equation string without repeated letters in an operand.
 
-    An equation with an ellipsis needs an explicit result.
+    An equation with an ellipsis needs an explicit result. Without one, the result has the letters that
+    occur once, in alphabetic order.
     """
     if not isinstance(subscripts, str):
         raise NotImplementedError
@@ -381,7 +392,6 @@ def logsumexp(b: JaxBuilder, a: Any, axis: Any = None, keepdims: bool = False) -
 
 @rows.row("jax.nn.one_hot")
 def one_hot(b: JaxBuilder, x: Any, num_classes: Any, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """Lift ``jax.nn.one_hot`` along the last axis. Indices out of range give zeros."""
     if isinstance(num_classes, Value) or axis not in (-1, x.ndim):
         raise NotImplementedError
     classes = b.arange(stop=num_classes, dtype=x.dtype)
@@ -403,8 +413,9 @@ def dot_product_attention(
 ) -> Any:
     """Lift ``jax.nn.dot_product_attention`` of float32 [batch, tokens, heads, features] or without batch.
 
-    Arrays for both ``bias`` and ``mask`` are not accepted, nor a mask with ``is_causal``, nor fewer heads
-    for ``key``.
+    It accepts one of ``bias`` and ``mask``, of the rank of ``query``, and no mask together with
+    ``is_causal``. ``scale`` must be a number, and ``key`` and ``value`` must have as many heads as
+    ``query``.
     """
     if (
         isinstance(bias, Value)
@@ -453,8 +464,8 @@ def searchsorted(
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
     """Lift ``jax.numpy.take`` along one axis in the default mode.
 
-    Indices out of bounds select JAX's fill value (NaN, the smallest signed or largest unsigned integer,
-    True). Indices that are an input of the graph are not checked.
+    Indices out of bounds select JAX's fill value (see ``default_fill``), unless they are an input of the
+    graph. Unsigned indices are accepted only if they are known to be in bounds.
     """
     if (
         not isinstance(axis, int)
@@ -476,7 +487,6 @@ def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = N
 
 @rows.row("jax.numpy.take_along_axis")
 def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mode: Any = None) -> Any:
-    """Lift ``jax.numpy.take_along_axis`` if the indices are known to be in bounds."""
     if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim:
         raise NotImplementedError
     if not is_inside(b, indices, -arr.shape[axis], arr.shape[axis] - 1):

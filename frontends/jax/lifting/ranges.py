@@ -25,7 +25,10 @@ _WIDE = ("int32", "int64")
 
 
 def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
-    """Return ``index``, clamped to ``[-size, size)`` unless it is known to be inside."""
+    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside.
+
+    A range that is inside only for the recorded sizes is guarded. A clamped index has at least 32 bits.
+    """
     found = range_of(b, index)
     if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
         return index
@@ -39,7 +42,10 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return the range of a number or of the elements of an integer array; None if it is unknown."""
+    """Return the lower and upper bound of a number or of the elements of an integer array.
+
+    Return None if they are unknown. The ranges of arrays are cached in ``b.ranges``.
+    """
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):
@@ -56,7 +62,11 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
 
 
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-    """Store the ranges of the inputs of a ``scan`` body: carried counters, and sequences."""
+    """Store the ranges of the inputs of a ``scan`` body; do nothing for other nodes.
+
+    A sequence has the range of its operand. A carry that each iteration increments by 1 has a range if the
+    trip count is constant.
+    """
     if node.op != "scan":
         return
     carried, length, block = node.params["carried"], node.params["length"], node.regions[0].block
@@ -93,7 +103,6 @@ def _input_range(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _converted(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the range after a cast, or None if the dtype does not hold it and wraps around."""
     found, dtype = _input_range(b, node), node.outputs[0].dtype
     if found is None or dtype in _WIDE:
         return found
@@ -158,9 +167,9 @@ def _clipped(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _selected(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the union of both ranges.
+    """Return the union of the ranges of both cases.
 
-    For ``where(index < 0, index + size, index)`` it is the range of an ``index`` that is never negative.
+    For ``where(index < 0, index + size, index)`` it is the range of ``index`` if that is never negative.
     """
     condition, one, other = node.inputs[:3]
     asked, found = b.maker(condition), range_of(b, other)
@@ -182,8 +191,10 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _picked(b: JaxBuilder, node: Node) -> Range | None:
-    """Return a range of a `getitem`: that of the concatenated part that a constant last index falls into, or
-    else that of the whole input.
+    """Return the range of a ``getitem``, which is that of its input.
+
+    If the input is a concatenation along the axis of the last index, and that index is constant, return
+    the range of the part that it selects.
     """
     source, keys = b.maker(node.inputs[0]), node.params["key"]
     if (

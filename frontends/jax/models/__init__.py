@@ -20,37 +20,44 @@ Held = Callable[[], Mapping[str, Any]]
 
 
 class Model(Protocol):
-    """Interface of a model. Names of its arrays are their paths inside of it, joined by ``.``.
+    """Protocol of a model. Names of its arrays are their paths inside of it, joined by ``.``.
 
-    item: the model itself.
-    changes: True if the object itself holds the tracers while it is traced; False if a copy does.
+    item: the object itself.
+    changes: True if ``traced`` replaces arrays in the object itself, False if it does so in a copy or not
+        at all.
     """
 
     item: Any
     changes: bool
 
     def leave_out(self, known: Set[int]) -> None:
-        """Drop the variables with these ids, which belong to another model."""
+        """Drop the variables whose ids are in ``known``, because they belong to another model.
+
+        Models without variables drop nothing.
+        """
 
     def arrays(self) -> dict[str, Any]:
         """Return the current arrays by name."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the object in which the array is replaced."""
+        """Return the object that holds the array: its variable, or the model if it has no variables."""
 
     def put(self, name: str, array: Any) -> None:
-        """Replace an array; never called for an immutable model."""
+        """Replace the array at ``name``.
+
+        Most immutable models ignore the call; a bound linen module replaces arrays of mutable collections.
+        """
 
     def is_trained(self, name: str) -> bool:
         """Return True if the model's library trains the array (not statistics, counters and keys)."""
 
     def parts(self) -> list[Any]:
-        """Return the objects that the model consists of and others may refer to, including itself."""
+        """Return the objects that the model consists of and to which others may refer, including itself."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Put tracers into the model inside of the block.
+        """Replace the arrays of the model by ``arrays`` inside of the block.
 
-        Yield the object to use instead (itself or a copy), and a function that returns its arrays.
+        Yield the object to use instead (itself or a copy), and a function that returns its current arrays.
         """
 
 
@@ -78,7 +85,11 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield a part and a name for each attribute of a model that may determine what it computes."""
+    """Yield part and attribute name for each attribute of a model that may determine what it computes.
+
+    Of Keras objects these are the public attributes and ``_trainable``, of nnx objects all. Other models
+    have none.
+    """
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     # Keras stores in private attributes what has been called.
     for part in parts:

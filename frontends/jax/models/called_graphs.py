@@ -8,7 +8,10 @@ from typing import Any
 
 
 class CalledGraph:
-    """A graph for JAX as a model. It is found when it is called, so tracing replaces none of its arrays."""
+    """Model of a compiled graph that the function calls.
+
+    The graph is found only when it is called, so ``traced`` replaces no arrays.
+    """
 
     changes = False
 

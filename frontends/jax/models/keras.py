@@ -13,7 +13,10 @@ from .nnx import VariableModel
 
 
 class KerasModel(VariableModel):
-    """Variables of one Keras object, named by their paths (``dense/kernel``), duplicates by a number."""
+    """Model of a Keras object. Its variables are named by their paths (``dense/kernel``).
+
+    A number is appended if two variables have the same path.
+    """
 
     def __init__(self, item: Any) -> None:
         named: dict[str, Any] = {}
@@ -56,8 +59,8 @@ def _unused_name(name: str, known: Mapping[str, Any]) -> str:
 
 
 def is_keras(item: Any) -> bool:
-    """Return True for a layer, optimizer or metric of Keras on its JAX backend."""
     keras = sys.modules.get("keras")
+    # Without an import by the user there can be no objects of Keras, and an import takes long.
     if keras is None or not hasattr(keras, "Layer") or keras.backend.backend() != "jax":
         return False
     return isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric))

@@ -16,7 +16,11 @@ TRAINED = "params"
 
 
 class LinenModel(ImmutableModel):
-    """A bound module. Its mutable collections are state that a call may change."""
+    """Model of a bound module of ``flax.linen``, with arrays named ``collection.path``.
+
+    A call may change its mutable collections. ``traced`` raises :class:`TracingError` if the call draws
+    random numbers from the keys that the module is bound to.
+    """
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self.item.variables)
@@ -52,5 +56,6 @@ class LinenModel(ImmutableModel):
 
 
 def is_bound(item: Any) -> bool:
+    # Without an import by the user there can be no objects of flax, and an import takes long.
     linen = sys.modules.get("flax.linen")
     return linen is not None and isinstance(item, linen.Module) and item.scope is not None

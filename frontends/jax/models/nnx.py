@@ -13,7 +13,11 @@ from ....errors import TracingError
 
 
 class VariableModel:
-    """Base of models that consist of named variables, which are assigned to."""
+    """Base of models that consist of named variables, which are assigned to.
+
+    item: the object itself.
+    variables: variables of the model's library by name.
+    """
 
     changes = True
 
@@ -30,7 +34,7 @@ class VariableModel:
 
 
 class ImmutableModel:
-    """Base of immutable models, which are rebuilt with other arrays and share no variables."""
+    """Base of models that are traced as copies with other arrays. They have no variables to share."""
 
     changes = False
 
@@ -50,7 +54,11 @@ _STATES = ("_pytree__state", "_object__state")
 
 
 class NnxModel(VariableModel):
-    """All variables reachable from one nnx object. A variable with several paths is named by the first."""
+    """Model of an nnx object: the variables reachable from it that hold one JAX array.
+
+    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if an
+    attribute is assigned to.
+    """
 
     def __init__(self, item: Any) -> None:
         super().__init__(item, dict(variables_of(item)))
@@ -98,13 +106,15 @@ class NnxModel(VariableModel):
 
 
 def _set_raw(variable: Any, array: Any) -> None:
+    # Assignment by flax would check in which trace the variable was created.
     object.__setattr__(variable, "_raw_value" if hasattr(variable, "_raw_value") else "raw_value", array)
 
 
 def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
-    """Raise :class:`TracingError` if a plain attribute was assigned to.
+    """Raise :class:`TracingError` if anything but an nnx object was assigned to an attribute of a node.
 
-    New variables are notes of a call (``sow``) and ignored.
+    ``attributes`` are the attributes of each node before the call. Variables that ``sow`` adds are
+    ignored.
     """
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
@@ -131,6 +141,7 @@ def _is_same(before: Any, item: Any) -> bool:
 
 def is_nnx(item: Any) -> bool:
     nnx = sys.modules.get("flax.nnx")
+    # Without an import by the user there can be no objects of flax, and an import takes long.
     return nnx is not None and isinstance(item, _classes(nnx)) and not isinstance(item, type)
 
 
@@ -150,10 +161,11 @@ def nodes_of(item: Any) -> list[Any]:
 
 
 def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield path and variable for each variable that holds one array."""
+    """Yield dotted path and variable for each variable that holds one JAX array, sorted by path."""
     from flax import nnx
 
     found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
+    # Paths mix ints and strings, which Python cannot compare with each other.
     for path, variable in sorted(
         found, key=lambda pair: tuple((isinstance(key, str), key) for key in pair[0])
     ):

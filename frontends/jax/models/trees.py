@@ -31,7 +31,10 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """A pytree of a class of its own. NumPy arrays in it stay constants, as for ``jax.jit``."""
+    """Model of an immutable pytree that is no builtin container, such as an ``equinox`` module.
+
+    Its JAX arrays are parameters. NumPy arrays in it stay constants, as for ``jax.jit``.
+    """
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
@@ -56,13 +59,19 @@ class TreeModel(ImmutableModel):
 
 
 class ArgumentModel(ImmutableModel):
-    """Arguments of a function that were given in advance; each may be a model or any pytree."""
+    """Model of the arguments that a :class:`GivenArguments` was given in advance.
+
+    An argument may be a model or any pytree. If there are several, the names of arrays begin with the
+    argument's.
+    """
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self._given())
 
     def is_trained(self, name: str) -> bool:
-        """Return True for inexact arrays; of flax variables with ``params`` only for those."""
+        """Return True for inexact arrays; in a mapping with ``params`` (flax variables), only for arrays in
+        that.
+        """
         collections = self._given()
         is_flax = isinstance(collections, Mapping) and "params" in collections
         array = self.arrays()[name]
@@ -119,7 +128,10 @@ def _dotted_path(path: tuple[Any, ...]) -> str:
 
 
 def _short_names(item: Any) -> dict[str, str]:
-    """Map names to the paths of a pytree's arrays. Arrays of a wrapped model are named as in that model.
+    """Map the names of a pytree's JAX arrays to their paths.
+
+    If ``item`` wraps a model (``__wrapped__``, ``__self__``), an array of that model has its name in the
+    model.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}
@@ -138,6 +150,7 @@ def _short_names(item: Any) -> dict[str, str]:
 
 def _parts(item: Any) -> Iterator[Any]:
     yield item
+    # Everything but `item` itself counts as a leaf, so these are its direct children.
     children = jax.tree_util.tree_leaves(item, is_leaf=lambda part: part is not item)
     for child in children:
         if not jax.tree_util.all_leaves([child]):

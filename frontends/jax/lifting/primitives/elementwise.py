@@ -153,6 +153,7 @@ def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
 
 @rows.row("cbrt_p")
 def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
+    # The power of a negative number is NaN, so the root of the magnitude is computed.
     length = b.pow(b.abs(x, right=is_floating(x.dtype)), 1 / 3)
     return b.where(b.signbit(x), b.negative(length), length)
 
@@ -160,13 +161,14 @@ def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
 @rows.row("sign_p")
 def sign(b: JaxBuilder, x: Any) -> Any:
     if is_floating(x.dtype):
+        # The sign of NaN is not NaN in every target.
         return b.where(b.isnan(x), x, b.sign(x))
+    # In JAX the derivative of `sign` is 0 for complex numbers too.
     return b.sign(b.stop_gradient(x)) if is_complex(x.dtype) else b.sign(x)
 
 
 @rows.row("round_p")
 def round_(b: JaxBuilder, x: Any, *, rounding_method: Any) -> Any:
-    """Round halves away from zero, or to even."""
     if rounding_method.name == "TO_NEAREST_EVEN":
         return b.round(x)
     whole = b.trunc(x)
@@ -181,13 +183,14 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
     # The arithmetic shift fills these bits with the sign.
     zeros = b.bitwise_left_shift(b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y))
     moved = b.bitwise_and(b.bitwise_right_shift(x, y), b.bitwise_invert(zeros))
+    # XLA shifts everything out for any other count; processors use its lowest bits.
     outside = b.logical_or(b.less(y, 0), b.greater_equal(y, bits))
     return b.bitcast(b.where(outside, 0, moved), dtype=b.result.dtype)
 
 
 @rows.row("clamp_p")
 def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
-    """Clip ``x``; where it equals a bound, no gradient flows."""
+    """Clip ``x`` to ``[low, high]``. No gradient reaches a floating ``x`` where it equals a bound."""
     x, low, high = b.as_result(x), known_number(b, low), known_number(b, high)
     if not is_floating(x.dtype):
         return b.clip(x, low, high)
@@ -219,9 +222,10 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
 
 
 def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
-    """Clip floats to the range of a narrow integer dtype, and to 0 for unsigned ones, before a cast.
+    """Clip floats before a cast to the integers ``dtype``, because targets wrap around or leave it to the
+    processor.
 
-    Other frameworks wrap around or leave the result to the processor.
+    Clip to the range of a dtype of at most 16 bits, and to 0 from below for larger unsigned ones.
     """
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x
@@ -247,7 +251,10 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
-    """Lift ``polygamma`` of a constant degree, with JAX's values at the poles 0, -1, -2, ..."""
+    """Lift ``polygamma`` of a constant degree, with JAX's values at the poles 0, -1, -2, ...
+
+    Raise ``NotImplementedError`` if the degree is an array.
+    """
     degree = known_number(b, n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")
@@ -258,7 +265,7 @@ def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
 
 @rows.row("reduce_precision_p")
 def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Cast to the dtype with these bits and back."""
+    """Cast to the floating dtype with these bits and back. Raise ``NotImplementedError`` if there is none."""
     bits = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32", (11, 52): "float64"}.get(
         (exponent_bits, mantissa_bits)
     )

@@ -44,6 +44,7 @@ def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
             return start
         top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
         return b.clip(start, 0, top)
+    # JAX's clamping has no effect in the recorded call. A guard excludes calls in which it has one.
     if hint_of(last) >= hint_of(start) >= 0:
         if not isinstance(last, int) or not isinstance(start, int):
             b.guard(apply("le", start, last))
@@ -85,12 +86,12 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
 
 
 class SliceIndices:
-    """Index arrays of a gather or scatter, for the axes of ``x`` that are not taken whole.
+    """Index arrays of a gather or scatter, for the axes of ``x`` that its slices do not cover.
 
-    The arrays have the batch axes of ``indices``, then one axis for each indexed axis that is kept (a
-    window).
+    The arrays have the batch axes of ``indices``, then one axis for each window.
+
     axes: indexed axes of ``x``.
-    windows: indexed axes that are kept, not collapsed or batched.
+    windows: those of ``axes`` that are in the slices, not collapsed or batched.
     whole: axes of ``x`` that are not indexed.
     inside: bool arrays that tell which slices are in bounds; empty if all are.
     """
@@ -149,7 +150,10 @@ class SliceIndices:
         return steps if start is None else b.add(start, steps)
 
     def _start(self, axis: int, clip: bool) -> Any:
-        """Return the start indices along an axis, or None if they are all 0."""
+        """Return the start indices along an axis, clipped so that slices are in bounds; None if all are 0.
+
+        If ``clip`` is False, append to ``inside`` which indices were in bounds before.
+        """
         start = self.starts.get(axis)
         if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:
             return None
@@ -183,6 +187,8 @@ class SliceIndices:
             ("axis", axis) for axis in self.windows
         ]
         rest: list[tuple[str, int]] = [("axis", axis) for axis in self.whole]
+        # As in NumPy, the batch axes are in the place of adjacent index arrays, and in front of separate
+        # ones.
         together = self.axes[-1] - self.axes[0] + 1 == len(self.axes)
         place = self.axes[0] if together else 0
         return [*rest[:place], *found, *rest[place:]]
@@ -223,7 +229,11 @@ def user_index(b: JaxBuilder, start: Value, size: Any) -> Value | None:
 
 
 def _source(b: JaxBuilder, value: Value) -> Value:
-    """Undo adding a last axis of size 1 and indexing it away."""
+    """Return the array to which ``value`` is equal, if it only adds a last axis of size 1 and indexes it
+    away.
+
+    Otherwise return ``value``.
+    """
     node = b.maker(value)
     if (
         node is not None
@@ -303,7 +313,7 @@ def _order(places: SliceIndices, offset_dims: tuple[int, ...], rank: int) -> tup
 
 
 def _without_index(b: JaxBuilder, x: Value, places: SliceIndices, offset_dims: tuple[int, ...]) -> Any:
-    """Lift a gather in which each slice is all of ``x``."""
+    """Lift a gather in which each slice is all of ``x``: broadcast ``x`` along the batch axes."""
     rank = x.ndim + len(places.batch)
     shape: list[Any] = [None] * rank
     for axis, place in enumerate(offset_dims):
@@ -328,7 +338,9 @@ def _fill_outside(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the fill value of ``jax.lax.gather``: NaN, the smallest signed, largest unsigned, or True."""
+    """Return the value that JAX gathers out of bounds: NaN, the smallest signed or largest unsigned integer,
+    or True.
+    """
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):
@@ -373,7 +385,10 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 
 
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
-    """Apply ``scattered`` to the ranks of complex numbers, which ``min`` and ``max`` do not compare."""
+    """Return the complex numbers whose ranks ``scattered`` selects from the ranks of ``x`` and ``updates``.
+
+    ``min`` and ``max`` compare ranks, because they do not compare complex numbers.
+    """
     parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
     flat = b.concat(*parts, axis=0)
     order = ordering(b, [flat], 0)
@@ -411,6 +426,7 @@ def _scattered(
         d.scatter_indices_batching_dims,
     )
     if not places.axes:
+        # `scatter_nd` needs an index array, so the first axis is indexed by its own positions.
         places.axes = places.windows = [0]
         places.whole, places.rank = places.whole[1:], len(places.batch) + 1
     # XLA drops updates out of bounds even if the mode promises that there are none.

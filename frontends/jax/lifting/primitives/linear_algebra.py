@@ -14,7 +14,7 @@ from .shapes import dilate
 
 @rows.row("dot_general_p")
 def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
-    """Contract and batch axes; the result has the batch axes, then the remaining axes of ``x`` and ``y``."""
+    """Lift ``dot_general``, whose result has the batch axes, then the remaining axes of ``x`` and ``y``."""
     (left, right), (left_batch, right_batch) = (tuple(map(int_tuple, pair)) for pair in dimension_numbers)
     # A product of bools is true if any of the element products is.
     if b.result.dtype == "bool":
@@ -102,7 +102,7 @@ def svd(
 
 @rows.row("lu_p")
 def lu(b: JaxBuilder, x: Any) -> Any:
-    """Return L and U in one matrix, the 0-based pivots, and the permutation that they make."""
+    """Return L and U in one matrix, the 0-based pivots, and the permutation of rows that they amount to."""
     packed, pivots = b.lu_factor(x)
     exchange, _, _ = b.lu_unpack(packed, pivots)
     exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
@@ -113,6 +113,7 @@ def lu(b: JaxBuilder, x: Any) -> Any:
 def lu_pivots_to_permutation(b: JaxBuilder, pivots: Any, *, permutation_size: Any) -> Any:
     size = permutation_size
     nothing = b.zeros(shape=(*pivots.shape[:-1], size, pivots.shape[-1]), dtype="float32")
+    # Pivots in the canonical operation begin at 1, as in LAPACK.
     exchange, _, _ = b.lu_unpack(nothing, b.add(pivots, 1))
     return b.astype(b.argmax(exchange, axis=nothing.ndim - 2), dtype="int32")
 
@@ -139,6 +140,7 @@ def ragged_dot_general(
     )
     group = b.searchsorted(b.cumulative_sum(sizes, axis=0, dtype=sizes.dtype), rows_, side="right")
     inside = b.equal(b.reshape(groups, shape=(weights.shape[0], 1)), b.astype(group, dtype=sizes.dtype))
+    # Group sizes are known only at run time, so each row is multiplied by the matrices of all groups.
     products = b.matmul(b.reshape(x, shape=(1, *x.shape)), weights)
     kept = b.where(b.reshape(inside, shape=(*inside.shape, 1)), products, b.array(0, products.dtype))
     return b.sum(kept, axis=(0,), dtype=products.dtype)
@@ -193,15 +195,17 @@ def conv_general_dilated(
 ) -> Any:
     """Convolve with any axis order.
 
-    The specs name batch and channels of ``x``, output and input channels of the kernel, then spatial axes.
+    Each spec in ``dimension_numbers`` lists axes: batch and channels of ``x`` (and of the result), or
+    output and input channels of the kernel, then the spatial axes.
     """
     given, kernel, made = (
         int_tuple(spec)
         for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec)
     )
-    # The window is larger than the array.
+    # A window that is larger than the array has no position.
     if any(b.result.hints[axis] == 0 for axis in made[2:]):
         return b.without_elements(x, weight)
+    # A convolution of bools is true if any of the products is.
     dtype = "int32" if b.result.dtype == "bool" else b.result.dtype
     x, weight = b.astype(x, dtype=dtype), b.astype(weight, dtype=dtype)
     batch_groups = b.fix(batch_group_count)
@@ -229,7 +233,7 @@ def conv_general_dilated(
 
 
 def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
-    """Move groups of the batch, each of which has its own kernels, to groups of channels."""
+    """Move groups along the batch axis, each with kernels of its own, to groups of channels."""
     if groups == 1:
         return x
     count, channels, *space = x.shape
@@ -241,7 +245,9 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
 def _dilate_and_crop(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Return ``x`` dilated by zeros and cropped by negative padding, and the remaining padding."""
+    """Return ``x``, with zeros between its elements and cropped by negative padding, and the remaining
+    padding.
+    """
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):
         gaps[axis], pads[axis] = gap - 1, pair
@@ -264,4 +270,5 @@ def fft(b: JaxBuilder, x: Any, *, fft_type: Any, fft_lengths: Any) -> Any:
         return b.without_elements(x)
     kind = _KINDS[fft_type.name if hasattr(fft_type, "name") else list(_KINDS)[fft_type]]
     axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
+    # Only the size of a real result does not follow from that of the operand.
     return getattr(b, kind)(x, s=tuple(fft_lengths) if kind == "irfftn" else None, axes=axes)

@@ -68,7 +68,10 @@ def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
 
 
 def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
-    """Return the hashes of the counters 0, 1, ... in this shape, for each key."""
+    """Return the Threefry hashes of the counters 0, 1, ... in this shape, for each key.
+
+    Raise ``NotImplementedError`` if ``jax_threefry_partitionable`` is off.
+    """
     if not jax.config.jax_threefry_partitionable:
         raise NotImplementedError("random numbers where jax_threefry_partitionable is off")
     counts = b.stack(*_counts(b, shape), axis=len(shape))

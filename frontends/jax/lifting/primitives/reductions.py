@@ -64,9 +64,9 @@ def reduce(
 def reduce_window(
     b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any
 ) -> Any:
-    """Lift ``lax.reduce_window`` of one array.
+    """Lift ``lax.reduce_window`` of one array by one primitive.
 
-    Each window starts from ``init``, and padding does not take part.
+    Each window starts from ``init``. Padding and dilation add neutral elements.
     """
     name = _operation(jaxpr)
     if name in ("max", "min"):
@@ -80,7 +80,10 @@ def reduce_window(
 def sliding_windows(
     b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]
 ) -> tuple[Value, tuple[int, ...]]:
-    """Return the windows of an array, along new last axes, and these axes."""
+    """Return the windows of ``x`` along new last axes, and these axes.
+
+    ``outside`` fills the padding and the gaps of a dilated ``x``.
+    """
     outside = b.operand(outside, x.dtype)
     x = dilate(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
     x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=outside)
@@ -104,7 +107,7 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
 
 
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
-    """Return the indices that sort several keys in lexicographic order, stably."""
+    """Return the indices along ``axis`` that sort several keys in lexicographic order, stably."""
     *others, last = (part for key in keys for part in _parts(b, key))
     order = b.argsort(last, axis=axis, stable=True)
     for key in reversed(others):
@@ -126,7 +129,10 @@ def _gather_in_order(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
 
 
 def _totally_ordered(b: JaxBuilder, x: Any) -> Any:
-    """Map floats to integers in the total order: -NaN, -inf, -0.0, 0.0, inf, NaN."""
+    """Map floats to integers in the total order: -NaN, -inf, -0.0, 0.0, inf, NaN.
+
+    Return integers unchanged.
+    """
     if not is_floating(x.dtype):
         return x
     bits, count = b.bitcast(x, dtype=f"int{8 * ITEMSIZE[x.dtype]}"), 8 * ITEMSIZE[x.dtype]
@@ -151,7 +157,10 @@ def approx_top_k(
     aggregate_to_topk: bool,
     **_: Any,
 ) -> Any:
-    """Lift ``approx_top_k`` exactly, as JAX computes it on a CPU."""
+    """Lift ``approx_top_k`` exactly, as JAX computes it on a CPU.
+
+    Raise ``NotImplementedError`` unless ``aggregate_to_topk`` is True.
+    """
     if not aggregate_to_topk:
         raise NotImplementedError("approximate extremes before they are aggregated")
     axis = int(reduction_dimension) % x.ndim
@@ -169,6 +178,7 @@ def _accumulate(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
             return x
+        # JAX sums integers in their own dtype, other frameworks in 64 bits.
         return getattr(b, name)(x, axis=over(axes), dtype=x.dtype if is_integer(x.dtype) else None)
 
     return row
@@ -188,7 +198,7 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
-    """Compute the extreme by real part, then by imaginary part."""
+    """Reduce complex numbers by ``max`` or ``min`` of the real parts, and of the imaginary parts at ties."""
     reduced, real, imag = getattr(b, name), b.real(x), b.imag(x)
     found = reduced(real, axis=axis)
     others = b.where(
@@ -198,7 +208,10 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a row for a collective over the named axis of a ``vmap``, which is an axis of the array."""
+    """Return a row for a collective over a named axis of ``vmap``, which JAX has replaced by an array axis.
+
+    The row raises ``NotImplementedError`` for axis names that remain, and for groups.
+    """
 
     def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
         if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
@@ -223,6 +236,7 @@ def _bitwise(name: str) -> Callable[..., Any]:
 
 def _index(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, *, axes: Any, index_dtype: Any) -> Any:
+        # Not every target has an index of the extreme of bools.
         values = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
         return b.astype(getattr(b, name)(values, axis=over(axes)), dtype=b.result.dtype)
 
@@ -230,7 +244,10 @@ def _index(name: str) -> Callable[..., Any]:
 
 
 def _complex_running(b: JaxBuilder, x: Value, name: str, axis: int) -> Any:
-    """Compute a cumulative maximum or minimum of complex numbers from their ranks in sorted order."""
+    """Compute a cumulative maximum or minimum of complex numbers from their ranks in sorted order.
+
+    ``logcumsumexp`` needs no order and is lifted as it is for real numbers.
+    """
     if name == "logcumsumexp":
         return b.logcumsumexp(x, axis=axis)
     order = ordering(b, [x], axis)
@@ -275,6 +292,7 @@ class _Windows:
 
     order: permutation that moves the axes with windows to the end.
     back: inverse of ``order``.
+    kernel, strides, dilation, padding: parameters for each axis with windows.
     """
 
     def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
@@ -295,7 +313,7 @@ class _Windows:
 
 
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
-    """Return the parameters for pooling, or None for more than three axes or gaps between elements."""
+    """Return the parameters for pooling, or None for more than three axes or a dilated ``x``."""
     ones = (1,) * x.ndim
     windows = _Windows(
         x,
@@ -310,6 +328,7 @@ def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
 @rows.row("reduce_window_max_p")
 def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
     if x.dtype == "bool":
+        # Targets do not pool bools.
         return b.not_equal(reduce_window_max(b, b.astype(x, dtype="uint8"), **params), 0)
     if is_complex(x.dtype):
         raise NotImplementedError("the extremes of complex numbers in windows")
@@ -330,6 +349,7 @@ def least(dtype: str) -> Any:
 def _reverse_order(b: JaxBuilder, x: Value) -> Value:
     if x.dtype == "bool":
         return b.logical_not(x)
+    # The negative of the smallest integer overflows, but its complement does not.
     return b.negative(x) if is_inexact(x.dtype) else b.bitwise_invert(x)
 
 
@@ -353,6 +373,7 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
     outside = tuple((0, 0) for _ in range(x.ndim - count))
     moved = b.pad(moved, padding=(*outside, *windows.padding))
     nothing = ((0, 0),) * count
+    # Targets average windows but have no sum; with the divisor 1 the average is one.
     pooled = b.avg_pool(
         moved, kernel=windows.kernel, strides=windows.strides, padding=nothing, divisor_override=1
     )
@@ -361,7 +382,10 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
 
 @rows.row("select_and_scatter_add_p")
 def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """Add ``source`` at the extreme of each window of ``x``: the gradient of pooling."""
+    """Add each element of ``source`` to a zero array where its window of ``x`` has the extreme.
+
+    This is the gradient of pooling.
+    """
     x = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
     windows = _windows(x, params)
     if windows is None:
@@ -381,7 +405,7 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
 
 @rows.row("select_and_gather_add_p")
 def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """Select ``tangents`` at the extreme of each window of ``x``: the jvp of pooling."""
+    """Select the element of ``tangents`` at the extreme of each window of ``x``: the jvp of pooling."""
     seen = _reverse_order(b, x) if select_prim.name == "le" else x
     windows, _ = sliding_windows(b, seen, least(x.dtype), params)
     given, _ = sliding_windows(b, tangents, 0, params)

@@ -69,7 +69,10 @@ def split(b: JaxBuilder, x: Any, *, sizes: Any, axis: int) -> Any:
 
 @rows.row("pad_p")
 def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
-    """Pad each axis by (before, after, between); negative numbers crop. The value may be an array."""
+    """Pad each axis by (before, after, between) elements of ``value``, which may be an array of rank 0.
+
+    Negative numbers crop.
+    """
     x, value = b.as_result(x), known_number(b, value)
     if all(between == 0 for _, _, between in padding_config) and not isinstance(value, Value):
         return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
@@ -100,7 +103,6 @@ def full_of(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> An
 
 
 def _pad_by_array(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
-    """Crop ``x`` by negative padding, then write it into the middle of an array filled with ``value``."""
     cut = tuple((min(hint_of(low), 0), min(hint_of(high), 0)) for low, high, _ in config)
     x = b.pad(x, padding=cut)
     grown = [(max(hint_of(low), 0), max(hint_of(high), 0)) for low, high, _ in config]
