@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Version of a tensor. It holds nothing, because the elements of a ``tf.Tensor`` never change."""
+    """Version of an array. It stores nothing, because the elements of a ``tf.Tensor`` never change."""
 
     __slots__ = ()
 

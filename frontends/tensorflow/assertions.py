@@ -30,17 +30,17 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 def asserts_alone(graphs: Sequence[Any]) -> bool:
     """Return True if the branches of an ``If`` (else, then) only assert the condition that selects them.
 
-    ``tf.Assert`` is traced so: the else branch asserts and the then branch is empty. The assertion can
-    then be recorded without a branch.
+    ``tf.Assert`` is traced as such an ``If``: the else branch asserts and the then branch is empty. The
+    assertion can then be recorded without a branch.
     """
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
 def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Record ``Assert`` as a guard on a size or an array element.
+    """Record ``Assert`` as a guard, unless its condition is known.
 
-    Unless the operation is hypothetical, it is also run on the arrays of the call, so a false condition
+    If the operation is not hypothetical, it is also run on the arrays of the call, so a false condition
     raises TensorFlow's own error.
     """
     condition, *data = operands

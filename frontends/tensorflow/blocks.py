@@ -14,13 +14,15 @@ from .variables import TensorValue
 
 
 class TracedBlock:
-    """A block read by ``run``: its nodes, its results, and the variables that it assigned.
+    """Block of the nodes that ``run`` adds to the recorder.
 
-    The reader's variables are reset to their state before the block.
+    The variables of ``reader`` are reset to their state before the block.
 
+    nodes: the nodes of the block.
+    results: what ``run`` returned.
     variables: what each variable that existed before and was assigned in the block holds at its end, by
         handle number.
-    names: the names of those variables.
+    names: the names of the variables assigned, by handle number.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class TracedBlock:
 
 @dataclass
 class BlockNode:
-    """Builder of the region node that replaces one operation of a traced graph."""
+    """Builder of the node with regions that replaces one operation of a traced graph."""
 
     reader: GraphReader
     operation: Any
@@ -69,7 +71,11 @@ class BlockNode:
         like: Sequence[TensorValue],
         **params: Any,
     ) -> list[TensorValue]:
-        """Append the node for ``op`` and return its results, with the specs and arrays of ``like``."""
+        """Append the node for ``op`` and return its results, with the specs and arrays of ``like``.
+
+        What the bodies capture becomes further operands. Parameters that are not given have their
+        defaults.
+        """
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         names = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]
@@ -84,7 +90,7 @@ class BlockNode:
     def with_assigned(
         self, found: Sequence[TensorValue], assigned: Sequence[int], blocks: Sequence[TracedBlock]
     ) -> list[TensorValue]:
-        """Store the trailing results in the variables ``assigned`` and return the other ones."""
+        """Store the last results of ``found`` in the variables ``assigned``, and return the others."""
         own = len(found) - len(assigned)
         names = {number: name for block in blocks for number, name in block.names.items()}
         for number, held in zip(assigned, found[own:]):

@@ -58,7 +58,7 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 
 
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return what a variable holds, with the gradient that a read of the variable itself has.
+    """Return what a variable holds, with the gradient that a read of the variable has.
 
     A gradient tape sees each read as a read of the variable, so no gradient flows to the value that was
     assigned before. The gradient of a trained variable goes to the parameter instead.
@@ -142,7 +142,7 @@ def _variable_shape(
 def _broadcast_axes(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue]:
-    """Return the axes over which the gradients of two broadcast operands are summed."""
+    """Lift ``BroadcastGradientArgs``: return the axes to sum the gradients of two broadcast operands over."""
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
             f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}"
@@ -163,9 +163,9 @@ def _broadcast_axes(
 
 
 def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
-    """Return True if an axis of this size (None: absent) was broadcast to ``other``.
+    """Return True if an axis of this ``size`` (None if it is missing) was broadcast to the size ``other``.
 
-    If that depends on symbolic sizes, the answer is added as a guard.
+    If that depends on symbolic sizes, the answer becomes a guard.
     """
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
@@ -179,7 +179,7 @@ def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) ->
 
 
 def _ensure_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Return the operand of ``EnsureShape``, with the sizes that it states as guards."""
+    """Lift ``EnsureShape``: return the operand, and guard on the sizes that the operation states."""
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
     wanted = tf.TensorShape(operation.get_attr("shape"))

@@ -38,8 +38,10 @@ from .variables import TensorValue
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``If`` and ``Case``.
 
-    A known index selects the branch while recording. Otherwise a branch node is added, whose results
-    include the variables that any of the branches assigns.
+    If the index is known, only the branch that it selects is recorded, unless the index differs between
+    iterations of a loop. Branches that only assert become a guard. Otherwise a ``branch`` node is added,
+    whose results include the variables that any branch assigns. If the results of the branches differ in
+    shape or dtype, the branch taken in this call is recorded, with a guard on the index.
     """
     index, *given = operands
     graphs = branches_of(operation)
@@ -111,9 +113,10 @@ def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool
 
 
 def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
-    """Return True if the size of ``value``, defined in an open block, depends on array elements.
+    """Return True if the size of ``value``, which an open block defines, depends on array elements.
 
-    This is so if an operation that leads to it has an output whose size depends on elements.
+    That is so if an operation in an open block that leads to ``value`` has an output size that depends on
+    elements, or an operand that states a shape and is computed.
     """
     waiting, seen = [value], {value}
     while waiting:
@@ -134,7 +137,7 @@ def _has_computed_operand(node: Node, key: str) -> bool:
 
 
 def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
-    """Return the index of a branch; ``Case`` runs the last branch for an index out of range."""
+    """Return the index of a branch; for ``Case``, an index out of range becomes that of the last branch."""
     if "If" in operation.type:
         return index
     arrays, seen = Arrays(reader, operation), index.seen
@@ -149,10 +152,9 @@ def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, coun
 def _taken_results(
     reader: GraphReader, operation: Any, index: TensorValue, given: Sequence[TensorValue]
 ) -> list[TensorValue]:
-    """Return the results of the branch taken in this call and guard on the index.
+    """Return the results of the branch taken in this call, and guard on the index.
 
-    It is used if the results of the branches have different shapes. Raise ``UnsupportedOperation`` inside
-    of a loop or a branch.
+    Raise ``UnsupportedOperation`` inside of a loop or a branch, where the guard cannot be checked.
     """
     origin, place = reader.origin(operation), place_of_branch(operation, index.seen)
     if reader.recorder.in_block:
@@ -169,7 +171,10 @@ def _taken_results(
 
 
 def _as_array(reader: GraphReader, operation: Any, held: TensorValue, tensors: Sequence[Any]) -> TensorValue:
-    """Return a list that one of the branches writes to as an array; anything else unchanged."""
+    """Return ``held`` as an array if it is a list that a branch writes to; otherwise return it unchanged.
+
+    ``tensors`` are the inputs of the branches for it.
+    """
     if not isinstance(held.item, PartialList) or not any(map(is_written, tensors)):
         return held
     shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)
@@ -216,7 +221,7 @@ _DTYPES = {bool: tf.bool, int: tf.int32, float: tf.float32, complex: tf.complex1
 
 
 class TensorFlowRegions(Regions):
-    """Control flow of one trace that TensorFlow records as ``tf.cond`` and ``tf.while_loop``."""
+    """Regions of one trace, which TensorFlow records as ``tf.cond`` and ``tf.while_loop``."""
 
     # A ``TensorArray``, which grows in loops, is recorded by TensorFlow itself.
     lists_grow = False

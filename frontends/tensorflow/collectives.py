@@ -22,7 +22,7 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return a tensor with the mark of the collective ``name`` and the value that it has while recording."""
+    """Return the result of the collective ``name`` while recording, marked so that the reader records it."""
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
         return _mark(_with_unknown_size(kept), name, axis_name)

@@ -22,9 +22,9 @@ class Count:
     """Trip count of a loop, and the parts of its state that only count.
 
     length: the trip count, an int or a ``Size``.
-    counters: start value and increment of each counter, by its index in the state. number_in(graph,
-        tensor): the integer that a tensor equals in every iteration; None if it is not known or may
-        change.
+    counters: start value and increment of each counter, by its index in the state.
+    number_in: function of a graph and a tensor; it returns the integer that the tensor equals in every
+        iteration, or None if that is not known or may change.
     """
 
     length: Any
@@ -42,7 +42,8 @@ class Count:
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
     """Return the trip count of a loop whose state starts as ``start`` (values, known arrays or others).
 
-    Return None if the number of iterations depends on what the body computes.
+    Return None unless the condition is built from comparisons of a counter with a loop-invariant integer
+    or size that is known while recording, joined by ``and``.
     """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
@@ -63,9 +64,9 @@ class _Counting:
     start: Sequence[Any]
 
     def steps(self, tensor: Any) -> Any:
-        """Return for how many iterations a part of the condition holds; True is always, False is never.
+        """Return for how many iterations ``tensor``, a part of the condition, holds.
 
-        Return None if it is not known.
+        True stands for always, False for never, None for unknown.
         """
         operation = source_of(tensor).op
         if operation.type == "Const":
@@ -89,7 +90,7 @@ class _Counting:
         return (way + int(kind.endswith("Equal")) + abs(step) - 1) // abs(step)
 
     def number(self, graph: Any, tensor: Any) -> Any:
-        """Return the integer that a tensor equals in every iteration, or None."""
+        """Return the integer or size that ``tensor`` equals in every iteration, or None if unknown."""
         operation = source_of(tensor).op
         if operation.type == "Const":
             found = tensor_util.MakeNdarray(operation.get_attr("value"))
@@ -98,7 +99,7 @@ class _Counting:
         return self.first(place) if place is not None and is_invariant(self.body, place) else None
 
     def first(self, place: int | None) -> Any:
-        """Return the known integer that an element of the state starts with, or None."""
+        """Return the integer or size at which an element of the state starts, or None if it is unknown."""
         item = None if place is None else self.start[place]
         return (
             nested(item)
@@ -120,9 +121,10 @@ class _Counting:
 
 
 def _combine(kind: str, left: Any, right: Any) -> Any:
-    """Combine the trip counts of the two operands of a ``LogicalAnd`` or ``LogicalOr``.
+    """Return the trip count for ``LogicalAnd`` or ``LogicalOr`` of two parts of a condition.
 
-    A bool stands for a part that always or never holds. Return None if the combination is not known.
+    True stands for a part that always holds, False for one that never does. Return None if the count is
+    unknown.
     """
     # A constant True decides an ``or``, a constant False an ``and``.
     decides = kind == "LogicalOr"
@@ -149,7 +151,7 @@ def input_index(graph: Any, tensor: Any) -> int | None:
 
 
 def consumers_of(tensor: Any) -> Iterator[Any]:
-    """Yield the consumers of a tensor, following ``Identity`` operations."""
+    """Yield the operations that read ``tensor``, with those that read it through ``Identity``."""
     for operation in tensor.consumers():
         if operation.type == "Identity":
             yield from consumers_of(operation.outputs[0])

@@ -28,7 +28,11 @@ _KIND = "_gradient_op_type"
 
 
 def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> Sequence[TensorValue]:
-    """Lift ``IdentityN``: return the operands, with the custom gradient if it has one."""
+    """Lift ``IdentityN``: return the operands, in a ``custom_derivative`` node if it has a custom gradient.
+
+    If the gradient rule cannot be traced, or if it is a derivative of too high an order, taking a gradient
+    of the operands is an error.
+    """
     try:
         name = operation.get_attr(_KIND).decode()
     # TensorFlow raises this for an attribute that is not set.
@@ -98,7 +102,7 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the node of one call; its operands are the function's results, then its arguments."""
+    """Builder of the node for one call; its operands are the function's results, then its arguments."""
 
     def __init__(
         self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def dtype_name(dtype: Any) -> str:
-    """Return the name of a dtype.
+    """Return the name of anything that ``tf.as_dtype`` accepts.
 
     >>> import numpy as np
     >>> dtype_name(tf.float32), dtype_name(1), dtype_name(np.dtype("float16"))

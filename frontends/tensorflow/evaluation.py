@@ -67,10 +67,11 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow cannot run a recorded call with these parameters on this processor.
+    """Return False if TensorFlow cannot run the call ``node`` on this processor.
 
-    One call of each kind is tried. Calls with the channels last and without dilation are not tried: every
-    processor has kernels for them.
+    ``names`` are the parameters of the operation in ``tf.raw_ops``. One call of each kind is tried, on
+    zeros. Only convolutions and poolings with the channels first or with dilation are tried, because all
+    processors have kernels for other calls.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -147,7 +148,7 @@ class Evaluator:
             self.variables = before
 
     def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
-        """Return the results of a function graph for these arguments (arrays and variable handles)."""
+        """Return the results of a function's graph for ``arguments`` (arrays and variable handles)."""
         held: dict[int, Any] = dict(zip(map(id, graph.inputs), arguments))
         for operation in in_order(graph.get_operations(), set()):
             # The placeholders of the inputs are given.
@@ -186,7 +187,7 @@ class Evaluator:
         return [constant_of(operation)] if kind == "Const" else run_operation(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:
-        """Assign a variable, add to it or subtract from it, by the type ``kind`` of the operation."""
+        """Assign ``array`` to a variable, or add or subtract it, as the operation type ``kind`` says."""
         combined = ASSIGNS[kind]
         self.variables[number] = (
             array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
@@ -205,7 +206,7 @@ def advance_state(state: Any, delta: Any) -> Any:
 
 
 class _VariableOverlay(dict[int, Any]):
-    """Overlay on a table of variables: assignments are stored here, other reads go to the table below."""
+    """Overlay on a table of variables: it stores assignments, and reads all else from the table below."""
 
     def __init__(self, before: Variables) -> None:
         super().__init__()
@@ -219,8 +220,8 @@ class _VariableOverlay(dict[int, Any]):
 def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """Run an operation in TensorFlow's eager runtime and return its results.
 
-    Fall back to XLA if TensorFlow has no kernel on this processor, and raise the first error if that fails
-    too.
+    If TensorFlow has no kernel for it on this processor, run it by XLA. If XLA fails too, raise the first
+    error.
     """
     try:
         found = execute.quick_execute(
@@ -276,7 +277,7 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """Return the traced graphs of all functions that an operation runs."""
+    """Return the traced graphs of all functions that an operation runs; an empty list if it runs none."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
@@ -285,7 +286,11 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if running an operation twice has the same results and no side effect."""
+    """Return True if running an operation twice has the same results and no side effect.
+
+    An operation that runs functions is repeatable if all operations in these are. Others are unless they
+    are stateful, except that reading a variable is repeatable too.
+    """
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
@@ -299,7 +304,11 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """Return the number of the branch that runs; ``Case`` runs the last for an index out of range."""
+    """Return the number of the branch that runs for ``index``.
+
+    For ``If`` the else branch is 0 and the then branch 1. ``Case`` runs its last branch for an index out
+    of range.
+    """
     if "If" in operation.type:
         return int(bool(index))
     count = len(operation.get_attr("branches"))
@@ -307,7 +316,7 @@ def place_of_branch(operation: Any, index: Any) -> int:
 
 
 def graph_of(graph: Any, name: str) -> Any:
-    """Return the traced graph of the function ``name`` in the library of ``graph`` or of a graph around it.
+    """Return the traced graph of the function ``name`` in the library of ``graph`` or of an enclosing graph.
 
     The graph of a loaded function is rebuilt from its definition.
     """
@@ -330,7 +339,7 @@ def called_graph(operation: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _graph_of_definition(function: Any, graph: Any) -> Any:
-    """Build the graph of a TensorFlow 1 function, with the functions of ``graph`` that it calls."""
+    """Build the graph of a function that exists only as a definition, with the library of ``graph``."""
     with graph.as_default():
         made = function_def_to_graph.function_def_to_graph(function.definition)
     for name in graph._functions:

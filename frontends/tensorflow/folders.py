@@ -32,7 +32,9 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if a file belongs neither to TensorFlow, nor to a library built on it, nor to this package.
+    """Return True if ``file`` belongs neither to TensorFlow or a library built on it, nor to this package.
+
+    Code that AutoGraph generated and Python's ``functools`` and ``contextlib`` are not the user's either.
 
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)

@@ -63,7 +63,7 @@ def _advance(
 
 
 def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift a stateful random operation to its stateless version with the counter and key of the state."""
+    """Lift a stateful random operation to the stateless one, and advance the state of the generator."""
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
     count = TensorValue(

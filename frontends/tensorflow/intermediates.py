@@ -22,7 +22,7 @@ _OF_GRADIENT = f"{_FULL}_grad"
 
 @dataclass(frozen=True)
 class Intermediate:
-    """Arrays computed inside of a branch, described so that they can be computed again.
+    """Arrays that a branch has computed and its gradient reads, described so that they can be computed again.
 
     graphs: the graph of each branch.
     given: the operands of the branches.
@@ -41,7 +41,7 @@ class Intermediate:
 def intermediate_of(
     reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int
 ) -> Intermediate | None:
-    """Return the intermediates that output ``place`` of the branches passes, or None if it passes none."""
+    """Return the intermediates in output ``place`` of the branches, or None if no branch passes any there."""
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
         return None
@@ -50,7 +50,7 @@ def intermediate_of(
 
 
 def select_branch(held: TensorValue, branch: int) -> TensorValue:
-    """Return ``held`` with the branch filled in if it is an intermediate whose branch is not known yet."""
+    """Return ``held`` with ``branch`` filled in if it is an intermediate without one; otherwise unchanged."""
     item = held.item
     return (
         TensorValue(replace(item, branch=branch), held.seen)
@@ -67,9 +67,10 @@ def _maker(tensor: Any) -> Any:
 
 
 def _recompute(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Compute the arrays of an ``OptionalGetValue`` again.
+    """Lift ``OptionalGetValue`` of an intermediate: compute its arrays again.
 
-    Raise ``UnsupportedOperation`` for second derivatives and for branches that cannot be run twice.
+    Raise ``UnsupportedOperation`` in second derivatives and for a branch that cannot be run twice. An
+    ``Optional`` of the user's code is computed like any operation.
     """
     kept = operands[0].item
     if not isinstance(kept, Intermediate) or kept.branch is None:

@@ -49,7 +49,12 @@ class _AllPaths:
 
 
 class OutsideState:
-    """Snapshot of what a function and Keras ``layers`` refer to, and the ``places`` known to be state."""
+    """State that a function and Keras ``layers`` refer to, as it was before the call.
+
+    world: snapshot of everything in reach.
+    places: those of the known places that are in reach; they become inputs of the graph.
+    values: what the places hold when the traced call begins.
+    """
 
     def __init__(
         self, function: Any, layers: Iterable[Any], places: Sequence[StatePlace] = (), numbers: bool = True
@@ -79,7 +84,7 @@ class OutsideState:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Replace arrays and numbers in each place by ``enter(name, array)``, the inputs of the graph."""
+        """Replace arrays in each place, and numbers if these become symbols, by ``enter(name, leaf)``."""
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
@@ -113,7 +118,7 @@ class OutsideState:
         return ExternalState(self.places, tree, tuple(replaced))
 
     def found(self, containers: Containers) -> list[StatePlace]:
-        """Return the places that changed and are not known to be state yet."""
+        """Return the changed places that are not known to be state, except those inside of ``containers``."""
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], StatePlace] = {}
         for change in self._changes():
@@ -131,9 +136,10 @@ class OutsideState:
         return (change for change in self.world.changes() if not is_bookkeeping(change.held.item, change.key))
 
     def restore(self, everything: bool) -> None:
-        """Restore what the call changed.
+        """Undo the changes of the call.
 
-        Unless ``everything``, keep what a first call sets up for later ones, such as layers and variables.
+        If ``everything`` is False, keep what a first call sets up for later ones, such as layers and
+        variables.
         """
         if everything:
             return self.world.restore()
@@ -162,9 +168,10 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_first_setup(change: Change) -> bool:
-    """Return True if a change is part of what a first call sets up.
+    """Return True if a change belongs to what a first call sets up for later ones.
 
-    That is a variable, a layer or the like, or an attribute that was unset, None or a bool before.
+    The new object contains a variable, a layer or the like, or replaces None, a bool or an unset
+    attribute. It must not contain traced tensors or symbolic numbers.
     """
     if flatten(change.now, _is_traced, opens)[0]:
         return False

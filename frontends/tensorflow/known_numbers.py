@@ -87,9 +87,10 @@ class RecordedElements:
 def elements_of(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements of those operands at ``places`` that have at most 64, or None if there are none.
+    """Return the elements in this call of the operands at ``places`` that are small arrays.
 
-    Always return None inside of loops and branches, where the elements may differ between iterations.
+    An operand counts if it is a value of at most 64 elements and is not random. Return None if there is
+    none. Return None in loops and branches, where the elements may differ between iterations.
     """
     if recorder.in_block:
         return None
@@ -111,7 +112,10 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the operand at ``place`` as nested tuples of numbers, and guard on them if they may vary."""
+    """Return the recorded elements of the operand at ``place`` as nested tuples.
+
+    Guard on them if they may differ in other calls.
+    """
     held = elements.held[place]
     if place in elements.varying:
         b.graph.guards.append(
@@ -160,7 +164,7 @@ def nested(array: KnownArray) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Return True if a constant is written into the graph as numbers.
+    """Return True if a constant array is written into the graph as numbers.
 
     These are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
 
@@ -173,9 +177,11 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of an operation on known arrays, or None if it has no rule or they are too large.
+    """Return the results of the operation ``key`` on known arrays.
 
-    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it.
+    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it. Return
+    None if the operation has no rule, if the rule cannot tell the result, or if a result has more than 64
+    elements.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -196,7 +202,10 @@ def computed(
 
 
 def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
-    """Return the numbers wrapped around to the range of an integer dtype, or None if a size is out of range.
+    """Return ``array`` with its numbers wrapped around to the range of an int32 or int64 ``dtype``.
+
+    Arrays of other dtypes are returned unchanged. Return None if a number is out of range and one is a
+    symbolic size.
 
     >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
     ([-2147483648, -1], [2147483648, True])
@@ -228,9 +237,9 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if an operation with these attributes has a rule and takes integers and bools only.
+    """Return True if there is a rule for an operation on integers and bools with results of these dtypes.
 
-    ``Cast`` may also convert to floats, because a size becomes a Python number next to float arrays.
+    ``Cast`` may also convert to a float, because a size becomes a Python number next to float arrays.
     """
     # A size that is converted to a float becomes a Python number next to float arrays.
     if key == "Cast":
@@ -324,7 +333,7 @@ def _truncating(attributes: dict[str, Any], x: KnownArray, y: KnownArray, functi
 
 
 class UnknownResult(Signal):
-    """Raised by a rule whose result is not known."""
+    """Signal of a rule that cannot tell its result."""
 
 
 def _split(attributes: dict[str, Any], x: KnownArray) -> list[KnownArray]:
@@ -345,7 +354,7 @@ def _is_plain(*arrays: KnownArray) -> bool:
 
 
 def _logical(function: str, x: Any, y: Any) -> Any:
-    """Return ``x and y`` or ``x or y`` for bools and conditions on sizes."""
+    """Return ``x and y`` or ``x or y``, by ``function``, for bools and conditions on sizes."""
     for one, other in ((x, y), (y, x)):
         if not isinstance(one, Size):
             return other if bool(one) == (function == "and") else bool(one)

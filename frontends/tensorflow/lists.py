@@ -25,13 +25,16 @@ def all_sizes(value: Value) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Builder of calls at the origin of one operation of a traced graph."""
+    """Builder of calls of raw operations, at the origin of one operation of a traced graph."""
 
     reader: GraphReader
     operation: Any
 
     def call(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], seen: Any) -> TensorValue:
-        """Append a call of the raw operation ``name``, whose result is like ``seen``."""
+        """Append a call of the raw operation ``name`` and return its result, whose array is ``seen``.
+
+        A list in ``operands`` is one list argument.
+        """
         inputs = tuple(
             tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)
             for item in operands
@@ -67,7 +70,7 @@ class Arrays:
         )
 
     def row(self, array: TensorValue, index: TensorValue, seen: Any) -> TensorValue:
-        """Gather one row, or the rows at several indices."""
+        """Return the row of ``array`` at ``index``, or the rows if ``index`` has several indices."""
         dtypes = {
             "Tparams": dtype_name(seen.dtype),
             "Tindices": dtype_name(index.made.dtype),
@@ -137,11 +140,12 @@ def number_in(held: TensorValue) -> Any:
 
 @dataclass(frozen=True)
 class PartialList:
-    """A list to which no tensors, or single tensors at known indices, were written.
+    """A list whose rows are unwritten, or were written at known indices.
 
-    length: a number or a size.
+    length: an int or a size.
+    dtype: the dtype of the rows.
     shape: the sizes of a row; None if nothing is known, None as an element for an unknown axis.
-    rows: the tensors written, by their index.
+    rows: the rows written, by their index.
     """
 
     length: Any
@@ -150,7 +154,7 @@ class PartialList:
     rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """Return the sizes of a row, or None unless all are known."""
+        """Return the sizes of a written row or else ``shape``, or None unless all are known."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -159,26 +163,26 @@ class PartialList:
 
 @dataclass(frozen=True)
 class OutputList:
-    """A list into which each iteration of a loop writes one row in order."""
+    """In a loop body, a list into which each iteration writes one row."""
 
 
 @dataclass(frozen=True)
 class WrittenRow:
-    """A list that was :class:`OutputList`, after the iteration has written its row."""
+    """In a loop body, an :class:`OutputList` into which the iteration has written ``row``."""
 
     row: TensorValue
 
 
 @dataclass(frozen=True)
 class InputRow:
-    """A list whose rows the iterations of a loop read in order: ``row`` is that of the current iteration."""
+    """In a loop body, a list of which each iteration reads or pops one row; ``row`` is the current one."""
 
     row: TensorValue
 
 
 @dataclass(frozen=True)
 class RepeatedRow:
-    """A list whose rows are all equal to ``row``, which is known."""
+    """A list whose rows are all equal to ``row``, which is known numbers."""
 
     row: TensorValue
 
@@ -187,8 +191,8 @@ class RepeatedRow:
 def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
     """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
 
-    ``shape`` is the shape of a row if the list does not know it. Raise ``UnsupportedOperation`` if it is
-    unknown, or if a loop reads or writes the list row by row.
+    ``shape`` is the shape of a row if the list does not know it. Raise ``UnsupportedOperation`` if the
+    shape is unknown, or if ``held`` is a list of which a loop body knows only the current row.
     """
     item = held.item
     if isinstance(item, Value):
@@ -238,7 +242,11 @@ def _shape_in(held: TensorValue) -> tuple[Any, ...] | None:
 
 
 def _length_in(reader: GraphReader, operation: Any, held: TensorValue) -> Any:
-    """Return the length of a list. If it is computed from array elements, guard on its current value."""
+    """Return the length that ``held`` states for a list.
+
+    A length computed from array elements is guarded to stay the same. Raise ``UnsupportedOperation`` if it
+    is random, or is computed in a loop or a branch.
+    """
     number, recorder = number_in(held), reader.recorder
     if (
         number is None
@@ -284,7 +292,7 @@ def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
 
 
 def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift the ``TensorListScatter`` operations: write rows of an array at indices."""
+    """Lift the ``TensorListScatter`` operations, which write the rows of an array at indices."""
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
@@ -314,7 +322,10 @@ def _scatter_length(size: Any, places: TensorValue) -> Any:
 
 
 def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListSplit``: split an array into parts of known lengths."""
+    """Lift ``TensorListSplit``, which splits an array into rows of known lengths.
+
+    Raise ``UnsupportedOperation`` if the lengths are computed from array elements.
+    """
     array, _, lengths = operands
     if not isinstance(lengths.item, np.ndarray):
         raise UnsupportedOperation(
@@ -346,7 +357,7 @@ def gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListPopBack``: return the list without its last row, and that row."""
+    """Lift ``TensorListPopBack``, which returns the list without its last row, and that row."""
     held = operands[0]
     if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held, held.item.row]
@@ -372,7 +383,10 @@ def stack_list(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
 
 
 def concat_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListConcatV2``: return the concatenated rows and their lengths."""
+    """Lift ``TensorListConcatV2``, which returns the concatenated rows and their lengths.
+
+    The lengths are unknown if the number of rows is a symbolic size.
+    """
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
     if (
         isinstance(held.item, PartialList)
@@ -457,9 +471,9 @@ def push_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValu
 
 
 def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
-    """Return known numbers with sizes of the loop body's arrays replaced by numbers, under guards.
+    """Return ``row`` with sizes of arrays in the loop body replaced by numbers, under guards.
 
-    Such sizes have no meaning outside of the iteration.
+    Such sizes have no meaning outside of the iteration. A row that is an array is returned unchanged.
     """
     if not isinstance(row.item, np.ndarray):
         return row
@@ -489,7 +503,7 @@ def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def _list_or_array(name: str) -> Handler:
-    """Return a handler of ``AddN`` or ``ZerosLike`` that also takes lists, as gradients use them."""
+    """Return a handler of ``AddN`` or ``ZerosLike``, which gradients call with lists of tensors too."""
 
     def handler(
         reader: GraphReader, operation: Any, operands: Sequence[TensorValue]

@@ -47,7 +47,11 @@ _CHANGES = frozenset(
 
 @dataclass(frozen=True)
 class RowOrder:
-    """A list of which iteration n writes the row ``first + n * step``, where ``step`` is 1 or -1."""
+    """Order in which a loop fills a list: iteration n writes the row ``first + n * step``.
+
+    first: an int or a size.
+    step: 1 or -1.
+    """
 
     first: Any
     step: int
@@ -55,11 +59,12 @@ class RowOrder:
 
 @dataclass(frozen=True)
 class LoopRoles:
-    """Indices into the state of a loop, by how the loop uses what is there.
+    """Indices of the elements of a loop's state, by the role that they have in the body.
 
-    Elements with no role are loop-invariant, or counters that nothing else reads.
+    An element without a role is loop-invariant, a counter that nothing else reads, or a list that nothing
+    reads.
 
-    carried: part of the carry.
+    carried: elements that are part of the carry.
     rows: lists of which iteration n reads row n.
     popped: lists from which each iteration pops the last row.
     stacked: lists that the iterations fill in order.
@@ -76,7 +81,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a state that starts as ``operands``.
 
-    Without a trip count, all that changes is carried.
+    If ``count`` is None, every element that the body changes is part of the carry.
     """
     places = range(len(operands))
     if count is None:
@@ -140,7 +145,10 @@ def _pop(body: Any, place: int) -> Any:
 
 
 def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
-    """Return the operation that writes one row per iteration into a list, or None for other uses."""
+    """Return the operation that writes one row per iteration into a list.
+
+    Return None if the list is not written to in this way, or is used otherwise too.
+    """
     if not isinstance(operands[place].item, PartialList) or is_invariant(body, place):
         return None
     end = source_of(body.outputs[place]).op
@@ -162,14 +170,14 @@ def _constant_place(write: Any) -> Any:
 
 @dataclass(frozen=True)
 class _AffineNumbers:
-    """Integers in a loop body that are ``first + step * n`` in iteration n."""
+    """Finder of the integers in a loop body that are ``first + step * n`` in iteration n."""
 
     body: Any
     count: Count
     operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """Return (first, step), or None if the number is computed otherwise."""
+        """Return ``(first, step)`` of the integer ``tensor``, or None if it is not of this form."""
         operation = source_of(tensor).op
         place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:
@@ -192,9 +200,9 @@ def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
 
 
 def _only_indexes_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
-    """Return True if a number is used only for counting and as a row index of the operations ``handled``.
+    """Return True if ``number`` serves only for counting and as row index of the operations ``handled``.
 
-    Sums with the number may be used in the same way.
+    ``added`` is the operation that increments it. Sums with ``number`` may be used in the same way.
     """
 
     def is_idle(use: Any) -> bool:
@@ -218,7 +226,7 @@ def _is_returned_elsewhere(body: Any, place: int) -> bool:
 
 # ------------------------------------------------------------------------------------- rows
 def is_written(tensor: Any) -> bool:
-    """Return True if an operation writes to a list of tensors, also inside of a branch, loop or call."""
+    """Return True if an operation writes to the list ``tensor``, also inside of a branch, loop or call."""
     inner = (
         (outer, one)
         for use in consumers_of(tensor)
@@ -231,7 +239,10 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the shape of the rows written into a list if the traced graph states it completely, or None."""
+    """Return the shape of the rows written into the list ``tensor``.
+
+    Return None if nothing is written, or if the traced graph does not state the shape completely.
+    """
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
             shape = use.inputs[-1].shape
@@ -253,9 +264,9 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``While``, to a ``scan`` if its trip count is known.
+    """Lift ``While`` to a ``scan`` if its trip count is known, otherwise to a ``while_loop``.
 
-    Variables that the body assigns are carried too.
+    Variables that the body assigns become part of the carry.
     """
     body = function_of(operation, "body")
     operands = [
@@ -292,7 +303,10 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of the first row that it writes into a list, or None."""
+    """Run the loop and return the shape of the first row in the list at ``number`` of its final state.
+
+    Return None if the list has no rows. Assignments to variables are discarded.
+    """
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
@@ -307,7 +321,7 @@ def _shape_of_a_row(
 
 @dataclass
 class _WhileLoop:
-    """One ``While`` operation while its body is read and its node built."""
+    """Builder of the loop node for one ``While`` operation."""
 
     reader: GraphReader
     operation: Any
@@ -327,7 +341,10 @@ class _WhileLoop:
         )
 
     def read(self) -> list[int]:
-        """Read the body once and return numbers of assigned variables that the loop does not carry yet."""
+        """Read the body once; return the handle numbers of assigned variables that are not yet in the carry.
+
+        Without a trip count, the condition is read too.
+        """
         reader = self.reader
         held = [
             *(self.operands[place] for place in self.roles.carried),
@@ -381,7 +398,7 @@ class _WhileLoop:
 
     # ------------------------------------------------------------------------------ what it gives
     def results(self) -> list[TensorValue]:
-        """Append the loop node and return the results of the operation."""
+        """Append the loop node and return what the operation's results are."""
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
         given = [
@@ -441,7 +458,7 @@ class _WhileLoop:
         ) and not isinstance(self._row(place).item, Value)
 
     def _stacked_rows(self, place: int, end: Any, row: TensorValue) -> Any:
-        """Return the stacked rows that all iterations wrote, in the order of the iterations."""
+        """Return the rows that all iterations of this call write, stacked in the order of the iterations."""
         count, filling = self._steps(), self.roles.stacked.get(place)
         if count == 0 or filling is None:
             return tf.repeat(row.seen[None], count, 0)
@@ -455,7 +472,7 @@ class _WhileLoop:
 
     # ------------------------------------------------------------------------------ lists
     def _lists(self, made: Sequence[TensorValue], ends: Sequence[Any]) -> dict[int, TensorValue]:
-        """Return the lists that the loop has written, by their index in the state."""
+        """Return what the lists are that the loop has written, by their index in the state."""
         first = len(self.roles.carried) + len(self.variables)
         outputs = dict(zip(self._stacked(), made[first:]))
         found = {
@@ -473,7 +490,7 @@ class _WhileLoop:
         return found
 
     def _filled_array(self, place: int, rows: TensorValue) -> Any:
-        """Return the array of a list: the rows written by the loop, and those before and after them."""
+        """Return the list at ``place`` as an array: ``rows`` from the loop, and the rows around these."""
         assert self.count is not None
         filling, before, count = self.roles.stacked[place], self.operands[place], self.count.length
         if filling.step == -1:
@@ -503,7 +520,10 @@ class _WhileLoop:
     def _unwritten_rows(
         self, before: TensorValue, first: Any, count: Any, sizes: Sequence[Any]
     ) -> TensorValue | None:
-        """Return ``count`` rows from ``first`` on that the loop does not write, or None if ``count`` is 0."""
+        """Return ``count`` rows from ``first`` on that the loop does not write, or None if ``count`` is 0.
+
+        Rows to which nothing was written are zeros.
+        """
         if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
             return None
         rows = before.item.rows
@@ -518,10 +538,10 @@ class _WhileLoop:
         return self.arrays.slice_rows(elements_of(list_to_array(self.arrays, before, sizes)), first, count)
 
     def _overwritten_list(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
-        """Return the list with the row that the last iteration wrote.
+        """Return the list at ``place`` with the row that the last iteration wrote.
 
-        The row is the result of a carried array if both are the same value, otherwise the last of the
-        stacked outputs.
+        That row is the final value of a carried array if the body writes what it carries. Otherwise it is
+        the last of the stacked ``outputs``.
         """
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
         same = (
@@ -539,7 +559,10 @@ class _WhileLoop:
         )
 
     def _invariant_result(self, place: int, end: Any) -> TensorValue:
-        """Return the result for an element of the state that is invariant, a counter, or a popped list."""
+        """Return the result for an element of the state that the loop neither carries nor writes to.
+
+        A counter has its final number, a popped list is empty, and any other element is unchanged.
+        """
         if self.count is not None and place in self.count.counters:
             return TensorValue(known(self.count.end(place)), end)
         if place in self.roles.popped:

@@ -27,9 +27,9 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
 
 
 def made_later(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
-    """Return the result of an operation as an array that is computed on demand, or None.
+    """Return the result of an operation as an array that is computed on demand.
 
-    None means that the shape is only known after running it, or that the operation may fail.
+    Return None if the shape is not known before running it, or if the operation may fail.
     """
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)
@@ -115,7 +115,11 @@ def _pooling_shape(operation: Any, operands: Sequence[TensorValue], shapes: list
 def _window_shape(
     operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any
 ) -> Shape | None:
-    """Return the output shape of a convolution or pooling with the channels last, or None."""
+    """Return the output shape of a convolution or pooling.
+
+    Return None if the channels are not last or their number is unknown, if the padding is explicit, or if
+    the output is empty.
+    """
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
     if not is_usual or channels is None or len(given) != len(window):

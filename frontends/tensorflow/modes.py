@@ -20,7 +20,10 @@ from ...recording.environment_guards.guards import EnvironmentGuard
 
 @dataclass(eq=False)
 class Mode:
-    """Training mode of one function: ``training`` is None until a mode is set."""
+    """Training mode of one function.
+
+    training: True for training, False for prediction, None until a mode is set.
+    """
 
     training: bool | None = None
 
@@ -36,8 +39,8 @@ class Mode:
     def guard(self, layers: Iterable[Any]) -> EnvironmentGuard:
         """Return a guard on the current mode.
 
-        In prediction mode, layers of Keras itself compute the same for None and False, so both satisfy the
-        guard if no layer of the user's distinguishes them.
+        In prediction, layers of Keras itself compute the same for None and False. So both satisfy the
+        guard, unless one of ``layers`` may distinguish them.
         """
         what = "the mode of training that layers of Keras are called in"
         if not self.training and not any(map(_may_tell_modes_apart, layers)):
@@ -46,7 +49,10 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Make this the default mode of outermost calls of layers on this thread in this context."""
+        """Make this the training mode of layers that this thread calls without ``training=`` in this context.
+
+        Nothing changes if the mode is None.
+        """
         if self.training is None:
             yield
             return
@@ -59,7 +65,10 @@ class Mode:
 
 
 def _may_tell_modes_apart(layer: Any) -> bool:
-    """Return True if a layer of the user's may treat ``training=None`` and ``False`` differently."""
+    """Return True if ``layer`` has a class of the user's whose ``call`` may treat None and False differently.
+
+    That is so if it has a parameter ``training`` whose default is not False.
+    """
     if type(layer).__module__.startswith("keras."):
         return False
     asked = inspect.signature(type(layer).call).parameters.get("training")
@@ -70,7 +79,10 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the mode of a function, shared by its recordings and by all methods of one object."""
+    """Return the mode of a function, which all its recordings and all methods of one object share.
+
+    An owner that does not support weak references gets a new mode at each call.
+    """
     owner = getattr(function, "__self__", function)
     try:
         return _modes.setdefault(owner, Mode())

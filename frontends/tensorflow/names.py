@@ -21,7 +21,7 @@ OWN = frozenset({CONVERT, REFUSE_GRADIENT, WITH_GRADIENT, READ})
 
 
 def row_key(op: str) -> str:
-    """Return the bare name of an operation.
+    """Return the name of an operation without its namespace.
 
     >>> row_key("tf.raw_ops.AddV2")
     'AddV2'

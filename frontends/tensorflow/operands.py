@@ -11,7 +11,7 @@ from .names import definition, row_key
 
 
 def dtypes_of_operands(node: Node) -> tuple[Any, ...]:
-    """Return the dtype of each operand of a recorded node; for a list of operands, a tuple."""
+    """Return the dtype of each operand of a recorded node; for a list of operands, a tuple of dtypes."""
     return tuple(
         _dtype(argument, node.params, item)
         for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs)

@@ -19,7 +19,7 @@ def declaration_of(operation: Any) -> Any:
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """Return the attributes of an operation as plain data, without functions and tensors."""
+    """Return the attributes of an operation as plain data; functions and tensors are left out."""
     plain_ones = (
         attribute
         for attribute in declaration_of(operation).attr
@@ -61,10 +61,10 @@ def _execution_value(value: Any) -> Any:
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
-    """Yield the operations that are not ``done``, each after its inputs, otherwise in the order given.
+    """Yield the operations that are not in ``done``, each after its inputs, otherwise in the order given.
 
-    Yielded operations are added to ``done``, by their ids. TensorFlow may append an operation for the
-    gradient of a loop after the loop that reads it.
+    Their ids are added to ``done``. TensorFlow may append an operation for the gradient of a loop after
+    the loop that reads it.
     """
     for operation in operations:
         waiting = [operation]
@@ -84,7 +84,7 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:
-    """Return the innermost line of the user's code that created an operation, or that of ``around``."""
+    """Return the innermost line of the user's code that created an operation, or else that of ``around``."""
     call = f"{RAW}{operation.type}"
     # A ``LineNotingGraph`` has noted the line.
     line = getattr(operation.graph, "lines", {}).get(id(operation))
@@ -103,7 +103,9 @@ def _scope_of(operation: Any) -> str:
 
 
 def layer_path(scope: str, layers: Container[str]) -> str:
-    """Return a scope without the numbers that TensorFlow appends when a layer's scope is reopened.
+    """Return ``scope`` without the numbers that TensorFlow appends if the scope of a layer is opened again.
+
+    A part is changed only if it is not a name in ``layers`` itself but would be one without its number.
 
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
     'model/conv1/batchnorm'

@@ -32,7 +32,7 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array.
+        """Return the array; compute it first if needed, with the operands that it depends on.
 
         The operands are computed in a loop instead of by recursion, because a chain may be as long as a
         network is deep.
@@ -97,9 +97,10 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """Return guards on what ``roots`` refer to, except for the ``free`` parts.
+    """Return guards on what the objects in ``reached`` refer to, except for the ``free`` parts.
 
-    For Keras layers they include the attributes that Keras' own code reads.
+    Keras objects have guards on all attributes that Keras' own code may read. Layers in ``roots`` or in
+    reach also have guards on ``trainable``.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
@@ -115,7 +116,7 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True for attributes in which TensorFlow or Keras notes its calls, which are no state."""
+    """Return True if TensorFlow or Keras stores records of its own at ``key``, which are no state."""
     return (
         key in _tracing_attributes(holder)
         or isinstance(holder, _WHOLE)
@@ -125,7 +126,10 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 
 
 def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield one guard on all attributes of a Keras object, whose own code is not analyzed."""
+    """Yield one guard on all attributes of a Keras object, because Keras' own code is not analyzed.
+
+    Hidden and ``free`` attributes are left out. Yield nothing for other objects.
+    """
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
     ):
@@ -172,7 +176,7 @@ def _module_of(item: Any) -> str:
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
-    """Return the Keras layers among these objects, with their nested layers."""
+    """Return the Keras layers among ``roots`` and the objects in ``reached``, with their nested layers."""
     return list(
         dict.fromkeys(
             layer
@@ -198,7 +202,11 @@ def _python_function(item: Any) -> Iterator[Any]:
 
 
 def _parts(item: Any) -> list[Any]:
-    """Return the code of a layer, a module or a ``tf.function``, and the user's objects in a Keras object."""
+    """Return what a walk visits from ``item``.
+
+    This is the Python function of a ``tf.function``, the call methods of a layer or module, and for a
+    Keras object its class and the parts that belong to the user.
+    """
     found = list(_python_function(item))
     if isinstance(item, (keras.Layer, tf.Module)):
         found = [
@@ -217,7 +225,10 @@ def _parts(item: Any) -> list[Any]:
 
 
 def _user_parts(item: Any) -> list[Any]:
-    """Return the parts of a Keras object that belong to the user, and the object itself if its class does."""
+    """Return the functions, dicts and Keras objects among the attributes of ``item`` that may be the user's.
+
+    ``item`` itself comes first if its class is the user's.
+    """
     held = [vars(item)[name] for name in _attributes(item)]
     own = [
         one

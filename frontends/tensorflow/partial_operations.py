@@ -23,7 +23,10 @@ READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "Variable
 
 
 def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
-    """Return what an operation of ``WRITES`` leaves in a variable, or what one of ``READS`` returns."""
+    """Return the new value of a variable for an operation in ``WRITES``, or the result of one in ``READS``.
+
+    ``array`` is what the variable holds.
+    """
     kind = operation.type
     if kind == "ResourceGather":
         batch = operation.get_attr("batch_dims")

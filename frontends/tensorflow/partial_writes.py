@@ -36,7 +36,10 @@ def _scatter_rows(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 
 
 def _scale_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times."""
+    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times.
+
+    Raise ``UnsupportedOperation`` if one number scales several rows, or if the variable is a scalar.
+    """
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
     before, arrays, dtype = (

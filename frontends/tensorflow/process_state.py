@@ -30,9 +30,9 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def preserve_state() -> Iterator[None]:
-    """Restore the state after this context, also if it raises.
+    """Restore the global state of TensorFlow and Keras after this context.
 
-    The counters of Keras' layer names are restored only if it raises.
+    The counters of Keras' layer names are restored only if the context raises.
     """
     found = [saved() for saved in _SAVED]
     put_back_names = _keras_names()

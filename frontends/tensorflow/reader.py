@@ -44,10 +44,10 @@ Line = tuple[str, int]
 
 
 class LineNotingGraph(FuncGraph):
-    """A traced graph that notes the user's line of each operation instead of taking a stack trace for it.
+    """Traced graph that stores the line of the user's code for each operation instead of its stack trace.
 
-    All operations share the stack of the trace, because extracting and searching a stack for each takes a
-    tenth of the conversion.
+    Operations with a known line share one stack, because extracting and searching a stack for each takes a
+    tenth of the conversion. ``lines`` has their files and lines, by the id of the operation.
     """
 
     def __init__(self, name: str) -> None:
@@ -73,7 +73,10 @@ class LineNotingGraph(FuncGraph):
         return operation
 
     def place(self) -> tuple[Any, str, Any]:
-        """Return a patch of ``extract_stack`` that returns the shared stack while an operation is made."""
+        """Return a patch of ``extract_stack``: the holder, the name and the replacement.
+
+        The replacement returns the shared stack while this graph makes an operation with a known line.
+        """
         before = tf_stack.extract_stack
 
         def extract_stack(stacklevel: int = 1) -> Any:
@@ -83,7 +86,10 @@ class LineNotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """Return the innermost running line of the user's code, or None, also if AutoGraph generated it."""
+    """Return file and line of the innermost frame of the user's code.
+
+    Return None if there is none, or if AutoGraph generated its code.
+    """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
@@ -102,7 +108,7 @@ Handler = Callable[["GraphReader", Any, Sequence[TensorValue]], Sequence[TensorV
 
 @dataclass
 class _ReadProgress:
-    """How much of a graph was read.
+    """Progress of reading one graph.
 
     read: ids of the operations read.
     first: number of leading operations that were all read.
@@ -117,6 +123,9 @@ class _ReadProgress:
 class GraphReader:
     """Appends the operations of traced graphs to a recorder.
 
+    recorder: the graph under construction.
+    weights: the variables, which become parameters.
+    handlers: functions that read the operations of one type; :meth:`compute` reads all others.
     layers: the names of the Keras layers.
     """
 
@@ -153,9 +162,9 @@ class GraphReader:
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, TensorValue]) -> None:
-        """Read the operations of a graph that were not read yet.
+        """Read the operations of ``graph`` that were not read yet.
 
-        ``given`` maps the ids of its inputs to what they are.
+        ``given`` maps the ids of its inputs to what they are. The results are stored in ``held``.
         """
         self.held.update(given)
         # A graph is read again for each shape that Python asks for, so only new operations are looked at.
@@ -173,7 +182,10 @@ class GraphReader:
     def values_of(
         self, graph: Any, given: Mapping[int, TensorValue], tensors: Sequence[Any]
     ) -> list[TensorValue]:
-        """Read another graph and return its ``tensors``; ``given`` maps ids of tensors to what they are."""
+        """Read a function's graph from its start, and return what its ``tensors`` are.
+
+        ``given`` maps the ids of the function's inputs to what they are.
+        """
         outside, self.held = self.held, {}
         self.wanted.update(id(source_of(tensor)) for tensor in tensors)
         # A function may be called several times, with other operands each time.
@@ -212,7 +224,10 @@ class GraphReader:
                 )
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
-        """Return the handle of a variable, and add the variable as a parameter if it is new."""
+        """Return what a resource handle is; add its variable as a parameter if that is new.
+
+        A handle of something other than a variable (a table, an iterator) adds nothing.
+        """
         number = handle_number(handle)
         if (
             number not in self.variables
@@ -226,7 +241,11 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return an array as a constant of the graph: as numbers if it is short."""
+        """Return what ``array`` is in the graph.
+
+        A small array becomes known numbers. Another one becomes the value that the recorder has for it, or
+        else a new constant. A string, variant or resource has no item.
+        """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
             return TensorValue(None, array)
@@ -262,7 +281,10 @@ class GraphReader:
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _read_again(self, tensor: Any) -> None:
-        """Read an operation again if a gradient added the output ``tensor`` after it was read."""
+        """Read the operation of ``tensor`` again if a gradient has added this output since it was read.
+
+        Raise ``UnsupportedOperation`` if the operation has side effects or samples random numbers.
+        """
         operation = tensor.op
         if id(tensor) in self.held or id(operation) not in self._read[id(operation.graph)].read:
             return
@@ -295,7 +317,8 @@ class GraphReader:
         """Record an operation on arrays, or evaluate it if its operands are known numbers.
 
         An operation without numeric results, such as a list that only gradients need, is run but not
-        recorded.
+        recorded. Raise ``UnsupportedOperation`` if the operation may wait for other threads, takes the
+        handle of a variable, or has an operand that is neither an array nor known numbers.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).
@@ -329,9 +352,9 @@ class GraphReader:
         return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
-        """Return ``number`` if ``min(number, max(least, x))`` equals it for every ``x``.
+        """Return the value of a scalar ``min(number, max(least, x))`` if it is ``number`` for every ``x``.
 
-        Otherwise return None.
+        Return None if ``operation`` is not of this form, or if ``least`` is less than ``number``.
         """
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
@@ -352,7 +375,10 @@ class GraphReader:
     def node(
         self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
     ) -> list[TensorValue]:
-        """Append a node for an operation on arrays or lists of them; known arrays become numbers."""
+        """Append a node for an operation and return its results, whose arrays in the call are ``seen``.
+
+        An operand is what a tensor is, or a list of these. Known arrays become nested tuples of numbers.
+        """
         static = static_places(operation.type)
         inputs = tuple(
             tuple(map(self._operand, item))
@@ -371,7 +397,7 @@ class GraphReader:
         self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any],
         origin: Origin, record: CallRecord = _PLAIN,
     ) -> list[TensorValue]:  # fmt: skip
-        """Append a call with results like ``seen``."""
+        """Append a call of ``op`` and return its results, whose arrays in the call are ``seen``."""
         name = op.rpartition(".")[2].lower()
         outputs = self.recorder.new_values(
             [(_NAMES.get(name, name), array, spec_of(array)) for array in seen]
@@ -387,7 +413,10 @@ class GraphReader:
         return self.value(held) if is_empty else as_operand(held.item)
 
     def value(self, held: TensorValue) -> Value:
-        """Return the value of an array, after adding known numbers to the graph as an array."""
+        """Return ``held`` as a value; known numbers are added to the graph as an array.
+
+        Raise ``UnsupportedOperation`` if it is neither a value nor known numbers.
+        """
         if isinstance(held.item, Value):
             return held.item
         if not isinstance(held.item, np.ndarray):
@@ -406,8 +435,9 @@ class GraphReader:
     def seen(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the results of an operation on the arrays of the call.
 
-        If a hypothetical operation fails (reading a row of an array without rows), return its results for
-        arrays with every size at least 1, or zeros.
+        A result whose shape is known beforehand is computed on demand. If a hypothetical operation fails
+        (such as reading a row of an array without rows), return its results for arrays with every size at
+        least 1, or zeros if that fails too.
         """
         if (later := made_later(operation, operands)) is not None:
             return [later]
@@ -439,7 +469,7 @@ def _placeholder_result(tensor: Any, arrays: Sequence[Any]) -> Any:
 
 
 class _ArrayView:
-    """View of a table of held tensors as a table of their arrays."""
+    """Table of the arrays in a table of :class:`TensorValue`; an assignment replaces an entry's array."""
 
     def __init__(self, held: dict[int, TensorValue]) -> None:
         self._held = held
@@ -478,7 +508,7 @@ _NAMES = {
 
 
 def is_numeric(dtype: tf.DType) -> bool:
-    """Return True if arrays of this dtype hold numbers or bools."""
+    """Return True if arrays of this dtype hold numbers or bools; quantized dtypes do not count."""
     return (
         bool(dtype.is_numpy_compatible)
         and dtype not in (tf.string, tf.resource, tf.variant)
@@ -504,7 +534,7 @@ def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
 
 
 def _group_operands(operation: Any, items: Sequence[Any]) -> list[Any]:
-    """Group the operands as declared: those of a list argument become a list."""
+    """Return the operands as the operation declares them: those of a list argument become one list."""
     rest, grouped = iter(items), list[Any]()
     for argument in declaration_of(operation).input_arg:
         if argument.number_attr:
@@ -517,7 +547,7 @@ def _group_operands(operation: Any, items: Sequence[Any]) -> list[Any]:
 
 
 def _watched_variables(graph: Any) -> Iterator[Any]:
-    """Yield the variables that a traced graph or a function in its library has read."""
+    """Yield the variables that a traced graph, or a function in its library, has read."""
     yield from graph.variables
     yield from graph._watched_variables
     for function in graph._functions.values():

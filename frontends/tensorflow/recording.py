@@ -82,18 +82,16 @@ from .variables import VariableWeights
 
 
 class VariableCounter:
-    """Counter of the variables created in :meth:`counting`.
-
-    It is shared by the attempts of one recording.
-    """
+    """Counter of the variables that the function creates while it is traced."""
 
     count = 0
 
     @contextmanager
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
-        """Count new variables in this context and give them concrete initial values.
+        """Count the variables that are created in this context.
 
-        ``array_of`` returns the array of the call for a traced initial value.
+        An initial value that is a tensor of ``graph`` is replaced by its array in the call,
+        ``array_of(tensor)``, because a variable outlives the graph.
         """
         original = BaseResourceVariable.__init__
 
@@ -140,11 +138,16 @@ _PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Trace the function with symbolic sizes, and again with fixed ones if TensorFlow needs numbers.
+    """Record one call of the function of ``request``.
 
-    Each operation is run at most once, on the arrays of the call, and nothing outside is changed. The
-    function runs once, and again after an exception that unknown sizes may have caused, or if it has
-    changed state outside of variables.
+    The first attempt makes the sizes of the arguments symbolic. After an exception that unknown sizes may
+    have caused, further attempts fix more and more sizes. If that does not help, the numbers that Python
+    reads from arrays become constants. If the function changes state outside of variables, the next
+    attempt makes that state an input of the graph. All changes are undone, except that new variables and
+    built layers remain.
+
+    Raise ``TracingError`` for TensorFlow's errors about unknown elements; raise any other exception
+    unchanged.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
@@ -183,12 +186,12 @@ def _unwrap(problem: Exception) -> Exception:
 
 @dataclass(frozen=True)
 class TracingHypotheses:
-    """How the function is traced next.
+    """Hypotheses of one attempt at a recording.
 
-    fixed: axes whose sizes are fixed.
+    fixed: axes whose sizes are constants.
     reading: how numbers that Python reads from tensors are treated.
     known: places that are known to be state.
-    numbers: whether Python numbers in these places become symbols.
+    numbers: True if Python numbers in ``known`` become symbols.
     """
 
     fixed: Axes
@@ -215,10 +218,10 @@ def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> Traci
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """Return the sets of axes to fix in turn.
+    """Return three sets of axes, in the order in which attempts fix them.
 
-    These are the last axes of floating-point arrays, which layers need as numbers, then all axes but the
-    first, then all.
+    The first has the last axes of floating-point arrays of rank 2 or more, which layers need as numbers.
+    The second has all axes but the first of each array, and the third has all axes.
     """
     channels = Axes(
         (index, array.ndim - 1)
@@ -230,10 +233,12 @@ def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
 
 
 def _stems_from_sizes(problem: Exception) -> bool:
-    """Return True if sizes that are None while the function is traced may have caused an exception.
+    """Return True if sizes that are None while the function is traced may have caused ``problem``.
 
-    The message differs between TensorFlow's functions and versions, so the class decides. An unrelated
-    exception is raised again when all sizes are fixed, and then leaves the recording.
+    The message differs between TensorFlow's functions and versions, so the class decides. Return False for
+    an exception of this package, of a class of the user's, or from a ``raise`` statement of the user's
+    code. An unrelated exception of such a class is raised again once all sizes are fixed, and then leaves
+    the recording.
     """
     if (
         not isinstance(problem, _OF_OPEN_SIZES)
@@ -248,7 +253,7 @@ def _stems_from_sizes(problem: Exception) -> bool:
 
 
 def _raises(last: TracebackType) -> bool:
-    """Return True if a ``raise`` statement of the user's code raised the exception."""
+    """Return True if the innermost entry ``last`` of a traceback is at a ``raise`` of the user's code."""
     code = last.tb_frame.f_code
     return (
         is_users(code.co_filename)
@@ -266,7 +271,11 @@ def _python_callable(function: Any) -> Any:
 
 
 def _translate(name: str, problem: Exception) -> Exception:
-    """Return a ``TracingError`` for TensorFlow's errors about unknown elements, or the exception itself."""
+    """Return ``problem`` as a ``TracingError`` if it is TensorFlow's error about elements of a traced tensor.
+
+    This includes the error for assigning to a variable that is an argument. Return any other exception
+    unchanged.
+    """
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "
@@ -291,7 +300,10 @@ def _translate(name: str, problem: Exception) -> Exception:
 
 
 def _user_location(problem: Exception) -> str:
-    """Return file and line of the user's code that led to an exception, mapped back through AutoGraph."""
+    """Return ``file:line`` of the user's code that led to ``problem``, mapped back through AutoGraph.
+
+    Return ``unknown file:0`` if no frame belongs to the user.
+    """
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
     found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
     own = [
@@ -303,9 +315,9 @@ def _user_location(problem: Exception) -> str:
 
 
 def _example_of(tensor: Any) -> Any:
-    """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes.
+    """Return a tensor of ones with the dtype and shape of ``tensor``, and size 2 for each unknown size.
 
-    Return any other tensor unchanged.
+    Return ``tensor`` itself if it is an eager tensor.
     """
     return (
         tensor
@@ -316,7 +328,13 @@ def _example_of(tensor: Any) -> Any:
 
 @dataclass
 class _TracingAttempt:
-    """One tracing of the function. Variables that the first attempt creates exist in later ones."""
+    """One attempt to trace the function.
+
+    request: the function and its arguments.
+    hypotheses: what this attempt takes for granted.
+    is_first: True unless an attempt before has created the variables and built the layers.
+    created: counter of the variables that this attempt creates.
+    """
 
     request: Request
     hypotheses: TracingHypotheses
@@ -324,7 +342,11 @@ class _TracingAttempt:
     created: VariableCounter = field(default_factory=VariableCounter)
 
     def run(self) -> Recording | Refutation[TracingHypotheses]:
-        """Return the recording, or ``Refutation`` with changed state that was not known before."""
+        """Return the recording, or a ``Refutation`` with the changed places that were not known to be state.
+
+        The function is traced twice if ``is_first`` and the first tracing creates variables or builds
+        layers, and then changes other state or raises.
+        """
         with reserved() as locks:
             return self._run(locks)
 
@@ -387,7 +409,11 @@ class _TracingAttempt:
             raise
 
     def _trace(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
-        """Return the leaves of the result (values and sizes) and its tree."""
+        """Run the function on placeholders; return the leaves of its result (values and sizes) and its tree.
+
+        If the call updates containers, the result is a pair of the function's result and the new objects.
+        Sets ``firsts``, ``containers`` and ``state``.
+        """
         names = input_names(_python_callable(self.request.function), self.request.args, self.tree)
         arrays = [
             self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))
@@ -421,8 +447,8 @@ class _TracingAttempt:
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
         """Return for each leaf the index of the first leaf that is the same object.
 
-        Return ``NO_ARRAY`` for all leaves if the code does not compare identities, because tensors never
-        change.
+        Return ``NO_ARRAY`` for each leaf if there are fewer than two, or if no code in reach compares
+        identities. Then it makes no difference, because tensors never change.
         """
         if len(leaves) < 2 or not any(
             compares_identities(function.__code__) for function in self.reached.functions
@@ -465,9 +491,10 @@ class _TracingAttempt:
         return trace.argument(value, array, fixed)
 
     def _state(self, trace: TensorFlowTrace, name: str, leaf: Any) -> Any:
-        """Return a new input for an array or number in a place of state.
+        """Add an input for an array or number in a place of state.
 
-        All its sizes are fixed if any size of an argument is.
+        Return a symbolic number for an int or float, otherwise a placeholder. All sizes of an array are
+        fixed if ``hypotheses.fixed`` has any axis.
         """
         if type(leaf) in DTYPES:
             value = self.recorder.add_number(name, DTYPES[type(leaf)])
@@ -476,7 +503,11 @@ class _TracingAttempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return what a call leaves in places and in containers. The first ``count`` inputs are arguments."""
+        """Return what the call reads from places and changes in places and containers.
+
+        The first ``count`` inputs of the graph are arguments. Sets ``call_inputs`` of the graph if there
+        are more.
+        """
         updates, state = self.containers.updates(), self.kept.recorded(self.containers)
         if len(self.recorder.graph.inputs) > count:
             self.recorder.graph.call_inputs = count
@@ -526,7 +557,8 @@ class _TracingAttempt:
     def _refuse_traced(self, found: list[StatePlace]) -> None:
         """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place in ``found``.
 
-        TensorFlow runs such code only while it traces.
+        TensorFlow runs such code only while it traces, so the original would not change the place at each
+        call.
         """
         traced = [
             item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)
@@ -549,7 +581,7 @@ class _TracingAttempt:
             )
 
     def _environment(self) -> EnvironmentGuards:
-        """Return guards on everything that the function refers to."""
+        """Return guards on everything outside of the arguments that the function refers to."""
         self.reached.extend(self.globals.functions())
         outside = outside_guards(self.reached, self._referred(), self.kept.free(self.containers.holds))
         facts = [

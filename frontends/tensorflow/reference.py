@@ -46,7 +46,9 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return a random tensor for a value range: from the range, or near its value if that is a single float.
+    """Return a random tensor with elements in the range ``seen``.
+
+    Floats have both signs or are near 1 if the range is a single number or huge.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
@@ -63,7 +65,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 def to_numpy(array: Any) -> Any:
-    """Return the elements as a NumPy array, bfloat16 as float32."""
+    """Return the elements as a NumPy array; bfloat16 becomes float32."""
     return np.asarray(
         (
             tf.cast(array, tf.float32) if dtype_of_array(array) == "bfloat16" else tf.convert_to_tensor(array)

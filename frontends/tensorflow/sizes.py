@@ -80,8 +80,8 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 def asked_by(*packages: str) -> bool:
     """Return True if the code that asks belongs to one of these packages.
 
-    That is the caller's caller, or the next frame outside of NumPy and of the modules that format
-    containers.
+    That code is the caller's caller. If it belongs to NumPy or formats containers, its own caller counts
+    instead.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
@@ -100,7 +100,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class PartialShape(tf.TensorShape):
-    """Shape with unknown sizes that answers the user's code and TensorFlow's code differently."""
+    """Shape with unknown sizes. TensorFlow and Keras see it as it is; the user's code sees ``resolve()``."""
 
     def resolve(self) -> Any:
         raise NotImplementedError
@@ -144,7 +144,7 @@ _answer(
 
 
 class Shape(PartialShape):
-    """Shape of a tensor of the recorded function, whose unknown sizes are symbolic for the user's code."""
+    """Shape of a tensor of the recorded function; the user's code sees ``numbers``, which may be symbolic."""
 
     def __init__(self, known: Any, numbers: tuple[Any, ...]) -> None:
         super().__init__(known)
@@ -174,7 +174,7 @@ class Shape(PartialShape):
     __hash__ = PartialShape.__hash__
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return True if both may be the shape of one array, with guards on the comparisons of sizes."""
+        """Return True if both shapes may be that of one array; comparisons of sizes become guards."""
         others = getattr(other, "numbers", None) or tf.TensorShape(other)
         if isinstance(others, tf.TensorShape) and others.rank is None:
             return True
@@ -245,7 +245,10 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, which accepts a :class:`PartialShape` too."""
+    """Return the method ``name`` of ``tf.TensorShape``, extended to a :class:`PartialShape` as its operand.
+
+    If the user's code calls it, the unknown sizes of the operand are resolved to numbers.
+    """
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

@@ -39,7 +39,7 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 
 
 class TensorFlowCalls(RecordedCalls):
-    """Dialect of recorded TensorFlow graphs."""
+    """Dialect of recorded TensorFlow graphs, which writes calls as operators, functions or raw operations."""
 
     imports: Mapping[str, str] = {
         "tf": "import tensorflow as tf",
@@ -150,7 +150,7 @@ def _gives_list_of_one(node: Node) -> bool:
 def _missing_types(node: Node) -> list[Any]:
     """Return the dtype that each operand must be written with, or None; for a list of operands, a tuple.
 
-    A dtype is needed for numbers if no array operand determines it and it is not TensorFlow's default.
+    A number needs one if no array operand determines its dtype and TensorFlow's default is another one.
     """
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
@@ -187,7 +187,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _default(item: Any) -> str:
-    """Return the dtype that TensorFlow gives a Python number or a nested tuple of numbers."""
+    """Return the dtype that TensorFlow infers for a Python number or a nested tuple of numbers."""
     while isinstance(item, tuple) and item:
         item = item[0]
     if item == ():

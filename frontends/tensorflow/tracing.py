@@ -42,7 +42,10 @@ from .variables import TensorValue
 
 
 def is_array(item: Any) -> bool:
-    """Return True for an array of any framework, False for a NumPy scalar."""
+    """Return True if ``item`` is a tensor, a variable, or an array of NumPy or another framework.
+
+    NumPy scalars, classes and symbolic numbers are no arrays.
+    """
     if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -61,9 +64,10 @@ def opens(item: Any) -> bool:
 
 
 def unwrap(structure: Any) -> Any:
-    """Return nested lists, tuples and dicts with the wrappers of ``tf.Module`` attributes removed.
+    """Return ``structure`` with the wrappers that ``tf.Module`` puts around its attributes removed.
 
-    ``tape.gradient`` returns such wrappers.
+    Lists, tuples and dicts are searched, but not instances of their subclasses. ``tape.gradient`` returns
+    such wrappers if its sources are wrapped.
     """
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
@@ -74,7 +78,7 @@ def unwrap(structure: Any) -> Any:
 
 
 def as_tensor(array: Any) -> Any:
-    """Return an array of any framework as a tensor.
+    """Return an array of any framework as a tensor, and a variable as its current value.
 
     >>> as_tensor(np.arange(2)).numpy().tolist()
     [0, 1]
@@ -105,9 +109,10 @@ def wants_numbers(depth: int) -> bool:
 
 
 def inner_shape(traced: Any, depth: int) -> Any:
-    """Return the static shape of a tensor in a ``tf.function``, or a ``RequiredShape`` if code needs numbers.
+    """Return the static shape ``traced`` of a tensor in an inner ``tf.function`` for the asking code.
 
-    That code runs ``depth`` frames above the caller.
+    That code runs ``depth`` frames above the caller. If it is ``TimeDistributed``, or code outside of
+    ``PACKAGES`` in a function that does not declare its input shapes, return a ``RequiredShape``.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -119,7 +124,10 @@ def inner_shape(traced: Any, depth: int) -> Any:
 
 
 def _has_signature(frame: FrameType | None) -> bool:
-    """Return True if the ``tf.function`` that is being traced declares its input shapes itself."""
+    """Return True if the innermost ``tf.function`` being traced has its input shapes declared.
+
+    That is so if it has an ``input_signature``, or is traced by ``get_concrete_function``.
+    """
     while frame is not None:
         if frame.f_code in (_CALL, _CONCRETE):
             return frame.f_code is _CONCRETE or frame.f_locals["self"].input_signature is not None
@@ -134,7 +142,7 @@ def _asking_code(depth: int) -> tuple[str, str]:
 
 @contextmanager
 def restore_unbuilt(layers: Iterable[Any]) -> Iterator[None]:
-    """If this context raises, restore the layers of each ``keras.Sequential`` that could not be built.
+    """If this context raises, restore the layers of each ``keras.Sequential`` that is still not built.
 
     Keras adds an input layer with the sizes of this tracing, and would then refuse to build the model with
     other sizes.
@@ -162,7 +170,12 @@ class MissingAttribute(TypeError, AttributeError, Signal):
 
 
 class TensorFlowTrace:
-    """A traced graph in the making, and the reader of it."""
+    """Traced graph of one attempt, whose tensors answer the user's code as eager tensors would.
+
+    is_open: True if further sizes of the arguments may be fixed.
+    graph: the traced graph.
+    failed: the error of an operation that failed on the arrays of the call; None if none did.
+    """
 
     def __init__(
         self,
@@ -180,7 +193,10 @@ class TensorFlowTrace:
         self.failed: Exception | None = None
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
-        """Return a placeholder for an argument, with unknown sizes for axes that are not ``fixed``."""
+        """Return a placeholder for the input ``value``, whose array in the call is ``array``.
+
+        Its sizes are unknown along the axes that are not ``fixed``.
+        """
         shape = [size if is_fixed else None for size, is_fixed in zip(array.shape, fixed)]
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(array.dtype, shape)
@@ -188,7 +204,10 @@ class TensorFlowTrace:
         return tensor
 
     def held(self, tensor: Any) -> TensorValue:
-        """Return what a tensor of the graph is, after reading the operations that lead to it."""
+        """Read all operations that were added to the graph, and return what ``tensor`` is.
+
+        If an operation fails on the arrays of the call, store its error in ``failed`` and raise it.
+        """
         with run_eagerly():
             try:
                 self.reader.read(self.graph, {})
@@ -207,7 +226,11 @@ class TensorFlowTrace:
         return decide(self.recorder, size, self.locator.locate("a number", 3))
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of a tensor as a symbolic number, or the tensor if it must be known."""
+        """Return the only element of ``tensor``, an int or a float, as a symbolic number.
+
+        Return ``tensor`` itself if it has other elements, is random, is the same at every call, does not
+        belong to this graph, or if ``reading`` makes all numbers constants.
+        """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
         ):
@@ -237,9 +260,10 @@ class TensorFlowTrace:
         return tensor
 
     def elements(self, tensor: Any, call: str) -> Any:
-        """Return the elements of a tensor as a NumPy array, and guard on them.
+        """Return the elements of ``tensor`` as a NumPy array, and guard on them.
 
-        Raise ``TracingError`` for more than 64 elements that are not known while recording.
+        ``call`` names the function that reads them. Raise ``TracingError`` for more than 64 elements,
+        unless they are known numbers.
         """
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
@@ -258,7 +282,12 @@ class TensorFlowTrace:
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """Return the shape of a tensor as the asking code may see it."""
+        """Return the shape of ``tensor`` for the code that asks.
+
+        TensorFlow and Keras see the static shape. The user's code, and code of Keras that needs numbers,
+        sees symbolic sizes instead of unknown ones. For tensors of inner functions see
+        :func:`inner_shape`.
+        """
         traced = _SHAPE(tensor)
         if traced.rank is None or traced.is_fully_defined():
             return traced
@@ -267,7 +296,10 @@ class TensorFlowTrace:
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
-        """Return ``len`` of a tensor as a size, or None if it is no tensor of this graph with axes."""
+        """Return the first size of ``tensor``.
+
+        Return None unless it is a tensor of this graph with a known rank of at least 1.
+        """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank
         ):
@@ -283,9 +315,10 @@ class TensorFlowTrace:
         return Shape(traced, tuple(numbers))
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return a stated shape with None for each symbolic number that equals the tensor's size.
+        """Return ``shape`` with None for each symbolic number that equals the tensor's size along its axis.
 
-        The equality is a guard.
+        The comparison is a guard. Symbolic numbers that differ become ints. A shape without symbolic
+        numbers is returned unchanged.
         """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
@@ -304,7 +337,7 @@ class TensorFlowTrace:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Patch TensorFlow in this context so that traced tensors of this graph answer Python."""
+        """Patch TensorFlow in this context so that tensors of this graph answer user code like eager ones."""
         names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
         places = (
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
@@ -338,7 +371,10 @@ class TensorFlowTrace:
         )
 
     def _variable_method(self, name: str) -> Callable[..., Any]:
-        """Return a method of variables that reads their elements through the trace."""
+        """Return the method ``name`` of variables, with elements read through the trace, under guards.
+
+        TensorFlow's own code, and code that runs in another graph, gets the original.
+        """
         before = getattr(BaseResourceVariable, name)
 
         def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
@@ -349,7 +385,10 @@ class TensorFlowTrace:
         return method
 
     def _modes(self) -> dict[str, Any]:
-        """Return patches that let the user's code believe that it runs eagerly."""
+        """Return replacements of ``tf.executing_eagerly`` and ``tf.inside_function``.
+
+        While this graph is the default one, they tell code outside of ``BELOW`` that it runs eagerly.
+        """
 
         def asked(name: str, answer: bool) -> Callable[[], bool]:
             before = getattr(tf, name)
@@ -365,7 +404,10 @@ class TensorFlowTrace:
         }
 
     def _questions(self) -> dict[str, Any]:
-        """Return patches of functions about tensors and sizes that answer the user's code as eagerly."""
+        """Return replacements of ``tf.cond`` and of functions that ask about tensors.
+
+        Code outside of ``PACKAGES`` gets the answer that it would get in eager mode.
+        """
 
         def asked(
             name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]
@@ -395,7 +437,10 @@ class TensorFlowTrace:
         }
 
     def _text(self, name: str) -> Callable[..., str]:
-        """Return a method that formats a tensor with its elements, unguarded inside of an error message."""
+        """Return the method ``name`` that formats a tensor, with the elements that it has in the call.
+
+        The elements become guards, except inside of an error message.
+        """
         before = getattr(ops.SymbolicTensor, name)
 
         def method(tensor: Any, *args: Any) -> str:
@@ -452,7 +497,7 @@ class TensorFlowTrace:
         }
 
     def _rows(self, tensor: Any) -> Iterator[Any]:
-        """Return an iterator over the rows of a tensor, with a guard on their number."""
+        """Return an iterator over the rows of ``tensor``; an unknown number of rows becomes a guard."""
         if tensor.graph is not self.graph:
             return iter(tf.Tensor.__iter__(tensor))
         held = self.held(tensor)
@@ -472,7 +517,10 @@ def _call_branch(
 
 
 def _with_size_operands(name: str) -> Callable[..., Any]:
-    """Return an operator that converts a symbolic number to the tensor's dtype, like a Python number."""
+    """Return the operator ``name`` of tensors, extended to symbolic numbers.
+
+    Like a Python number, a symbolic number is converted to the dtype of the tensor.
+    """
     original = getattr(tf.Tensor, name)
 
     @forwards

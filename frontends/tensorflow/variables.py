@@ -30,10 +30,10 @@ class TensorValue:
     """What a tensor of a traced graph is, and its array in the call.
 
     item: a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a
-        list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); None for a variable handle or
-        a string.
-    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray` with its shape and
-        dtype.
+        list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); an intermediate of a branch;
+        None for a variable handle, a string or a tensor that nothing reads.
+    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray` with its shape
+        and dtype.
     """
 
     item: Any
@@ -53,7 +53,7 @@ def spec_of(array: Any) -> ArraySpec:
 
 
 def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
-    """Return the sizes of an array: numbers if the traced graph knows them, otherwise symbols."""
+    """Return the sizes of ``held``: numbers for axes that the traced ``tensor`` states, otherwise symbols."""
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
     dims = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * held.item.ndim
@@ -65,10 +65,11 @@ def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of Keras and TensorFlow objects with their names.
+    """Yield the variables in ``objects`` with their names.
 
-    Keras variables have their paths (``dense/kernel``), variables of a ``tf.Module`` the attributes that
-    lead to them (``layers.0.w``), and others their own names.
+    Variables of Keras objects have their Keras paths (``dense/kernel``), and those of a ``tf.Module`` or a
+    loaded SavedModel the attributes that lead to them (``layers.0.w``). A single ``tf.Variable`` has its
+    own name. Objects of other classes have none.
     """
     for item in objects:
         if isinstance(item, keras.Variable):
@@ -84,7 +85,7 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _module_variables(module: tf.Module) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of a module; those of its Keras layers have Keras' paths."""
+    """Yield the variables of a module with their paths, first those of Keras layers with Keras' paths."""
     yield from named_variables(
         part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer))
     )
@@ -112,7 +113,12 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """Variables that a recording reads or assigns, by name; ``mode`` is the function's training mode."""
+    """Variables of ``objects``, and those that traced graphs read besides, by name.
+
+    mode: the training mode of the function.
+    places: state outside of variables.
+    variables: the TensorFlow variables by name.
+    """
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode
@@ -141,7 +147,7 @@ class VariableWeights(contracts.Weights):
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
         """Return the name of the variable with this handle, or None if it is unknown.
 
-        Variables among ``watched``, which a traced graph has read, are added if they have the handle.
+        ``watched`` are variables that a traced graph has read. If one of them has the handle, it is added.
         """
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
@@ -165,8 +171,8 @@ class VariableWeights(contracts.Weights):
     def facts(self, names: Iterable[str]) -> list[EnvironmentGuard]:
         """Return guards on the shapes of variables without a static shape.
 
-        If the code reads one of ``names`` that concern training, guard on the ``trainable`` flags of Keras
-        variables too.
+        ``names`` are those that the code reads. If one of them concerns training (``trainable``,
+        ``trainable_variables``), there are guards on the ``trainable`` flags of Keras variables too.
         """
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
@@ -212,7 +218,7 @@ class VariableWeights(contracts.Weights):
         return self.variables[name].read_value()
 
     def is_trained(self, name: str) -> bool:
-        """Return True if an optimizer trains the variable: it is trainable and floating-point or complex."""
+        """Return True if the variable is trainable and its dtype is floating-point or complex."""
         variable = self.variables[name]
         return bool(self._marked[name].trainable) and bool(
             variable.dtype.is_floating or variable.dtype.is_complex
@@ -220,7 +226,7 @@ class VariableWeights(contracts.Weights):
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Assign other arrays to the variables in this context."""
+        """Assign ``values`` to the variables of these names in this context, and restore them afterwards."""
         before = {name: self.variables[name].read_value() for name in values}
         try:
             for name, array in values.items():
@@ -246,10 +252,11 @@ _MANY, _OFTEN = 24, 8
 
 
 class LiveVariables(contracts.Live):
-    """Current arrays of variables: calls return the same dict with the same tensors until one is assigned.
+    """Current arrays of variables.
 
-    A stored tensor keeps its buffer alive, so an assignment moves the variable to another buffer, and the
-    address tells whether it changed.
+    A call returns the same dict with the same tensors until a variable is assigned. A stored tensor keeps
+    its buffer alive, so an assignment moves the variable to another buffer, and the address tells whether
+    it changed. Under a gradient tape or in a graph, each call reads the variables anew.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:

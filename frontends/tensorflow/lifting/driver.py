@@ -29,7 +29,7 @@ NO_REASON = "no row in the lifting table of tensorflow"
 
 
 def reason(operation: str) -> str:
-    """Return why an operation has no row.
+    """Return why an operation has no row; ``NO_REASON`` if no reason is known.
 
     >>> reason("StringJoin")
     'works on strings, which no target has arrays of'
@@ -163,7 +163,7 @@ class _TensorFlowLifter(Lifter):
             return row(self.b, *self._tied(node.record.extra, operands), **options)
 
     def _tied(self, elements: RecordedElements, operands: list[Any]) -> list[Any]:
-        """Return the operands with arrays replaced by their numbers in the recording, under guards."""
+        """Return ``operands`` with arrays replaced by their recorded elements, under guards."""
         return [
             fix_operand(self.b, elements, place, operand)
             if place in elements.held and isinstance(operand, Value)
@@ -174,7 +174,7 @@ class _TensorFlowLifter(Lifter):
 
 @functools.cache
 def static_places(key: str) -> tuple[int, ...]:
-    """Return the indices of the operands that the row of an operation takes as numbers.
+    """Return the indices of the operands that the row of an operation takes as numbers; () without a row.
 
     >>> static_places("Slice")
     (1, 2)
@@ -196,7 +196,7 @@ def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
 
 
 def array_of(b: TensorFlowBuilder, rows: Any, dtype: str) -> Value:
-    """Return a number, or nested tuples of numbers and sizes, as an array."""
+    """Return ``rows``, a number or nested tuples of numbers and sizes, as an array."""
     if not isinstance(rows, tuple):
         return b.array(rows, dtype)
     if _has_sizes(rows):

@@ -3,13 +3,14 @@
 A row has the name of an operation (``AddV2``). It takes the builder, the operands in the order of
 TensorFlow's ``OpDef``, and the attributes as keywords with their names there:
 
-- an operand is an array, or a number if it is a scalar that is known while recording; a list of operands
-(``ConcatV2``) is one tuple; - an operand that the row calls ``static`` (axes, shapes, paddings) is a
-number or nested tuples of ints and sizes if it is known: a constant, or computed from the sizes of inputs.
-If it is computed from other arrays it is an array, which most rows reject (``known(b, ...)``); - dtypes
-are names (``"float32"``), shapes are tuples with None for unknown sizes, strings are ``str``, lists are
-tuples. Dtypes and counts that the operands determine (``T``, ``N``) are passed only if the row names them.
-Every other attribute is passed.
+- An operand is an array, or a number if it is a scalar that is known while recording. A list of operands
+  (``ConcatV2``) is one tuple.
+- An operand that the row calls ``static`` (axes, shapes, paddings) is a number or nested tuples of ints and
+  sizes if it is known: a constant, or computed from the sizes of inputs. If it is computed from other arrays
+  it is an array, which most rows reject (``known(operand, what)``).
+- Dtypes are names (``"float32"``), shapes are tuples with None for unknown sizes, strings are ``str``, lists
+  are tuples. Dtypes and counts that the operands determine (``T``, ``N``) are passed only if the row has a
+  parameter of that name. Every other attribute is passed.
 
 A row returns a value, or a tuple of values if the operation has several outputs. It raises
 ``NotImplementedError("why")`` for calls that it does not support.
@@ -49,8 +50,8 @@ class TensorFlowRows(LiftingTable):
     ) -> Callable[[Row], Row]:
         """Register a row under one or more names.
 
-        ``static`` are parameters of the row that take numbers. A number that Python read from an array is
-        fixed to its value while recording, unless the row ``takes_read`` numbers.
+        ``static`` are the parameters of the row that take numbers. A number that Python read from an array
+        is fixed to its recorded value, under a guard, unless ``takes_read`` is set.
         """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
@@ -59,7 +60,7 @@ class TensorFlowRows(LiftingTable):
     def table(
         self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]], static: tuple[str, ...] = ()
     ) -> None:
-        """Register rows that are single expressions, all with the same ``static`` parameters."""
+        """Register rows written as single expressions, all with the same ``static`` parameters."""
         super().table(rows)
         self._static.update(
             (name, static) for names in rows for name in ((names,) if isinstance(names, str) else names)
@@ -76,7 +77,10 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """Builder with TensorFlow's dtype rules: operands have equal dtypes, and result specs are known."""
+    """Builder with TensorFlow's dtype rules.
+
+    Operands have equal dtypes, and the recorded specs of the results are known (``recorded``).
+    """
 
     def result_type(self, *operands: Any) -> str:
         found = [item.dtype for item in operands if isinstance(item, Value)]
@@ -96,7 +100,10 @@ class TensorFlowBuilder(RaisingBuilder):
         return [self.array(item, dtype) for item in operands]
 
     def beside(self, *operands: Any) -> list[Any]:
-        """Return operands of one dtype with numbers as Python numbers, but at least one array."""
+        """Return the operands with numbers as Python numbers of their common dtype.
+
+        If no operand is an array, the first one becomes an array.
+        """
         dtype = self.result_type(*operands)
         found = [self.operand(item, dtype) for item in operands]
         if not any(isinstance(item, Value) for item in found):
@@ -125,11 +132,11 @@ _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comple
 
 
 class ComputedOperand(NotImplementedError):
-    """Raised if a static operand is computed from array elements and the row cannot take it."""
+    """Raised if a static operand is computed from array elements and the row cannot take an array."""
 
 
 def known(operand: Any, what: str) -> Any:
-    """Return a static operand, or raise ``ComputedOperand`` if it is computed from array elements."""
+    """Return ``operand``, or raise ``ComputedOperand`` if it is computed from array elements."""
     if isinstance(operand, Value):
         raise ComputedOperand(
             f"the value of {what} is computed from elements of arrays, and has to be known while the "
@@ -139,7 +146,7 @@ def known(operand: Any, what: str) -> Any:
 
 
 def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
-    """Return a number or a tuple of numbers as axes.
+    """Return a number or a tuple of numbers as a tuple of axes.
 
     >>> axes_of(-1), axes_of((0, 1))
     ((-1,), (0, 1))
@@ -149,7 +156,7 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
 
 
 def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
-    """Return the axes of a reduction of an array of ``rank`` axes: nonnegative, sorted and distinct.
+    """Return the axes of an array of ``rank`` axes that a reduction names: nonnegative, sorted and distinct.
 
     >>> axes_in((-1, 0), 3)
     (0, 2)

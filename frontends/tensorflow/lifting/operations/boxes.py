@@ -25,11 +25,11 @@ def _select_boxes(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """Select boxes greedily; return per step the index of the best, its score, and if one was left.
+    """Select boxes greedily; return for each step the index of the best box, its score, and if one was left.
 
     ``scores`` are ``[problem, box]``; the results are ``[step, problem]``. ``similar(chosen)`` returns the
-    overlap of each box with the chosen one. A box that overlaps more than ``most`` is suppressed; if
-    ``sigma`` is not 0 its score decays instead (soft NMS). Only scores above ``least`` are considered.
+    overlap of each box with the chosen one. A box that overlaps more than ``most`` is suppressed. If
+    ``sigma`` is not 0, its score decays instead (soft NMS). Only scores above ``least`` are considered.
     """
 
     def step(left: Value) -> tuple[Any, ...]:
@@ -62,7 +62,7 @@ def _select_boxes(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """Return a function that computes the IoU of each box ``[problem, box, 4]`` and a chosen one."""
+    """Return a function that computes the IoU of all ``boxes`` ``[problem, box, 4]`` with a chosen one."""
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
     high = [b.maximum(corner[axis], corner[axis + 2]) for axis in range(2)]
@@ -103,7 +103,7 @@ def _suppress(
     least: Any = _NEVER,
     sigma: float = 0.0,
 ) -> tuple[Value, Value, Value]:
-    """Return the indices, scores and validity of the selected boxes of one problem, ``[step]`` each."""
+    """Select boxes of one problem; return their indices, scores and validity, ``[step]`` each."""
     row = b.reshape(b.astype(scores, dtype="float32"), shape=(1, *scores.shape))
     steps = size_of(most, "the number of boxes")
     made = _select_boxes(b, similar, row, steps, _number(b, limit), _number(b, least), sigma)
@@ -165,7 +165,10 @@ def non_max_suppression_with_overlaps(
 
 
 def _pad_invalid(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -> tuple[Value, ...]:
-    """Return the valid items, or all items with zeros if ``pad``, and the number of valid ones."""
+    """Return the valid elements of each item, followed by their number.
+
+    With ``pad``, items keep their size, and invalid elements become zeros.
+    """
     if pad:
         found = [b.where(valid, item, b.array(0, item.dtype)) for item in items]
     else:
@@ -202,7 +205,7 @@ def combined_non_max_suppression(
     iou_threshold: Any, score_threshold: Any, *, pad_per_class: bool = False, clip_boxes: bool = True,
     **_: Any,
 ) -> Any:  # fmt: skip
-    """Select the best boxes of all classes, each class separately.
+    """Lift ``CombinedNonMaxSuppression``: select the best boxes, for each class separately.
 
     Return boxes, scores, classes, and the number of valid boxes.
     """
@@ -273,7 +276,7 @@ def draw_bounding_boxes_v2(b: TensorFlowBuilder, images: Any, boxes: Any, colors
 
 
 def _draw(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> Any:
-    """Draw boxes on images; where several boxes cross, the last one is visible."""
+    """Draw the outlines of boxes on images; where several boxes cross, the last one is visible."""
     batch, height, width, depth = images.shape
     count = boxes.shape[1]
     ends = [_line(b, boxes, place, (height, width)[place % 2]) for place in range(4)]
@@ -299,7 +302,7 @@ def _draw(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> 
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:
-    """Return the row or column of one side of each box, ``[image, box, 1, 1]``."""
+    """Return the row or column of one side (``place``) of each box, ``[image, box, 1, 1]``."""
     side = b.getitem(b.astype(boxes, dtype="float32"), key=along(2, place))
     return b.reshape(
         b.astype(b.multiply(side, b.array(size - 1, "float32")), dtype="int32"), shape=(*side.shape, 1, 1)

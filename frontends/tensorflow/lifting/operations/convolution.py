@@ -40,7 +40,10 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """Return the number of groups of a convolution whose kernel takes ``taken`` input channels."""
+    """Return the number of groups of a convolution whose kernel takes ``taken`` of the input channels.
+
+    Guards keep the number the same in later calls.
+    """
     # Without groups, the number of channels need not be fixed: a guard on the equality suffices.
     if hint_of(channels) == hint_of(taken):
         b.guard(apply("eq", channels, taken))
@@ -49,7 +52,7 @@ def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
 
 
 def convolve(b: TensorFlowBuilder, x: Value, weight: Value, steps: _ConvolutionParams, groups: int) -> Any:
-    """Convolve with a weight in the order ``[out, in, *window]``."""
+    """Convolve ``x`` with a weight in the order ``[out, in, *window]``."""
     return b.conv(
         x,
         weight,
@@ -93,7 +96,7 @@ def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) 
 def input_gradient(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
-    """Compute the gradient of a convolution for its input, which has ``space`` as sizes."""
+    """Compute the gradient of a convolution for its input, whose spatial sizes are ``space``."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
     return transposed_conv(
         b,
@@ -230,7 +233,10 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the elements of ``x`` at each offset of the window, and the padding of both axes."""
+    """Return the elements of ``x`` at each offset of the window, and the padding of both axes.
+
+    Padding elements are -inf. Raise ``NotImplementedError`` for integers.
+    """
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
     padded = b.pad(x, padding=((0, 0), *pairs, (0, 0)), value=_least(b, x.dtype))
@@ -253,7 +259,7 @@ def _least(b: TensorFlowBuilder, dtype: str) -> Any:
 
 @rows.row("Dilation2D")
 def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    """Lift ``Dilation2D``: the maximum over the window of element plus kernel element."""
+    """Lift ``Dilation2D``, the maximum over the window of the sum of element and kernel element."""
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, _ = _taps(b, input, kernel, attributes)
     found: Any = None
@@ -268,7 +274,7 @@ def _gradient_by_tap(
 ) -> tuple[list[Value], Any]:
     """Return the gradient that flows through each offset of the window, and the padding.
 
-    All of it goes to the first of equal maxima.
+    If maxima are equal, all of it goes to the first.
     """
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)
@@ -391,7 +397,7 @@ def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddin
 
 @rows.row("BatchToSpaceND", static=("block_shape", "crops"))
 def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops: Any, **_: Any) -> Any:
-    """Lift ``BatchToSpaceND``, the inverse of ``SpaceToBatchND`` followed by cropping."""
+    """Lift ``BatchToSpaceND``, which inverts ``SpaceToBatchND`` and then crops."""
     blocks, amounts = numbers(block_shape, "the block"), known(crops, "the crops")
     count = len(blocks)
     space, rest = input.shape[1 : count + 1], input.shape[count + 1 :]

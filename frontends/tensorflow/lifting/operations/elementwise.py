@@ -181,7 +181,7 @@ def _zeta(b: TensorFlowBuilder, x: Value, q: Value) -> Any:
 
 @rows.row("Polygamma", static=("a",))
 def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
-    """Lift ``Polygamma``, for varying degrees by the Hurwitz zeta function."""
+    """Lift ``Polygamma``; for a degree that is an array, by the Hurwitz zeta function."""
     if isinstance(a, float):
         return _polygamma_of(b, int(a), b.array(x, b.result.dtype))
     a, x = b.arrays(a, x)
@@ -245,7 +245,10 @@ def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Cast")
 def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_: Any) -> Any:
-    """Lift ``Cast``: floats to integers by truncation, complex to real by dropping the imaginary part."""
+    """Lift ``Cast``. Floats become integers by truncation, and complex numbers lose their imaginary part.
+
+    Raise ``UnsupportedOperation`` for the attribute ``Truncate``.
+    """
     if Truncate:
         raise UnsupportedOperation("a cast that cuts bits off instead of rounding")
     x, dtype = b.array(x), DstT
@@ -256,7 +259,7 @@ def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_
 
 @rows.row("Bitcast")
 def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
-    """Lift ``Bitcast``; if the item sizes differ, the last axis holds the parts of one element."""
+    """Lift ``Bitcast``. If the item sizes differ, the last axis holds the parts of one larger element."""
     x, dtype = b.array(x), type
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -293,7 +296,7 @@ def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("ClipByValue")
 def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -> Any:
-    """Lift ``ClipByValue``. If ``low`` is larger than ``high``, the result is ``low``."""
+    """Lift ``ClipByValue``. Where ``low`` is larger than ``high``, the result is ``low``."""
     x, low, high = b.beside(x, low, high)
     if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
         return b.clip(x, low, high)
@@ -308,7 +311,7 @@ def _select_operands(b: TensorFlowBuilder, *items: Any) -> list[Any]:
 
 @rows.row("Select")
 def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
-    """Lift ``Select``; a condition vector selects rows."""
+    """Lift ``Select``, whose condition may also be a vector that selects rows."""
     condition, rank = b.array(condition, "bool"), b.result.ndim
     if condition.ndim == 1 and rank > 1:
         condition = b.reshape(condition, shape=(*condition.shape, *(1,) * (rank - 1)))

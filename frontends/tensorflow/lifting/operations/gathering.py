@@ -15,7 +15,7 @@ from .shapes import size_of
 
 # ------------------------------------------------------------------------------------- gathering
 def _as_index(b: TensorFlowBuilder, indices: Value) -> Value:
-    """Return indices in a dtype that every target accepts as an index."""
+    """Return small integers as int32, because some targets do not accept their dtypes as indices."""
     wide: Value = (
         b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
     )
@@ -71,7 +71,11 @@ def gather_nd(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- scattering
 def scatter(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, reduce: str | None) -> Any:
-    """Scatter slices to the index vectors ``indices``, overwriting or combining them by ``reduce``."""
+    """Write ``updates`` to ``whole`` at the index vectors ``indices``.
+
+    ``reduce`` combines them with the old elements; None replaces these. Raise ``NotImplementedError`` for
+    index vectors without elements.
+    """
     parts = parts_of(b, indices)
     if not parts:
         raise NotImplementedError("index vectors without elements")
@@ -80,7 +84,7 @@ def scatter(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, 
 
 @rows.row("ScatterNd", static=("shape",))
 def scatter_nd(b: TensorFlowBuilder, indices: Any, updates: Any, shape: Any, **_: Any) -> Any:
-    """Lift ``ScatterNd``: add slices up in an array of zeros."""
+    """Lift ``ScatterNd``, which adds slices to an array of zeros. Slices of bools are written instead."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=updates.dtype)
     if updates.dtype == "bool":
         return scatter(b, whole, indices, updates, None)
@@ -115,7 +119,7 @@ def dynamic_partition(
 
 @rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
 def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> Any:
-    """Lift ``DynamicStitch``: write rows to their indices, where the last row for an index wins.
+    """Lift ``DynamicStitch``, which writes rows to their indices; the last row for an index wins.
 
     The number of rows is the largest index plus 1.
     """
@@ -167,7 +171,7 @@ def approx_top_k(
 
 @rows.row("XlaDynamicUpdateSlice", static=("indices",))
 def dynamic_update_slice(b: TensorFlowBuilder, input: Any, update: Any, indices: Any, **_: Any) -> Any:
-    """Lift ``XlaDynamicUpdateSlice``: write a slice, whose start is clamped so that it fits."""
+    """Lift ``XlaDynamicUpdateSlice``, which writes a slice whose start is clamped so that it fits."""
     places = []
     for axis, (whole, size) in enumerate(zip(input.shape, update.shape)):
         start = (
@@ -228,7 +232,7 @@ def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) ->
 def histogram_fixed_width(
     b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any
 ) -> Any:
-    """Lift ``HistogramFixedWidth``. Values out of range count in the first or last bin."""
+    """Lift ``HistogramFixedWidth``, which counts values out of range in the first or last bin."""
     count = size_of(nbins)
     low, high = _ends(b, value_range, values.dtype)
     wide = "float64"
@@ -253,7 +257,7 @@ def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
 
 
 def _unique_by_occurrence(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
-    """Return unique elements by first occurrence, the index of each element among them, and counts."""
+    """Return the unique elements by first occurrence, the index of each element among these, and counts."""
     values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
     order = b.argsort(first, axis=0)
     moved = b.argsort(order, axis=0)
@@ -308,7 +312,7 @@ def list_diff(b: TensorFlowBuilder, x: Any, y: Any, *, out_idx: Any = "int32", *
 
 @rows.row("UnravelIndex", static=("dims",))
 def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> Any:
-    """Lift ``UnravelIndex``: flat row-major indices to one index per axis."""
+    """Lift ``UnravelIndex``, which converts flat row-major indices to one index per axis."""
     sizes, dtype = numbers(dims, "the shape"), indices.dtype
     found, rest = [], indices
     for size in reversed(sizes):
@@ -327,7 +331,7 @@ def sparse_to_dense(
     default_value: Any,
     **_: Any,
 ) -> Any:
-    """Lift ``SparseToDense``: a default value everywhere except at index vectors."""
+    """Lift ``SparseToDense``, which fills an array with a default and writes values at index vectors."""
     shape = numbers(output_shape, "the shape")
     whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
     indices = (

@@ -54,7 +54,7 @@ rows.table({"HSVToRGB": lambda b, images, **_: b.stop_gradient(_from_hsv(b, imag
 
 @rows.row("AdjustContrastv2")
 def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_: Any) -> Any:
-    """Lift ``AdjustContrastv2``: scale the distance to the mean of each channel."""
+    """Lift ``AdjustContrastv2``, which scales the distance of each element to the mean of its channel."""
     wide = b.astype(images, dtype="float32")
     mean = b.mean(wide, axis=(images.ndim - 3, images.ndim - 2), keepdims=True)
     factor = b.array(contrast_factor, "float32")
@@ -63,7 +63,7 @@ def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_
 
 @rows.row("AdjustHue")
 def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
-    """Lift ``AdjustHue``; ``delta`` is a fraction of the full circle."""
+    """Lift ``AdjustHue``, which turns the hue by ``delta``, a fraction of the full circle."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.add(hue, b.array(delta, "float32"))
@@ -73,7 +73,7 @@ def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
 
 @rows.row("AdjustSaturation")
 def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -> Any:
-    """Lift ``AdjustSaturation``; the scaled saturation is clipped to [0, 1]."""
+    """Lift ``AdjustSaturation``, which scales the saturation and clips it to [0, 1]."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.clip(b.multiply(saturation, b.array(scale, "float32")), 0.0, 1.0)
@@ -90,7 +90,10 @@ def _sample(
     outside: Any,
     fill: Any,
 ) -> Any:
-    """Sample ``x[image, line, column]`` at fractional positions, with ``fill`` where ``outside`` is True."""
+    """Sample ``x[image, line, column]`` at fractional positions, with ``fill`` where ``outside`` is True.
+
+    ``method`` is ``"nearest"``; any other value means bilinear.
+    """
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
     def at(lines: Value, columns: Value) -> Any:
@@ -136,7 +139,7 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     **_: Any,
 ) -> Any:
-    """Lift ``CropAndResize``: sample each box of an image at a grid of ``crop_size``."""
+    """Lift ``CropAndResize``, which samples each box of an image at a grid of ``crop_size``."""
     count, new = boxes.shape[0], numbers(crop_size, "the size of a crop")
     sides = [b.getitem(boxes, key=((None, None, 1), place)) for place in range(4)]
     lines, columns = (
@@ -176,9 +179,9 @@ def crop_and_resize_grad_image(
 
 
 def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
-    """Return the weight of each line or column of the image in each one of the crop, ``[box, count, size]``.
+    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``.
 
-    Positions outside of the image have zero weights.
+    A crop line outside of the image has zero weights.
     """
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
@@ -218,7 +221,7 @@ def crop_and_resize_grad_boxes(
 
 
 def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int) -> Value:
-    """Return the derivatives of the weights by the position."""
+    """Return the derivatives of the bilinear :func:`_read_weights` with respect to the sampled position."""
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)
@@ -228,7 +231,7 @@ def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis
 
 
 def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
-    """Return the derivatives of each position by the start and by the end of its box."""
+    """Return the derivatives of each sampled position with respect to the start and the end of its box."""
     last = b.array(size - 1, "float32")
     if hint_of(count) == 1:
         half = b.reshape(b.multiply(last, 0.5), shape=(1,))
@@ -260,7 +263,10 @@ _APPROXIMATE = (
 
 
 def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
-    """Map a position outside of the image inside by the fill mode; ``CONSTANT`` leaves it unchanged."""
+    """Map positions outside of the image to the inside, as the fill mode says.
+
+    ``CONSTANT`` leaves them unchanged. Any mode but ``REFLECT`` and ``WRAP`` clips them to the image.
+    """
     if mode == "CONSTANT":
         return at
     count, last = b.array(size, "float32"), b.array(size - 1, "float32")

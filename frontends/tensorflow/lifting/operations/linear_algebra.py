@@ -32,7 +32,10 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return the principal square root by the scaled Denman-Beavers iteration, or NaN if there is none."""
+    """Return the principal square root of each matrix by the scaled Denman-Beavers iteration.
+
+    A matrix for which the iteration finds no root becomes NaN.
+    """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
         factor = _factor(b, root, other)
@@ -45,7 +48,10 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _factor(b: TensorFlowBuilder, root: Value, other: Value) -> Value:
-    """Return the factor by which the determinants of both iterates have the product 1."""
+    """Return the factor that scales both iterates so that their determinants have a product of magnitude 1.
+
+    No gradient flows through it.
+    """
     length = b.log(b.abs(b.multiply(b.det(root), b.det(other))))
     power = b.divide(length, b.array(-2 * root.shape[-1], length.dtype))
     whole = b.exp(b.clip(power, -10.0, 10.0))
@@ -102,7 +108,11 @@ def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper
 
 
 class _DiagonalBand:
-    """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length."""
+    """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length.
+
+    ``align`` names the sides (``"LEFT_RIGHT"``) to which the diagonals above and below the main one are
+    aligned. The remaining elements of a row are padding.
+    """
 
     def __init__(self, low: int, high: int, height: Any, width: Any, align: str) -> None:
         self.low, self.high, self.height, self.width = low, high, height, width
@@ -163,9 +173,9 @@ def _fill_value(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
 
 
 def _set_diagonals(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _DiagonalBand) -> Any:
-    """Return ``whole`` with the diagonals of a band replaced.
+    """Return ``whole`` with the diagonals of a band replaced by ``diagonal``.
 
-    ``diagonal`` is a single diagonal or the rows of the band.
+    ``diagonal`` is a single diagonal, or has the rows of the band in its next to last axis.
     """
     lines = b.arange(start=0, stop=band.height, step=1, dtype="int32")
     columns = b.arange(start=0, stop=band.width, step=1, dtype="int32")
@@ -238,7 +248,6 @@ def matrix_set_diag_v3(
 
 
 def _transpose(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = False) -> Any:
-    """Return a matrix, its transpose or its adjoint."""
     if not transposed and not adjoint:
         return x
     x = b.conj(x) if adjoint and is_complex(x.dtype) else x
@@ -363,7 +372,10 @@ def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 def matrix_solve_ls(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool = True, **_: Any
 ) -> Any:
-    """Lift ``MatrixSolveLs``: regularized normal equations if ``fast``, otherwise the pseudoinverse."""
+    """Lift ``MatrixSolveLs``: regularized normal equations if ``fast``, otherwise the pseudoinverse.
+
+    A guard fixes whether the matrix is taller than wide, because this selects the form of the equations.
+    """
     adjoint = _adjoint(b, matrix)
     if not fast:
         return b.matmul(b.pinv(matrix), rhs)
@@ -391,7 +403,7 @@ def matrix_triangular_solve(
 def banded_triangular_solve(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any
 ) -> Any:
-    """Lift ``BandedTriangularSolve``, whose matrix is given by its bands as rows."""
+    """Lift ``BandedTriangularSolve``, whose matrix is stored as one row for each diagonal."""
     bands, size = b.fix(matrix.shape[-2]), matrix.shape[-1]
     whole: Any = None
     for row in range(bands):

@@ -201,7 +201,7 @@ def _fused_batch_norm(reserved: int) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         """Lift ``FusedBatchNorm``: the normalised array, the new statistics, and what the gradient reads.
 
-        Gradients flow only to the normalised array.
+        Gradients flow only through the normalised array.
         """
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:

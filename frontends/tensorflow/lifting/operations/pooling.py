@@ -16,7 +16,11 @@ from .windows import Padding, back, beside_space, first, is_first, layout_of, of
 
 
 class _PoolingWindows:
-    """Spatial window sizes, strides and padding of a pooling operation."""
+    """Spatial window sizes, strides and padding of a pooling operation.
+
+    The constructor raises ``NotImplementedError`` for windows over the batch or the channels, and for
+    layouts of quantised kernels.
+    """
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
@@ -43,7 +47,7 @@ class _PoolingWindows:
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
-    """Return an empty array if no window fits, which targets reject.
+    """Return an empty array if a window is larger than the unpadded input, because targets reject this.
 
     Return None if windows fit or the input is padded.
     """
@@ -88,7 +92,7 @@ def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
 
 
 def _max_indices(b: TensorFlowBuilder, x: Value, windows: _PoolingWindows) -> tuple[Value, Value]:
-    """Return the maxima of the windows with channels first, and their flat spatial indices."""
+    """Return the maxima of the windows and their flat spatial indices, both with the channels first."""
     moved = first(b, x, windows.data_format)
     found: tuple[Value, Value] = b.max_pool_with_indices(
         moved, **windows.params(moved.shape[2:]), dilation=(1,) * windows.rank
@@ -112,7 +116,7 @@ def max_pool_with_argmax(
 
 
 def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
-    """Return spatial indices as flat indices over height, width and channels, and perhaps the batch."""
+    """Return spatial indices as flat indices over height, width, channels and, ``with_batch``, the batch."""
     places = back(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(
@@ -133,7 +137,7 @@ def _flat(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
-    """Add ``given`` up at the maximum of each window."""
+    """Compute the gradient for ``x``: add each element of ``given`` to the maximum of its window."""
     _, places = _max_indices(b, x, windows)
     moved, parts = first(b, x, windows.data_format), first(b, given, windows.data_format)
     whole = b.zeros(shape=(*moved.shape[:2], product(moved.shape[2:])), dtype=given.dtype)
@@ -142,7 +146,7 @@ def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Poolin
 
 
 def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
-    """Gather ``given`` at the maximum of each window."""
+    """Compute the second derivative: gather ``given`` at the maximum of each window of ``x``."""
     _, places = _max_indices(b, x, windows)
     moved = _flat(b, first(b, given, windows.data_format))
     found = b.take_along_axis(moved, _flat(b, places), axis=2)
@@ -150,7 +154,10 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingW
 
 
 def _register_argmax_rows(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
-    """Register the rows of an operation on maxima of windows, and of its version with window operands."""
+    """Register the rows of an operation on maxima of windows.
+
+    These are the row for ``names``, and that of the ``V2`` operation, whose windows are operands.
+    """
 
     @rows.row(*names)
     def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
@@ -201,7 +208,11 @@ def max_pool_grad_with_argmax(
 
 def _avg_gradient(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
-        """Lift ``AvgPoolGrad``: a transposed convolution of the shares of each window element with ones."""
+        """Lift ``AvgPoolGrad``.
+
+        It is the transposed convolution, with a kernel of ones, of the gradients divided by the window
+        sizes.
+        """
         windows = _PoolingWindows(attributes)
         shape = numbers(orig_input_shape, "the shape of the image")
         space = shape[2:] if is_first(windows.data_format) else shape[1:-1]
@@ -269,7 +280,7 @@ def extract_volume_patches(
 def _first(
     b: TensorFlowBuilder, offsets: Value, size: Any, new: Any, axis: int, options: dict[str, Any]
 ) -> Value:
-    """Return the first line of each glimpse along an axis, truncated to an integer."""
+    """Return the first line (or column) of each glimpse, truncated to an integer."""
     centered, normalized = options.get("centered", True), options.get("normalized", True)
     at, whole = b.getitem(offsets, key=along(1, axis)), b.array(size, "float32")
     # In the first version an offset is always the center of a glimpse.
@@ -284,7 +295,10 @@ def _first(
 
 
 def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict[str, Any]) -> Value:
-    """Return values outside of the images: zeros, normal, or uniform in the range of each channel."""
+    """Return values for what is outside of the images, as the option ``noise`` says.
+
+    They are zeros, normal samples, or uniform ones in the range of each channel.
+    """
     kind = options.get("noise", "uniform")
     if kind == "zero":
         return b.zeros(shape=shape, dtype="float32")

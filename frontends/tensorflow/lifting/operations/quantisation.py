@@ -13,7 +13,7 @@ from ..table import TensorFlowBuilder, rows
 def _nudge(
     b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool
 ) -> tuple[Value, Value, Value]:
-    """Return the range moved so that 0 is one of the levels, and the distance between levels."""
+    """Return the ends of the range, moved so that 0 is one of the levels, and the distance of two levels."""
     first, last = float(bool(narrow)), float(2**bits - 1)
     scale = b.divide(b.subtract(high, low), last - first)
     zero = b.subtract(first, b.divide(low, scale))
@@ -102,7 +102,11 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
         narrow_range: bool = False,
         **_: Any,
     ) -> Any:
-        """Return the gradient inside of the range, and the sums of the gradients beyond each end."""
+        """Lift ``FakeQuantWithMinMaxVarsGradient`` or its version for channels.
+
+        Return the gradient inside of the range, and the sums of the gradients below and above it, which
+        belong to the two ends.
+        """
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
         least, most, _scale = _nudge(b, low, high, num_bits, narrow_range)
@@ -131,7 +135,10 @@ def _quantise(
     half_up: bool,
     given: bool,
 ) -> Any:
-    """Round ``x`` to levels that are multiples of one scale, for the range between the ``ends``."""
+    """Round ``x`` to multiples of one step, which fits the range between the ``ends``.
+
+    With ``given``, ``x`` is clipped to the range first. ``half_up`` rounds halves up instead of to even.
+    """
     first = float(-(2 ** (bits - 1)) + bool(narrow)) if signed else 0.0
     last = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
     low, high = ends
@@ -200,7 +207,7 @@ def quantize_and_dequantize(
 def quantize_and_dequantize_v4(
     b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
 ) -> Any:
-    """Lift ``QuantizeAndDequantizeV4``, whose gradient is zero outside of the range."""
+    """Lift ``QuantizeAndDequantizeV4``, whose gradient is 1 inside of the range and 0 outside."""
     low, high = _ends(b, input, input_min, input_max, int(options.get("axis", -1)), True)
     inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
     found = _quantise_and_dequantise(b, input, input_min, input_max, num_bits, options)

@@ -32,9 +32,9 @@ def _expected_counts(b: TensorFlowBuilder, chances: Value, tries: Value, count: 
 def _sample_classes(
     b: TensorFlowBuilder, true_classes: Value, chances: Value, count: int, unique: bool
 ) -> tuple[Value, Value, Value]:
-    """Sample classes with the probabilities ``chances``.
+    """Sample ``count`` classes with the probabilities ``chances``, without repetition if ``unique``.
 
-    Return them, and the expected counts of the true classes and of the sampled ones.
+    Return the classes, and the expected counts of the true classes and of the sampled ones.
     """
     if unique:
         scores = b.add(b.log(chances), b.random_gumbel(b.next_key(), shape=chances.shape, dtype="float32"))
@@ -85,7 +85,10 @@ def _unigram(
     b: TensorFlowBuilder, *, range_max: int, unigrams: Any, distortion: float = 1.0,
     num_reserved_ids: int = 0, num_shards: int = 1, vocab_file: str = "", **_: Any,
 ) -> Value:  # fmt: skip
-    """Return the probabilities of classes from the attribute ``unigrams``, raised to a power."""
+    """Return the class probabilities of the attribute ``unigrams``, raised to the power ``distortion``.
+
+    Raise ``NotImplementedError`` if a file has the counts, or if they are sharded.
+    """
     if vocab_file or num_shards != 1:
         raise NotImplementedError("classes whose counts stand in a file, or are divided")
     weights = [0.0] * num_reserved_ids + [float(count) ** distortion for count in unigrams]
@@ -110,7 +113,7 @@ def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int,
 
 
 def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return True for each element that does not occur again after its index."""
+    """Return True for each element of a vector that does not occur again later."""
     place = b.arange(start=0, stop=x.shape[0], step=1, dtype="int32")
     behind = b.less(b.reshape(place, shape=(x.shape[0], 1)), place)
     again = b.logical_and(behind, b.equal(b.reshape(x, shape=(x.shape[0], 1)), x))
@@ -260,9 +263,9 @@ rows.table({"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")})
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
-    """Return 64-bit integers as 32-bit words.
+    """Return the 64-bit integers ``x`` as ``count`` 32-bit words.
 
-    If they were made from words, those are returned, because some targets lack 64-bit unsigned integers.
+    If they were made from words, these are returned, because some targets lack 64-bit unsigned integers.
     """
     node = b.maker(x)
     if (
@@ -292,7 +295,7 @@ def bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
 
 
 def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> Any:
-    """Return the four Philox words for each of ``steps`` after the counter."""
+    """Return four Philox words for each of ``steps``, which count from ``counter``."""
     words = [b.getitem(counter, key=(place,)) for place in range(4)]
     lowest = b.add(words[0], steps)
     carry: Any = b.less(_sortable(b, lowest), _sortable(b, words[0]))
@@ -309,7 +312,7 @@ def _sortable(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
-    """Convert uint32 words to ``dtype`` in [0, 1), from their lowest bits: as many as the mantissa stores.
+    """Convert uint32 words to floats in [0, 1), from their lowest bits: as many as the mantissa stores.
 
     Raise ``NotImplementedError`` for float64.
     """
@@ -352,7 +355,10 @@ _MOST_GROUPS = 2**32 // _RESERVED
 
 
 def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Return normal samples, of which those outside of (-2, 2) are dropped."""
+    """Return normal samples in (-2, 2); others are dropped and replaced by the next candidates.
+
+    Raise ``NotImplementedError`` if the counter could overflow.
+    """
     count = product(shape)
     groups = (count + 3) // 4
     if not holds(b, groups, _MOST_GROUPS):
@@ -467,9 +473,9 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """Return the smallest number up to ``high`` at which the distribution ``share`` reaches ``drawn``.
+    """Return the smallest number at which the distribution function ``share`` reaches ``drawn``.
 
-    It is found by bisection, over integers if ``whole``.
+    It is found by bisection between ``low`` and ``high``, over integers if ``whole``.
     """
 
     def step(below: Value, above: Value) -> Any:
@@ -497,7 +503,10 @@ def _upper_bound(b: TensorFlowBuilder, mean: Value) -> Value:
 
 
 def _gamma(b: TensorFlowBuilder, shape: Any, source: Source, alpha: Any) -> Any:
-    """Sample gamma numbers of rate 1 by inverting the distribution function in log space."""
+    """Sample gamma numbers of rate 1 by inverting the distribution function in log space.
+
+    Taking a gradient with respect to ``alpha`` is an error.
+    """
     given = b.broadcast_to(b.array(alpha, b.result.dtype), shape=shape)
     kind = b.stop_gradient(
         b.astype(given, dtype="float32") if b.result.dtype in ("float16", "bfloat16") else given

@@ -126,7 +126,10 @@ def scan_rows(
     step: Callable[..., Any],
     reverse: bool = False,
 ) -> tuple[Value, ...]:
-    """Scan over the rows of ``sequences``; return the final carry and the stacked outputs of ``step``."""
+    """Scan over the rows of ``sequences``; return the final carry and the stacked outputs of ``step``.
+
+    ``step`` takes the carry and one row of each sequence, and returns the next carry and the outputs.
+    """
     specs = [*(item.spec for item in state), *(ArraySpec(item.shape[1:], item.dtype) for item in sequences)]
     arguments = [
         b.argument("state" if place < len(state) else "row", spec) for place, spec in enumerate(specs)
@@ -251,7 +254,7 @@ class _CtcLabels:
 
 
 def _shift(b: TensorFlowBuilder, x: Value, by: int, fill: Any) -> Value:
-    """Shift the columns to the right, or to the left if ``by`` is negative."""
+    """Shift the columns right by ``by``, or left if it is negative, and fill the gap with ``fill``."""
     count = x.shape[1]
     if by > 0:
         found: Value = cut(b, b.pad(x, padding=((0, 0), (by, 0)), value=fill), 1, 0, count)
@@ -275,7 +278,10 @@ def ctc_loss(
     b: TensorFlowBuilder, inputs: Any, labels_indices: Any, labels_values: Any, sequence_length: Any, *,
     preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True, **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``CTCLoss``: the loss of each sequence and its gradient for the inputs."""
+    """Lift ``CTCLoss``: the loss of each sequence and its gradient for the inputs.
+
+    Raise ``NotImplementedError`` if repeated labels are collapsed, or repeated outputs not merged.
+    """
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise NotImplementedError("labels of which repeated ones are collapsed, or not merged")
     time, batch, classes = inputs.shape

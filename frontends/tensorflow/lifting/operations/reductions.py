@@ -46,7 +46,10 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _extreme_of_empty(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], name: str) -> Any:
-    """Return the maximum or minimum of an empty array, and fix all its sizes."""
+    """Return the result of ``Max`` or ``Min`` over an empty axis, with all sizes of ``x`` fixed.
+
+    It is infinite for floats, otherwise the lowest or highest number of the dtype.
+    """
     for size in x.shape:
         b.fix(size)
     beyond = -math.inf if name == "max" else math.inf
@@ -63,7 +66,7 @@ rows.row("Min", static=("axis",))(_extreme("min"))
 
 @rows.row("Mean", static=("axis",))
 def mean(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
-    """Lift ``Mean``; integers are summed in int64 and divided with truncation."""
+    """Lift ``Mean``. The mean of integers is their sum in int64, divided with truncation."""
     axes = axes_in(axis, input.ndim)
     if not axes:
         return input
@@ -101,7 +104,10 @@ rows.row("ArgMin", static=("dimension",))(_arg_extreme("argmin"))
 
 
 def _cumulative(name: str) -> Callable[..., Any]:
-    """Return a row of a cumulative operation, from either end, with or without the element itself."""
+    """Return a row of the cumulative operation ``name``.
+
+    ``reverse`` accumulates from the end; ``exclusive`` leaves the element itself out.
+    """
 
     def row(
         b: TensorFlowBuilder, x: Any, axis: Any, *, exclusive: bool = False, reverse: bool = False, **_: Any
@@ -139,7 +145,10 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the value of an empty segment; for extremes the lowest or highest number of the dtype."""
+    """Return the value of an empty segment for the reduction ``reduce``.
+
+    For maxima it is the lowest number of the dtype, for minima the highest.
+    """
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
     sign = -1 if reduce == "max" else 1
@@ -175,7 +184,10 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 
 
 def axes_or_size(operand: Any) -> Any:
-    """Return a number or size, or raise ``ComputedOperand`` if it is computed from array elements."""
+    """Return a number or a size; of a tuple, its first element.
+
+    Raise ``ComputedOperand`` if the operand is computed from array elements.
+    """
     if isinstance(operand, Value):
         raise ComputedOperand(
             "a size is computed from elements of arrays, and has to be known while the function is recorded"

@@ -23,7 +23,7 @@ def _scale(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> 
 
 
 def _positions(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
-    """Return the position in the old axis of each element of the new one."""
+    """Return the position of each of ``count`` new elements on an axis of ``size`` old elements."""
     places = places_of(b, count)
     if half_pixel:
         return b.subtract(b.multiply(b.add(places, 0.5), _scale(b, size, count, align_corners)), 0.5)
@@ -39,7 +39,7 @@ def _linear_weights(
 
 
 def _cubic(b: TensorFlowBuilder, distance: Any, a: float) -> Any:
-    """Evaluate the Keys cubic convolution kernel."""
+    """Evaluate the Keys cubic convolution kernel with parameter ``a`` at nonnegative distances."""
     near = b.add(
         b.multiply(b.multiply(b.subtract(b.multiply(distance, a + 2), a + 3), distance), distance), 1.0
     )
@@ -75,7 +75,7 @@ def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: b
 
 
 def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> Any:
-    """Return the share of each new element that each old one covers, ``[new, old]``."""
+    """Return the share that each old element has in each new one, ``[new, old]``."""
     scale = _scale(b, size, count, align_corners)
     start = b.reshape(b.multiply(places_of(b, count), scale), shape=(count, 1))
     end = b.reshape(b.multiply(b.add(places_of(b, count), 1.0), scale), shape=(count, 1))
@@ -89,7 +89,7 @@ def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bo
 def _nearest_places(
     b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool
 ) -> Any:
-    """Return the index of the old element nearest to each new one."""
+    """Return, for each of ``count`` new elements, the index of the nearest of ``size`` old ones."""
     scale, places = _scale(b, size, count, align_corners), places_of(b, count)
     at = b.multiply(b.add(places, 0.5) if half_pixel else places, scale)
     at = b.floor(b.add(at, 0.5)) if align_corners else b.floor(at)
@@ -167,7 +167,7 @@ def resize_nearest(
 
 
 def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the row of the gradient of a resampling."""
+    """Return the row for the gradient of a resampling with these ``weights``."""
 
     def row(
         b: TensorFlowBuilder,
@@ -258,7 +258,10 @@ def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
 def _span_weights(
     b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool
 ) -> Any:
-    """Return the kernel weights ``[new, old]`` around each new element, normalised to a sum of 1."""
+    """Return the kernel weights ``[new, old]`` around each new element, normalised to a sum of 1.
+
+    New elements outside of the image have zero weights.
+    """
     inverse = b.divide(1.0, scale)
     wide = b.maximum(inverse, 1.0) if antialias else b.array(1.0, "float32")
     at = b.subtract(b.multiply(b.subtract(b.add(places_of(b, count), 0.5), shift), inverse), 0.0)

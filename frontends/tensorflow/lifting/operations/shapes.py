@@ -64,7 +64,10 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 
 @rows.row("Squeeze")
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
-    """Lift ``Squeeze``; without named axes, remove all axes of size 1 in the recording, as guards."""
+    """Lift ``Squeeze``.
+
+    Without named axes, remove the axes that have size 1 while recording; guards keep these the same.
+    """
     named = {axis % input.ndim for axis in squeeze_dims} or {
         axis for axis, size in enumerate(input.spec.hints) if size == 1
     }
@@ -150,7 +153,7 @@ rows.table(
 
 
 def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
-    """Mirror an array at both ends of an axis, with its edge (symmetric) or without (reflect)."""
+    """Mirror an array at both ends of an axis, repeating its edge unless ``mode`` is ``"REFLECT"``."""
     if mode == "REFLECT":
         return b.pad(
             x, padding=tuple((low, high) if i == axis else (0, 0) for i in range(x.ndim)), mode="reflect"
@@ -167,7 +170,7 @@ def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode
 
 @rows.row("MirrorPad", static=("paddings",))
 def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
-    """Lift ``MirrorPad``, with the edge (symmetric) or without (reflect)."""
+    """Lift ``MirrorPad``, which repeats the edge (``SYMMETRIC``) or not (``REFLECT``)."""
     amounts = known(paddings, "the padding")
     if mode == "REFLECT":
         return b.pad(input, padding=amounts, mode="reflect") if input.ndim else input
@@ -178,7 +181,7 @@ def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **
 
 @rows.row("MirrorPadGrad", static=("paddings",))
 def mirror_pad_grad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
-    """Lift ``MirrorPadGrad``: add the padding to the elements that it mirrors."""
+    """Lift ``MirrorPadGrad``, which adds the padding to the elements that it mirrors."""
     for axis, (low, high) in enumerate(known(paddings, "the padding")):
         if low == high == 0:
             continue
@@ -213,7 +216,7 @@ def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
 
 @rows.row("Reverse", static=("dims",))
 def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
-    """Lift ``Reverse``, whose operand marks the axes to flip."""
+    """Lift ``Reverse``, whose operand has a bool for each axis that says if it is reversed."""
     axes = tuple(
         axis
         for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round"))
@@ -226,7 +229,7 @@ def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
 def reverse_sequence(
     b: TensorFlowBuilder, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0, **_: Any
 ) -> Any:
-    """Lift ``ReverseSequence``: reverse the first elements of each sequence, up to its length."""
+    """Lift ``ReverseSequence``, which reverses each sequence up to its length and keeps the rest."""
 
     def placed(vector: Value, axis: int) -> Value:
         made: Value = b.reshape(
@@ -251,7 +254,6 @@ def roll(b: TensorFlowBuilder, input: Any, shift: Any, axis: Any, **_: Any) -> A
 
 
 def _roll_by_computed(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]) -> Value:
-    """Roll by shifts that are computed from array elements."""
     for number, axis in enumerate(axes):
         places = b.arange(start=0, stop=x.shape[axis], step=1, dtype=shifts.dtype)
         moved = b.subtract(places, b.getitem(shifts, key=(number,)))
@@ -285,7 +287,10 @@ def _broadcast(b: TensorFlowBuilder, one: Any, two: Any) -> Any:
 def data_format_vec_permute(
     b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any
 ) -> Any:
-    """Lift ``DataFormatVecPermute``: permute a vector with one entry per axis from one layout to another."""
+    """Lift ``DataFormatVecPermute``, which permutes a vector of one entry per axis to another layout.
+
+    A vector without entries for batch and channels has the spatial axes only.
+    """
     letters = (
         src_format if hint_of(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
     )
@@ -336,7 +341,7 @@ def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) ->
 def one_hot(
     b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any
 ) -> Any:
-    """Lift ``OneHot``; indices out of range have only ``off_value``, and the values no gradient."""
+    """Lift ``OneHot``. An index out of range has ``off_value`` everywhere. The values have no gradient."""
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
     column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
@@ -355,7 +360,7 @@ def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **
 
 
 def entries(b: TensorFlowBuilder, operand: Any, count: int) -> tuple[Any, ...]:
-    """Return the elements of a vector as numbers, sizes, or 0-d arrays for computed ones."""
+    """Return the ``count`` elements of a vector: numbers, sizes, or 0-d arrays if they are computed."""
     if isinstance(operand, tuple):
         return operand
     if not isinstance(operand, Value):

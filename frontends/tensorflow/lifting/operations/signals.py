@@ -20,7 +20,10 @@ def _fourier(kind: str, rank: int) -> Callable[..., Any]:
 
 
 def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
-    """Return a row over the last ``rank`` axes, cut or zero-padded to the lengths of the transform."""
+    """Return a row for a real transform over the last ``rank`` axes.
+
+    The input is truncated or zero-padded to the lengths of the transform first.
+    """
 
     def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
         lengths = numbers(fft_length, "the length of a transform")
@@ -63,7 +66,8 @@ def audio_spectrogram(
 ) -> Any:
     """Lift ``AudioSpectrogram``: magnitudes of windowed transforms, ``[channel, window, frequency]``.
 
-    Windows are padded to a power of two.
+    Windows are padded to a power of two. Raise ``NotImplementedError`` for fewer samples than a window
+    has.
     """
     if not holds(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
@@ -113,7 +117,7 @@ def mfcc(
     lower_frequency_limit: float = 20.0, filterbank_channel_count: int = 40, dct_coefficient_count: int = 13,
     **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``Mfcc``: the discrete cosine transform of the logarithms of mel bands."""
+    """Lift ``Mfcc``, the discrete cosine transform of the logarithms of mel bands."""
     (rate,), bins = numbers(sample_rate, "the rate"), b.fix(spectrogram.shape[-1])
     bands = _bands(
         bins,
@@ -134,8 +138,8 @@ def mfcc(
 def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
     """Lift ``IsotonicRegression``: the nearest nonincreasing rows, and the level number of each element.
 
-    Each element is the minimum, over all starts up to it, of the largest mean from there to an end at or
-    after it.
+    Each element is the minimum over all starts up to it of a maximum: that of the means from the start to
+    any end at or after the element.
     """
     count, dtype = input.shape[-1], b.result.dtype
     x = b.astype(input, dtype=dtype)
@@ -153,7 +157,7 @@ def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 
 def _levels(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return how many times ``x`` has fallen up to each element along the last axis."""
+    """Return how many times ``x`` falls up to each element along the last axis."""
     none = ((0, 0),) * (x.ndim - 1)
     shifted = b.pad(x, padding=(*none, (1, 0)), value=math.inf)
     falls = b.less(x, b.getitem(shifted, key=(*(slice(None),) * (x.ndim - 1), slice(0, x.shape[-1]))))

@@ -14,7 +14,7 @@ from ..table import TensorFlowBuilder, rows
 
 
 def _of_positive(name: str, below: float, at_zero: float) -> Callable[..., Any]:
-    """Return the row of a Bessel function for positive numbers: ``below`` below 0, ``at_zero`` at 0."""
+    """Return the row of a Bessel function that is ``below`` for negative numbers and ``at_zero`` at 0."""
 
     def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
         x = b.array(x)
@@ -244,9 +244,10 @@ def _quotient(b: TensorFlowBuilder, name: str, x: Value) -> Any:
 def _below(
     b: TensorFlowBuilder, x: Value, cases: list[tuple[float, Callable[[Value], Any]]], otherwise: Any
 ) -> Any:
-    """Return the function of the first case whose bound exceeds ``x``, or ``otherwise``.
+    """Return the function of the first case whose bound exceeds ``x``, or ``otherwise``, for each element.
 
-    Each function gets arguments clipped to its bounds, so none overflows.
+    ``x`` is nonnegative. Each function gets arguments clipped to the bounds of its case, so none
+    overflows.
     """
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
@@ -259,7 +260,10 @@ def _with_sign(b: TensorFlowBuilder, x: Value, found: Value) -> Any:
 
 
 def _integral(operation: str, slope: Callable[..., Any]) -> Callable[..., Any]:
-    """Register the row of a function whose derivative is ``slope(b, x, result)``."""
+    """Return a decorator that registers a function as the row of ``operation``.
+
+    The derivative is ``slope(b, x, result)``. Dtypes other than float64 are computed in float32.
+    """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
@@ -303,7 +307,7 @@ _EULER = 0.5772156649015329
 
 @_integral("Expint", lambda b, x, y: b.divide(b.exp(x), x))
 def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
-    """Compute the exponential integral Ei for positive numbers, NaN for negative ones."""
+    """Compute the exponential integral Ei of positive numbers; negative numbers become NaN."""
 
     def near(y: Value) -> Any:
         return b.add(b.add(b.multiply(y, _quotient(b, "expint_1", y)), _EULER), b.log(y))
@@ -324,7 +328,11 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 
 # ------------------------------------------------------------------------------------- Fresnel
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Fresnel integral: one quotient near 0, beyond it two that ``part`` combines."""
+    """Return a Fresnel integral.
+
+    It is the quotient ``near`` for small arguments. For large ones ``part`` combines two auxiliary
+    functions. Beyond 36974 it is 0.5.
+    """
 
     def small(b: TensorFlowBuilder, y: Value) -> Any:
         squared = b.square(y)

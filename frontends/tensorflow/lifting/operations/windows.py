@@ -46,7 +46,7 @@ class Padding:
     """Padding of windows.
 
     kind: SAME, VALID or EXPLICIT.
-    explicit: padding before and after each axis of the array, for EXPLICIT.
+    explicit: for EXPLICIT, the padding before and after each axis of the array, as a flat tuple.
     data_format: the layout of the array.
     """
 
@@ -65,7 +65,9 @@ class Padding:
 
 
 def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
-    """Return the padding for ``size / stride`` windows, rounded up, with one more after than before if odd.
+    """Return the padding before and after an axis for which there are ``size / stride`` windows, rounded up.
+
+    If the total is odd, one element more is added after than before.
 
     >>> same(7, 3, 2, 1), same(8, 3, 2, 1)
     ((1, 1), (0, 1))
