@@ -178,7 +178,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        # These have no kernels for narrow and unsigned integers.
+        # Not all of these have kernels for narrow and unsigned integers.
         _NARROW_INTEGERS,
         (
             "matmul",

@@ -27,24 +27,25 @@ def sizes(x: tf.Tensor) -> list[Any]:
 
 
 def item(x: tf.Tensor) -> Any:
-    """Return the only element of ``x`` as a Python number; in a graph, return ``x`` itself."""
+    """Return the only element of ``x`` as a Python number. A symbolic tensor is returned unchanged."""
     return x.numpy().item() if hasattr(x, "numpy") else x
 
 
 def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
-    """Convert ``number`` to a scalar tensor of ``dtype``; it may be a tensor already."""
+    """Return ``number``, a Python number or a scalar tensor, as a scalar tensor of ``dtype``."""
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
 def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
-    """Convert nested tuples of numbers to one tensor of ``dtype``; some may be scalar tensors."""
+    """Convert nested tuples of numbers and scalar tensors to one tensor of ``dtype``."""
     if isinstance(data, tuple):
         return tf.stack([numbers_as(part, dtype) for part in data])
+    # A Python float would become float32 first.
     return tf.cast(tf.constant(data, tf.float64) if isinstance(data, float) else data, dtype)
 
 
 def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
-    """Cast each array to the dtype at the same position."""
+    """Return the arrays, each cast to the dtype at the same position."""
     return [tf.cast(array, dtype) for array, dtype in zip(arrays, dtypes)]
 
 
@@ -58,7 +59,8 @@ def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
 def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
     """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
-    The second half is computed from ``stop``, so both ends are exact. Integer results are truncated.
+    The first half is computed from ``start`` and the second from ``stop``, so both ends are exact. A
+    single number is ``start``. Integer results are truncated.
     """
     wide = tf.complex128 if dtype.is_complex else tf.float64
     start, stop = (
@@ -72,25 +74,28 @@ def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def below_diagonal(n_rows: Any, n_cols: Any, k: Any) -> tf.Tensor:
-    """Return a mask of the matrix elements on or below diagonal ``k``."""
+    """Return a bool matrix that is True on and below diagonal ``k``."""
     return tf.range(n_cols) - tf.range(n_rows)[:, None] <= k
 
 
 def triangle(x: tf.Tensor, k: Any, *, upper: bool) -> tf.Tensor:
-    """Set the elements of matrices above diagonal ``k`` to zero, or, with ``upper``, those below it."""
+    """Set the elements of matrices above diagonal ``k`` to zero, or those below it if ``upper`` is True."""
     keeps = below_diagonal(size(x, -2), size(x, -1), k - 1 if upper else k)
     zeros = tf.zeros_like(x)
     return tf.where(keeps, zeros, x) if upper else tf.where(keeps, x, zeros)
 
 
 def triangle_indices(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType, *, upper: bool) -> tf.Tensor:
-    """Return the row and column numbers of a triangle of a matrix in row-major order."""
+    """Return the row and column indices [2, count] of a triangle of a matrix, in row-major order.
+
+    The triangle has the elements on and below diagonal ``k``, or on and above it if ``upper`` is True.
+    """
     keeps = below_diagonal(n_rows, n_cols, k - 1 if upper else k)
     return tf.cast(tf.transpose(tf.where(tf.logical_not(keeps) if upper else keeps)), dtype)
 
 
 def shifted_eye(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType) -> tf.Tensor:
-    """Return a matrix with ones on diagonal ``k`` and zeros elsewhere."""
+    """Return an ``[n_rows, n_cols]`` matrix with ones on diagonal ``k`` and zeros elsewhere."""
     return tf.cast(tf.equal(tf.range(n_cols) - tf.range(n_rows)[:, None], k), dtype)
 
 
@@ -105,7 +110,7 @@ def smaller(a: Any, b: Any) -> Any:
 
 
 def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
-    """Add ``count`` to negative indices."""
+    """Add ``count`` to negative indices. Unsigned indices are returned unchanged."""
     return (
         indices
         if indices.dtype.is_unsigned
@@ -114,7 +119,7 @@ def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
 
 
 def as_index(indices: tf.Tensor) -> tf.Tensor:
-    """Cast ``indices`` to int64 unless they are int32 or int64, which TensorFlow requires."""
+    """Cast ``indices`` to int64 unless they are int32 or int64, the index dtypes of TensorFlow."""
     return indices if indices.dtype in (tf.int32, tf.int64) else tf.cast(indices, tf.int64)
 
 
@@ -140,7 +145,7 @@ def moved_axis(x: tf.Tensor, source: int, target: int) -> tf.Tensor:
 
 
 def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
-    """Select elements along ``axis`` by ``indices``, which may be negative; the other axes broadcast."""
+    """Select elements along ``axis`` by ``indices``, which may be negative. The other axes broadcast."""
     indices = nonnegative(as_index(indices), size(x, axis))
     x, indices = moved_axis(x, axis, -1), moved_axis(indices, axis, -1)
     rank = len(x.shape)
@@ -153,7 +158,10 @@ def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]:
-    """Move ``axes`` in front of the others; return the result and the permutation."""
+    """Transpose ``x`` so that ``axes`` come first and the others keep their order.
+
+    Return the result and the permutation.
+    """
     order = [*axes, *(axis for axis in range(len(x.shape)) if axis not in axes)]
     return (x if order == list(range(len(order))) else tf.transpose(x, order)), order
 
@@ -202,7 +210,8 @@ def scatter_at(
     """Return ``x`` with ``values``, broadcast, written to the elements that ``gather_at`` reads.
 
     ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
-    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite.
+    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite. Elements without
+    a value keep theirs.
     """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
@@ -234,7 +243,7 @@ def scatter_along(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written to the elements that ``take_along_axis`` reads.
 
-    ``reduce`` combines several values for one element, together with the old element if ``include_self``.
+    ``reduce`` and ``include_self`` are those of ``scatter_at``.
     """
     if len(x.shape) == 0:
         return scatter_along(
@@ -258,7 +267,7 @@ def scatter_reduced(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
 
-    ``reduce`` combines several values for one element, together with the old element if ``include_self``.
+    ``reduce`` and ``include_self`` are those of ``scatter_at``. An empty ``x`` is returned unchanged.
     """
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
@@ -303,10 +312,11 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Reduce ``values`` into the flattened first axes of ``x``; equal elements share the gradient.
+    """Reduce ``values`` into the flattened first axes of ``x`` by maximum or minimum.
 
-    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` holds
-    the flat index of each value, and ``seen`` is True for the elements that a value is written to.
+    Equal extremes share the gradient evenly. ``segments`` is ``tf.math.unsorted_segment_max`` or
+    ``tf.math.unsorted_segment_min``. ``rows`` holds the flat index of each value, and ``seen`` is True for
+    the elements that a value is written to.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
@@ -330,7 +340,10 @@ def scatter_extreme(
 
 
 def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
-    """Return ``x`` with ``x[key]`` replaced by ``value``; ``key`` holds integers, slices and None."""
+    """Return ``x`` with ``x[key]`` replaced by ``value``, which broadcasts to it.
+
+    ``key`` is a tuple of integers, slices and None.
+    """
     begin, end, strides, taken = [], [], [], []
     masks = {"begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0, "new_axis_mask": 0}
     for place, part in enumerate(key):
@@ -360,7 +373,7 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """Replace the elements of ``x`` where ``mask`` is True by the elements of ``source`` in order."""
+    """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``, in order."""
     flat = tf.reshape(source, [-1])
     # The zero allows gathering index 0 from an empty source; its value is not used.
     flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)
@@ -370,7 +383,10 @@ def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tenso
 
 
 def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """Return zeros with ``x`` on a diagonal over two new axes."""
+    """Return zeros with the last axis of ``x`` as diagonal ``offset`` over two new axes.
+
+    ``axis1`` and ``axis2`` are the positions of the new axes in the result.
+    """
     matrices = tf.linalg.diag(x, k=offset)
     rank = len(matrices.shape)
     order = list(range(rank - 2))
@@ -380,7 +396,7 @@ def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) 
 
 
 def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """Return a diagonal over two axes as the last axis."""
+    """Return diagonal ``offset`` over two axes, as the last axis."""
     rank = len(x.shape)
     pair = [axis1 % rank, axis2 % rank]
     order = [*(axis for axis in range(rank) if axis not in pair), *pair]
@@ -402,7 +418,7 @@ def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
 def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tensor:
     """Return all windows of ``size`` elements along ``axis``, ``step`` apart.
 
-    The elements of a window are in a new last axis.
+    The elements of a window are in a new last axis. A scalar ``x`` is repeated ``size`` times.
     """
     if len(x.shape) == 0:
         return tf.broadcast_to(x, [size])
@@ -422,7 +438,10 @@ def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offse
 
 
 def bitcast(x: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    """Reinterpret the bytes of ``x`` as ``dtype``; the last axis changes if the item sizes differ."""
+    """Reinterpret the bytes of ``x`` as ``dtype``. The size of the last axis changes if the item sizes
+    differ.
+    """
+    # TensorFlow does not bitcast bools.
     x = tf.cast(x, tf.uint8) if x.dtype.is_bool else x
     have, want = x.dtype.size, (tf.uint8 if dtype.is_bool else dtype).size
     if want > have:
@@ -444,7 +463,11 @@ def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -
 
 
 def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
-    """Pad ``x`` with its own elements: mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap")."""
+    """Pad ``x`` with its own elements; negative amounts remove elements.
+
+    ``mode`` is "reflect" (mirrored at the outermost element), "edge" (the outermost element) or "wrap"
+    (periodic).
+    """
     for axis, (before, after) in enumerate(padding):
         if isinstance(before, int) and isinstance(after, int) and before == after == 0:
             continue
@@ -463,18 +486,23 @@ def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: s
 
 
 def order_key(x: tf.Tensor) -> tf.Tensor:
-    """Return integers that compare like ``x``, with NaN as the largest and -0.0 equal to 0.0."""
+    """Return integers that compare like ``x``, with NaN as the largest and -0.0 equal to 0.0.
+
+    Integers are returned unchanged.
+    """
     if not x.dtype.is_floating:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
     kind = tf.int64 if x.dtype.size == 8 else tf.int32
     wide = tf.stop_gradient(x if x.dtype.size > 2 else tf.cast(x, tf.float32))
+    # The sum with 0 turns -0.0 into 0.0.
     bits = tf.bitcast(wide + 0, kind)
+    # The bits of negative floats increase with the magnitude, so they are inverted.
     key = tf.where(bits < 0, bits ^ kind.max, bits)
     return tf.where(tf.math.is_nan(wide), tf.constant(kind.max, kind), key)
 
 
 def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Tensor:
-    """Return the indices that sort ``x`` along ``axis``; the sort is stable, and NaN is the largest."""
+    """Return the int64 indices that sort ``x`` along ``axis``. The sort is stable, and NaN is the largest."""
     if len(x.shape) == 0:
         return tf.zeros_like(x, tf.int64)
     order = tf.argsort(
@@ -486,13 +514,16 @@ def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Ten
 def sort_with_indices(
     x: tf.Tensor, *, axis: int = -1, descending: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the sorted elements along ``axis`` and their indices."""
+    """Return the sorted elements along ``axis`` and their indices, as ``argsort`` orders them."""
     order = argsort(x, axis=axis, descending=descending)
     return (x, order) if len(x.shape) == 0 else (take_along_axis(x, order, axis), order)
 
 
 def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the ``k`` largest or smallest elements along ``axis`` in sorted order, and their indices."""
+    """Return the ``k`` largest or smallest elements along ``axis``, best first, and their indices.
+
+    NaN is the largest. The first of equal elements comes first.
+    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     if largest:
@@ -506,7 +537,10 @@ def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
+
+    NaN is the largest.
+    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -517,7 +551,10 @@ def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -
 def place_of_extreme(
     function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False
 ) -> tf.Tensor:
-    """Compute ``tf.argmax`` or ``tf.argmin``, where NaN is the extreme; None as ``axis`` flattens ``x``."""
+    """Return the index of the extreme along ``axis``, or in the flattened ``x`` if ``axis`` is None.
+
+    ``function`` is ``tf.argmax`` or ``tf.argmin``. The first NaN is the extreme of both.
+    """
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x
     nan = tf.math.is_nan(flat) if x.dtype.is_floating else None
@@ -537,7 +574,10 @@ def place_of_extreme(
 
 
 def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
-    """Return the indices of the non-zero elements, cut to ``count`` rows or padded with ``fill_value``."""
+    """Return the index tuples of the first ``count`` non-zero elements, one in each row.
+
+    If there are fewer, fill the other rows with ``fill_value``.
+    """
     if len(x.shape) == 0:
         return tf.zeros([count, 0], tf.int64)
     found = tf.where(x)[:count]
@@ -547,7 +587,7 @@ def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
 
 
 def isin(x1: tf.Tensor, x2: tf.Tensor, *, invert: bool = False) -> tf.Tensor:
-    """Return for each element of ``x1`` whether it is among the elements of ``x2``; ``invert`` negates."""
+    """Return True for each element of ``x1`` that is in ``x2``. If ``invert`` is True, negate the result."""
     found = tf.reduce_any(tf.expand_dims(x1, -1) == tf.reshape(x2, [-1]), axis=-1)
     return ~found if invert else found
 
@@ -557,7 +597,8 @@ def searchsorted(
 ) -> tf.Tensor:
     """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
 
-    If ``x1`` has several rows, each row of ``x2`` is searched for in the corresponding row.
+    If ``x1`` has several rows, each row of ``x2`` is searched for in the row at the same position.
+    ``sorter`` are indices that sort ``x1``. NaN is the largest.
     """
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)
@@ -581,6 +622,7 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
     """Return the sorted unique elements, or slices along ``axis``, with three index arrays.
 
     These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
+    If ``axis`` is None, ``x`` is flattened.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     rows = order_key(tf.reshape(slices, [tf.shape(slices)[0], -1]))
@@ -596,7 +638,8 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Return the first of each run of equal elements, or slices along ``axis``, with two index arrays.
 
-    These are the number of the run that each element belongs to, and the lengths of the runs.
+    These are the number of the run that each element belongs to, and the lengths of the runs. If ``axis``
+    is None, ``x`` is flattened.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     changed = tf.reduce_any(

@@ -13,7 +13,7 @@ from ...common.prefixes import prefixes, section
 
 
 def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``tf.custom_gradient``, for use inside loops and branches, too."""
+    """Wrap ``function`` in ``tf.custom_gradient``, such that it also works inside loops and branches."""
     # The rule may read only arrays of the graph that it is called in: inside a branch, arrays of an enclosing
     # loop are out of its reach, so they are passed through an identity.
     ruled: Callable[..., Any] = tf.custom_gradient(function)
@@ -23,8 +23,8 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
     """Return ``value`` with a custom gradient.
 
-    ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the value times
-    its slope; ``value`` itself gets no gradient.
+    ``pairs`` alternates arrays and slopes: an array gets the gradient of the result times the slope after
+    it. ``value`` itself and the slopes get no gradient.
     """
 
     @custom_gradient
@@ -42,7 +42,8 @@ def with_slopes(
 ) -> tf.Tensor:
     """Compute the element-wise ``function(*arrays)`` with custom derivatives.
 
-    ``slopes`` holds one function for each array; it takes all arrays and returns the derivative.
+    ``slopes`` has one function for each array. It takes all arrays and returns the derivative with respect
+    to that array.
     """
 
     @custom_gradient
@@ -77,9 +78,9 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute the element-wise ``function(*arrays)`` such that a zero tangent or cotangent stays zero.
+    """Compute the element-wise ``function(*arrays)`` such that the gradient of a zero cotangent is zero.
 
-    This also holds if the derivative of the function is infinite or NaN.
+    This also holds where the derivative of the function is infinite or NaN, and for zero tangents.
     """
 
     @custom_gradient
@@ -98,10 +99,10 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 
 
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Compute the derivative of the element-wise ``function`` by the array at ``place``, with strong zeros.
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
 
-    The derivative is a ``tf.function``, cached on ``function``: forward mode does not see through a tape
-    and would take its result for a constant.
+    Its own derivatives have strong zeros. It is a ``tf.function``, cached on ``function``: forward mode
+    does not see through a tape and would take its result for a constant.
     """
     slopes = vars(function).setdefault("slopes", {})
     if place not in slopes:
@@ -125,7 +126,7 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
 
 
 def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Compute ``x * y``, which is 0 if one of them is 0, even if the other is infinite or NaN.
+    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN.
 
     The derivatives follow the same rule.
     """
@@ -161,7 +162,7 @@ def while_loop(
 
 
 def keep_shapes(new: tuple[tf.Tensor, ...], old: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """Return ``new`` with the static shapes of ``old``."""
+    """Return ``new`` with the static shapes of ``old``. Raise an error if an array has another shape."""
     return tuple(
         array if array.shape == known.shape else tf.ensure_shape(array, known.shape)
         for array, known in zip(new, old)
@@ -177,10 +178,12 @@ def scan(
     reverse: bool = False,
     checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """Run ``state, outputs = body(*state, *rows)`` over all rows.
+    """Run ``state, outputs = body(*state, *rows)`` over all rows of ``sequences``.
 
-    Return the last state and the stacked outputs.
+    Return the last state and the stacked outputs. ``reverse`` begins with the last row and keeps the order
+    of outputs.
 
+    length: number of rows.
     specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all iterations.
     checkpoint: further arguments of ``body``; if given, each iteration is recomputed for a gradient.
     """
@@ -219,7 +222,7 @@ def scan(
 
 
 def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
-    """Return the output shapes of ``body``, which is traced but not run."""
+    """Return the output shapes of ``body``, which is traced but not run. Unknown sizes are 0."""
     specs = (tf.TensorSpec(array.shape, array.dtype) for array in arrays)
     traced = tf.function(lambda *arrays: body(*arrays)[1], autograph=False).get_concrete_function(*specs)
     return [[size or 0 for size in output.shape] for output in traced.structured_outputs]
@@ -261,7 +264,7 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """Make ``arrays`` depend on ``earlier`` in a traced graph, with values unchanged.
+    """Make floating ``arrays`` depend on ``earlier`` in a traced graph, with values unchanged.
 
     Without this, XLA would merge the recomputation with the original computation.
     """
@@ -276,7 +279,7 @@ def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor
 
 
 def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
-    """Return the static part of ``shape``."""
+    """Return ``shape`` as a ``tf.TensorShape``, with None for sizes that are tensors."""
     return tf.TensorShape(None if shape is None else [static(dim) for dim in shape])
 
 
@@ -302,7 +305,10 @@ def static(dim: Any) -> int | None:
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int, reverse: bool = False
 ) -> tuple[tf.Tensor, ...]:
-    """Compute all prefix combinations along ``axis``, or with ``reverse`` all suffix combinations."""
+    """Combine each element along ``axis`` with all elements before it, or after it if ``reverse`` is True.
+
+    ``combine(*left, *right)`` is an associative function of tuples of arrays.
+    """
     ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
     # The trip count is known only at run time.
     if arrays[0].shape[axis] is None:
@@ -317,9 +323,9 @@ def associative_scan(
 def doubled(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
 ) -> tuple[tf.Tensor, ...]:
-    """Compute all prefix combinations along an axis of unknown length.
+    """Combine each element with all before it, along an axis of unknown length.
 
-    After each iteration, an element combines twice as many elements before it.
+    After each iteration, an element combines twice as many elements.
     """
     length = tf.shape(arrays[0])[axis]
 
@@ -333,7 +339,10 @@ def doubled(
 
 
 def interleaved(even: tf.Tensor, odd: tf.Tensor, axis: int) -> tf.Tensor:
-    """Return the elements of ``even`` and ``odd`` in turn along ``axis``."""
+    """Return the elements of ``even`` and ``odd`` in turn along ``axis``.
+
+    ``even`` may have one element more.
+    """
     count, now = odd.shape[axis], tf.shape(odd)
     sizes = [now[place] if dim is None else dim for place, dim in enumerate(odd.shape)]
     pairs = tf.stack((section(even, axis, 0, count), odd), axis + 1)

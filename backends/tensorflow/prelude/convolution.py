@@ -26,9 +26,10 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias[out]``.
 
-    ``strides``, ``padding`` and ``dilation`` have one entry for each spatial axis.
+    ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the layout
+    "channels_last". ``strides``, ``padding`` and ``dilation`` have one entry for each spatial axis.
     """
     rank = len(x.shape) - 2
     if layout == "channels_first":
@@ -50,7 +51,7 @@ def conv_channels_last(
     dilation: Sequence[int] | None = None,
     groups: int = 1,
 ) -> tf.Tensor:
-    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``."""
+    """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``, and add ``bias``."""
     rank = len(x.shape) - 2
     if padding:
         x = resized(x, [[0, 0], *padding, [0, 0]])
@@ -87,6 +88,7 @@ def conv_unpadded(
         one = tf.concat([x, tf.zeros([1, *sizes(x)[1:]], x.dtype)], axis=0)
         return conv_unpadded(one, kernel, strides, dilation, groups)[:0]
     if rank == 3 and set(dilation) != {1}:
+        # Not every device has a kernel for a dilated convolution over three axes.
         kernel, dilation = dilated(kernel, dilation), (1, 1, 1)
     if groups == 1:
         if max(dilation) > 1:
@@ -103,6 +105,7 @@ def conv_unpadded(
         and strides[0] == strides[1]
         and 1 in (strides[0], max(dilation))
     ):
+        # TensorFlow requires equal strides for this, and strides or dilations of 1.
         by_channel = tf.transpose(kernel, [0, 1, 3, 2])
         return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))
     # Grouped kernels have no gradient on CPU.
@@ -134,7 +137,7 @@ def grouped_conv2d(
 def by_xla(operation: Any) -> Any:
     """Return ``operation`` compiled by XLA, for devices on which TensorFlow has no kernel for it.
 
-    The compiled function is cached by the operation's name.
+    The compiled function takes keywords only, and is cached by the operation's name.
     """
 
     def called(**given: Any) -> Any:
@@ -156,9 +159,9 @@ def conv_by_groups(
     data_format: str,
     **options: Any,
 ) -> tf.Tensor:
-    """Compute a grouped convolution as a depthwise convolution or group by group.
+    """Compute a grouped convolution by ungrouped ones, as one depthwise convolution or group by group.
 
-    It is depthwise if each group has one channel.
+    It is depthwise if each group has one input channel, channels come last, and the strides are equal.
     """
     channels = data_format.index("C")
     down, across = (step for place, step in enumerate(strides) if place not in (0, channels))
@@ -227,9 +230,10 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
+    """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``, and add ``bias[out]``.
 
-    This is the gradient of a convolution with respect to its input, cut or padded to size.
+    This is the gradient of a convolution with respect to its input. ``padding`` is cut off the result, and
+    ``output_padding`` appended at the end of each axis.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
@@ -273,7 +277,7 @@ def column_windows(
 ) -> list[tf.Tensor]:
     """Return for each spatial axis the indices of all elements of all windows.
 
-    They have the axes ``[*kernel, *windows]``, of which those of other spatial axes have size 1.
+    The arrays have the axes ``[*kernel, *windows]``, of which those of other spatial axes have size 1.
     """
     rank, places = len(kernel), []
     for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):

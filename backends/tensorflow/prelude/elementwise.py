@@ -16,14 +16,17 @@ def absolute(x: tf.Tensor) -> tf.Tensor:
 
 
 def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the angle of the point ``(x2, x1)``; no gradient flows from the origin."""
+    """Compute the angle of the point ``(x2, x1)``, with gradient 0 at the origin."""
     origin = (x1 == 0) & (x2 == 0)
     x1, x2 = (x if isinstance(x, float) else tf.where(origin, tf.stop_gradient(x), x) for x in (x1, x2))
     return tf.atan2(x1, x2)
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clamp ``x`` to two bounds; at a bound the gradient goes to ``x``. A bound of NaN gives NaN."""
+    """Clip ``x`` to bounds, of which None is skipped. A bound of NaN gives NaN.
+
+    Where ``x`` equals a bound, the gradient goes to ``x``.
+    """
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -34,7 +37,7 @@ def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
 
 
 def signbit(x: tf.Tensor) -> tf.Tensor:
-    """Return whether the sign bit is set, element by element."""
+    """Return True for each element whose sign bit is set, such as -0.0."""
     if not x.dtype.is_floating:
         return tf.zeros_like(x, tf.bool) if x.dtype.is_unsigned or x.dtype.is_bool else x < 0
     return tf.bitcast(x, {2: tf.int16, 4: tf.int32, 8: tf.int64}[x.dtype.size]) < 0
@@ -57,19 +60,28 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Return 0 if ``x1 < x2``, 1/2 if they are equal, and 1 otherwise."""
+    """Return the derivative of ``maximum(x1, x2)`` with respect to ``x1``.
+
+    It is 0 where ``x1 < x2``, 1/2 where they are equal, and 1 otherwise, also for NaN.
+    """
     return tf.where(
         x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1))
     )
 
 
 def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Return 0 if ``x2 < x1``, 1/2 if they are equal, and 1 otherwise."""
+    """Return the derivative of ``minimum(x1, x2)`` with respect to ``x1``.
+
+    It is 0 where ``x2 < x1``, 1/2 where they are equal, and 1 otherwise, also for NaN.
+    """
     return share_above(x2, x1)
 
 
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Return the magnitude of ``x1`` with the sign of ``x2``; no gradient flows from ``x1`` at 0."""
+    """Return the magnitude of ``x1`` with the sign of ``x2``.
+
+    The gradient with respect to ``x1`` is 0 where ``x1`` is 0. ``x2`` gets none.
+    """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     result = tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
@@ -77,8 +89,12 @@ def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute ``x1 // x2`` of floats from the exact remainder; the result is ``x1 / x2`` if ``x2`` is 0."""
+    """Compute ``x1 // x2`` of floats from the exact remainder, without a gradient.
+
+    If ``x2`` is 0, the result is ``x1 / x2``.
+    """
     rest = tf.math.floormod(x1, x2)
+    # The remainder by an infinity of the other sign is that infinity; the quotient is -1.
     infinite = tf.math.is_inf(rest)
     quotient = tf.round((x1 - tf.where(infinite, tf.zeros_like(rest), rest)) / x2)
     quotient = tf.where(infinite, -tf.ones_like(rest), quotient)
@@ -86,9 +102,9 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute the remainder of ``x1 / x2`` rounded towards 0, with a gradient.
+    """Compute the remainder of ``x1 / x2`` rounded towards 0.
 
-    ``tf.truncatemod`` has none.
+    Floats have the gradient of ``x1 - x2 * trunc(x1 / x2)``; ``tf.truncatemod`` has none.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
@@ -98,18 +114,21 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     rest, formula = tf.stop_gradient(rest), x1 - x2 * tf.stop_gradient(trunc(x1 / x2))
     finite = tf.math.is_finite(formula)
     formula = tf.where(finite, formula, tf.zeros_like(rest))
+    # The value is that of the remainder, and the gradient that of the formula.
     return tf.where(finite, rest + (formula - tf.stop_gradient(formula)), rest)
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow; the derivative is ``x1 / hypot(x1, x2)``."""
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow. The derivative is ``x1 / hypot(x1, x2)``."""
     return with_slopes(
         length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2)
     )
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument."""
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument. It is inf if an argument is
+    infinite.
+    """
     x1, x2 = tf.abs(x1), tf.abs(x2)
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
     safe = tf.where((large == 0) | tf.math.is_inf(large), tf.ones_like(large), large)
@@ -118,13 +137,17 @@ def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def integer_power(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute ``x1 ** x2`` of integers; a negative exponent gives 0 unless the base is 1 or -1."""
+    """Compute ``x1 ** x2`` of integers, which wraps around.
+
+    A negative exponent gives 0 unless the base is 1 or -1.
+    """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     wide = tf.uint64 if dtype == tf.uint64 else tf.int64
     base, exponent = (tf.cast(x, tf.int64) if tf.is_tensor(x) else tf.constant(x, tf.int64) for x in (x1, x2))
     inverse = tf.where(
         base == 1, tf.ones_like(base), tf.where(base == -1, 1 - 2 * (exponent & 1), tf.zeros_like(base))
     )
+    # TensorFlow raises an error for negative exponents of integers.
     power = tf.where(exponent < 0, inverse, tf.pow(base, tf.maximum(exponent, 0)))
     return tf.cast(tf.cast(power, wide), dtype)
 
@@ -133,12 +156,17 @@ def left_shift(x1: Any, x2: Any) -> tf.Tensor:
     """Shift the bits of ``x1`` left; a count outside the width of the dtype gives 0."""
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
+    # TensorFlow leaves the result for such a count to the implementation.
     gone = (x2 < 0) | (x2 >= dtype.size * 8)
     return tf.where(gone, tf.zeros_like(x1), tf.bitwise.left_shift(x1, tf.where(gone, tf.zeros_like(x2), x2)))
 
 
 def right_shift(x1: Any, x2: Any) -> tf.Tensor:
-    """Shift the bits of ``x1`` right; a count outside the width of the dtype leaves copies of the sign."""
+    """Shift the bits of ``x1`` right. The sign is copied into the free bits.
+
+    A count outside the width of the dtype gives 0 for unsigned integers, otherwise only copies of the
+    sign.
+    """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
     most = tf.constant(dtype.size * 8 - 1, dtype)
@@ -147,7 +175,7 @@ def right_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
-    """Compute the logarithm to ``base``, exact for powers of it."""
+    """Compute the logarithm to ``base``. For real ``x`` it is exact at integer powers of ``base``."""
     quotient = tf.math.log(x) / math.log(base)
     if x.dtype.is_complex:
         return quotient
@@ -175,6 +203,7 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Return the next representable number after ``x1`` towards ``x2``."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
+    # TensorFlow has kernels for float32 and float64 only.
     if x1.dtype.size > 2:
         return tf.math.nextafter(x1, x2)
     bits = tf.cast(tf.bitcast(x1, tf.int16), tf.int32)
@@ -187,7 +216,8 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Compute ``x1 ** x2`` of floats.
 
-    If ``x2`` is 0, no gradient flows to ``x1``; if ``x1`` is 0 and ``x2 >= 0``, none flows to ``x2``.
+    The gradient with respect to ``x1`` is 0 where ``x2`` is 0. That with respect to ``x2`` is 0 where
+    ``x1`` is 0 and ``x2 >= 0``.
     """
 
     def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:

@@ -18,7 +18,7 @@ def vecdot(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
 
 
 def cross(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
-    """Compute the cross product of 3-element vectors along ``axis``."""
+    """Compute the cross product of 3-element vectors along ``axis``. The other axes broadcast."""
     rank = max(len(x1.shape), len(x2.shape))
     a0, a1, a2 = (tf.gather(x1, i, axis=axis % rank - rank + len(x1.shape)) for i in range(3))
     b0, b1, b2 = (tf.gather(x2, i, axis=axis % rank - rank + len(x2.shape)) for i in range(3))
@@ -36,7 +36,7 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.einsum`` and broadcast axes of size 1 against larger axes that have the same label."""
+    """Compute ``tf.einsum``, where an axis of size 1 broadcasts against larger axes with the same label."""
     inputs, _, result = equation.partition("->")
     labels, found = inputs.split(","), []
     places = [
@@ -59,7 +59,7 @@ def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
 def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
     """Compute ``x @ x @ ... @ x`` with ``n`` factors by repeated squaring.
 
-    A negative ``n`` takes the inverse of ``x``.
+    A negative ``n`` takes the inverse of ``x``, and 0 gives identity matrices.
     """
     square = tf.linalg.inv(x) if n < 0 else x
     result = tf.eye(size(x, -1), batch_shape=tf.shape(x)[:-2], dtype=x.dtype)
@@ -71,7 +71,11 @@ def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = False) -> tf.Tensor:
-    """Compute the norm of the matrices in the last two axes."""
+    """Compute the norm of the matrices in the last two axes.
+
+    ``ord`` is "fro", "nuc" (the sum of singular values), 2 or -2 (the largest or smallest one), 1 or -1
+    (the largest or smallest sum of magnitudes of a column), or inf or -inf (of a row).
+    """
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (2, -2, "nuc"):
@@ -85,11 +89,15 @@ def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = Fals
 
 def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
     """Compute the maximum of non-negative elements over ``axis``; the maximum of an empty axis is 0."""
+    # The maximum of an empty axis in TensorFlow is -inf.
     return tf.maximum(tf.reduce_max(x, axis, keepdims=keepdims), tf.zeros((), x.dtype))
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
-    """Compute the condition number of the matrices in the last two axes; that of an empty matrix is 0."""
+    """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
+
+    For ``ord`` 2 and -2, it is a quotient of singular values, otherwise ``norm(x) * norm(inv(x))``.
+    """
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)
         largest, least = tf.reduce_sum(values[..., :1], -1), tf.reduce_sum(values[..., -1:], -1)
@@ -100,7 +108,7 @@ def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
 
 
 def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:
-    """Return ``max(atol, rtol * largest)``; singular values up to it are treated as zero.
+    """Return ``max(atol, rtol * largest)``. Singular values up to this are treated as zero.
 
     If both tolerances are None, ``rtol`` is the larger matrix size times the machine epsilon. Otherwise a
     tolerance of None is left out.
@@ -113,24 +121,30 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Count the singular values above ``max(atol, rtol * largest)``.
+    """Count the singular values above ``max(atol, rtol * largest)``, with the defaults of
+    ``singular_cutoff``.
 
-    ``hermitian`` computes them from eigenvalues.
+    If ``hermitian`` is True, they are the magnitudes of eigenvalues.
     """
     values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
+    # The padding makes 0 the largest of no values.
     largest = tf.reduce_max(tf.pad(values, [[0, 0]] * (len(values.shape) - 1) + [[0, 1]]), -1)
     return tf.math.count_nonzero(values > singular_cutoff(x, largest, rtol, atol)[..., None], axis=-1)
 
 
 def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Compute the pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` are treated as zero."""
+    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` are treated as zero.
+
+    If ``hermitian`` is True, it is computed from eigenvalues.
+    """
     if hermitian:
         values, left = eigh(x)
         size_of, right = tf.abs(values), left
     else:
         values, left, right = tf.linalg.svd(x)
         size_of = values
+    # The padding makes 0 the largest of no values.
     largest = tf.reduce_max(tf.pad(size_of, [[0, 0]] * (len(values.shape) - 1) + [[0, 1]]), -1)
     cutoff = singular_cutoff(x, largest, rtol, atol)
     kept = size_of > cutoff[..., None]
@@ -182,23 +196,27 @@ def solve_triangular(
     x1, x2 = with_same_batch(x1, x2)
     if unit_diagonal:
         x1 = tf.linalg.set_diag(x1, tf.ones_like(tf.linalg.diag_part(x1)))
+    # TensorFlow solves with the adjoint, but not with the transpose.
     matrix = tf.math.conj(x1) if transpose else x1
     return tf.linalg.triangular_solve(matrix, x2, lower=not upper, adjoint=transpose)
 
 
 def cholesky_solve(x1: tf.Tensor, x2: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
-    """Solve ``A @ x == x2`` for ``x``, where ``x1`` is the Cholesky factor of ``A``."""
+    """Solve ``A @ x == x2`` for ``x``, where ``x1`` is the Cholesky factor of ``A``, upper if ``upper``."""
     factor = tf.linalg.adjoint(x1) if upper else x1
     return tf.linalg.cholesky_solve(*with_same_batch(factor, x2))
 
 
 def cholesky_inverse(x: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
-    """Compute the inverse of the matrix whose Cholesky factor is ``x``."""
+    """Compute the inverse of the matrix whose Cholesky factor is ``x``, upper if ``upper``."""
     return cholesky_solve(x, tf.eye(size(x, -1), dtype=x.dtype), upper=upper)
 
 
 def lstsq(x1: tf.Tensor, x2: tf.Tensor, *, rcond: float | None = None) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the minimum-norm least-squares solution of ``x1 @ x == x2`` and the rank of ``x1``."""
+    """Return the minimum-norm least-squares solution of ``x1 @ x == x2`` and the rank of ``x1``.
+
+    Singular values up to ``rcond`` times the largest are treated as zero.
+    """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
@@ -212,7 +230,7 @@ def tensor_solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def tensor_inverse(x: tf.Tensor, ind: int) -> tf.Tensor:
     """Compute the inverse with respect to ``tensordot``.
 
-    The first ``ind`` axes are the rows, the others the columns.
+    The first ``ind`` axes of ``x`` are the rows, and the others the columns.
     """
     rows, columns = sizes(x)[:ind], sizes(x)[ind:]
     return tf.reshape(tf.linalg.inv(tf.reshape(x, [math.prod(rows), math.prod(columns)])), [*columns, *rows])
@@ -246,7 +264,7 @@ def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def identity_permutation(x: tf.Tensor) -> tf.Tensor:
-    """Return the row numbers of each matrix."""
+    """Return the row indices 0, 1, ... of each matrix."""
     return tf.broadcast_to(tf.range(size(x, -2)), tf.shape(x)[:-1])
 
 
@@ -289,7 +307,8 @@ def first_indefinite(x: tf.Tensor) -> tf.Tensor:
 def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return L and U in one matrix, and the pivots.
 
-    A pivot is the number of the row, from 1, that is swapped with the current one at an elimination step.
+    A pivot is the index, counted from 1, of the row that is swapped with the current one at an elimination
+    step.
     """
     rows, columns = size(x, -2), size(x, -1)
     steps = tf.minimum(rows, columns)
@@ -351,7 +370,7 @@ def lu_solve(
 ) -> tf.Tensor:
     """Solve ``A @ x == x2`` from the LU factors and pivots of ``A``, or ``x @ A == x2`` if ``left`` is False.
 
-    With ``adjoint_of``, ``A`` is replaced by its adjoint.
+    If ``adjoint_of`` is True, ``A`` is replaced by its adjoint.
     """
     if not left:
         return tf.linalg.adjoint(lu_solve(lu, pivots, tf.linalg.adjoint(x2), adjoint_of=not adjoint_of))
@@ -421,7 +440,10 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def ormqr(
     x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False
 ) -> tf.Tensor:
-    """Multiply ``x2`` by the full Q of the reflections or its adjoint, from the left or the right."""
+    """Multiply ``x2`` by the full Q of the reflections in ``x`` and ``tau``, from the left or the right.
+
+    If ``transpose`` is True, Q is replaced by its adjoint.
+    """
     # Columns beyond the number of rows hold no reflections.
     x = x[..., : size(x, -2)]
     missing = size(x, -2) - size(x, -1)
@@ -444,7 +466,10 @@ def as_complex(x: tf.Tensor) -> tf.Tensor:
 
 
 def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
-    """Scale a sum over ``n`` elements according to ``norm``; ``undivided`` is the one that does not scale."""
+    """Divide a sum over ``n`` elements as ``norm`` says.
+
+    The divisor is ``sqrt(n)`` for "ortho", 1 for the norm ``undivided``, and otherwise ``n``.
+    """
     if norm == undivided:
         return x
     count = tf.cast(n, x.dtype)
@@ -452,36 +477,44 @@ def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
 
 
 def fft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the discrete Fourier transform along ``axis``."""
+    """Compute the discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements."""
     x = fitted(moved_axis(as_complex(x), axis, -1), n)
     return moved_axis(scaled(tf.signal.fft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
 def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse discrete Fourier transform along ``axis``."""
+    """Compute the inverse discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements."""
     x = fitted(moved_axis(as_complex(x), axis, -1), n)
+    # TensorFlow divides by the number of elements, which is undone here and left to `norm`.
     count = tf.cast(size(x, -1), x.dtype)
     return moved_axis(scaled(tf.signal.ifft(x) * count, size(x, -1), norm, "forward"), -1, axis)
 
 
 def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the non-negative frequencies of the Fourier transform of real ``x``."""
+    """Compute the non-negative frequencies of the Fourier transform of real ``x``.
+
+    ``axis`` is cut or zero-padded to ``n`` elements first.
+    """
     x = x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
     x = fitted(moved_axis(x, axis, -1), n)
     return moved_axis(scaled(tf.signal.rfft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
 def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfft``; the result has ``n`` elements, an even number by default."""
+    """Compute the inverse of ``rfft``. The result has ``n`` elements, by default ``2 * (size - 1)``."""
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
     x = fitted(x, n // 2 + 1)
+    # TensorFlow divides by the number of elements, which is undone below and left to `norm`.
     result = tf.signal.irfft(x, [n])
     return moved_axis(scaled(result * tf.cast(n, result.dtype), n, norm, "forward"), -1, axis)
 
 
 def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``."""
+    """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``.
+
+    The result has ``n`` elements, by default ``2 * (size - 1)``.
+    """
     return irfft(tf.math.conj(x), n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
 
 
@@ -491,14 +524,14 @@ def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 
 
 def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the discrete Fourier transform over ``axes``."""
+    """Compute the discrete Fourier transform over ``axes``, cut or zero-padded to the sizes ``s``."""
     for place, axis in enumerate(axes):
         x = fft(x, None if s is None else s[place], axis, norm)
     return x
 
 
 def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse discrete Fourier transform over ``axes``."""
+    """Compute the inverse discrete Fourier transform over ``axes``, cut or zero-padded to the sizes ``s``."""
     for place, axis in enumerate(axes):
         x = ifft(x, None if s is None else s[place], axis, norm)
     return x
@@ -511,20 +544,23 @@ def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 
 
 def irfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfftn``."""
+    """Compute the inverse of ``rfftn``. The result has the sizes ``s`` along ``axes``.
+
+    If ``s`` is None, the last of ``axes`` gets the size ``2 * (size - 1)``.
+    """
     x = ifftn(x, None if s is None else s[:-1], axes[:-1], norm)
     return irfft(x, None if s is None else s[-1], axes[-1], norm)
 
 
 def fftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
-    """Return the frequencies of the elements of ``fft``."""
+    """Return the frequencies of the ``n`` elements of ``fft`` for samples ``d`` apart."""
     counted = tf.range(n)
     counted = tf.where(counted < (n + 1) // 2, counted, counted - n)
     return tf.cast(tf.cast(counted, tf.float64) / (tf.cast(n, tf.float64) * d), dtype)
 
 
 def rfftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
-    """Return the frequencies of the elements of ``rfft``."""
+    """Return the frequencies of the elements of ``rfft`` of ``n`` samples ``d`` apart."""
     return tf.cast(tf.cast(tf.range(n // 2 + 1), tf.float64) / (tf.cast(n, tf.float64) * d), dtype)
 
 
@@ -547,9 +583,12 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> tf.Tensor:
-    """Compute the short-time Fourier transform along the last axis.
+    """Compute the short-time Fourier transform along the last axis, with the result [.., frequencies,
+    frames].
 
-    The result has the axes [.., frequencies, frames].
+    Frames of ``n_fft`` samples are ``hop_length`` apart. ``center`` pads the signal by ``n_fft // 2`` on
+    both sides, as ``pad_mode`` says. ``normalized`` divides by ``sqrt(n_fft)``, and ``onesided`` keeps the
+    non-negative frequencies only.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]
@@ -584,7 +623,7 @@ def istft(
 ) -> tf.Tensor:
     """Compute the inverse of ``stft`` by overlap-add, divided by the sum of the squared windows.
 
-    ``length`` cuts or zero-pads the signal. ``as_complex`` returns a complex signal.
+    ``length`` cuts or zero-pads the signal. If ``as_complex`` is True, the signal is complex.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)

@@ -23,18 +23,24 @@ def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
 
 
 def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
-    """Replace ``x`` by ``value`` if ``x <= limit``."""
+    """Return ``x`` where ``x > limit``, and ``value`` elsewhere."""
     return tf.where(x <= scalar(limit, x.dtype), scalar(value, x.dtype), x)
 
 
 def slope_of_exponential(x: tf.Tensor, at_zero: float, rate: float = 1.0) -> tf.Tensor:
-    """Return 1 for positive ``x``, otherwise ``at_zero * exp(rate * x)``; the derivative at 0 is 0."""
+    """Return 1 for positive ``x``, otherwise ``at_zero * exp(rate * x)``.
+
+    The derivative of the result at 0 is 0.
+    """
     below = at_zero * tf.exp(rate * tf.where(x < 0, x, tf.zeros_like(x)))
     return tf.where(x > 0, tf.ones_like(x), below)
 
 
 def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``; the second derivative at 0 is 0."""
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``.
+
+    The second derivative at 0 is 0.
+    """
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x)))
@@ -69,7 +75,7 @@ def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
-    """Compute ``x`` times the normal distribution function of ``x``, or an approximation by tanh."""
+    """Compute ``x`` times the standard normal distribution function of ``x``, or approximate it by tanh."""
     if approximate:
         return x / 2 * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     return x / 2 * tf.math.erfc(-math.sqrt(0.5) * x)
@@ -81,18 +87,18 @@ def softplus(x: tf.Tensor, beta: float, threshold: float) -> tf.Tensor:
 
 
 def soft_shrink(x: tf.Tensor, threshold: float) -> tf.Tensor:
-    """Move ``x`` towards 0 by at most ``threshold``; NaN stays NaN."""
+    """Move ``x`` towards 0 by at most ``threshold``. NaN stays NaN."""
     return tf.where(x > threshold, x - threshold, tf.where(x < -threshold, x + threshold, x * 0))
 
 
 def glu(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Multiply the first half along ``axis`` by the sigmoid of the second."""
+    """Multiply the first half along ``axis`` by the sigmoid of the second half."""
     value, gate = tf.split(x, 2, axis)
     return value * tf.sigmoid(gate)
 
 
 def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Tensor:
-    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``; rows after all groups give 0."""
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``. Rows after all groups give 0."""
     ends = tf.cast(offsets, tf.int32)
 
     def step(g: tf.Tensor, parts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
@@ -115,7 +121,11 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``; a fully masked row gives 0."""
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
+
+    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query. A
+    row whose scores are all masked by ``mask`` gives 0. ``scale`` is ``1 / sqrt(features)`` by default.
+    """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
 
@@ -127,7 +137,7 @@ def attention_weights(
     is_causal: bool = False,
     scale: Any = None,
 ) -> tf.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``."""
+    """Compute ``softmax(query @ key.T * scale + mask)``, as in ``scaled_dot_product_attention``."""
     if scale is None:
         scale = (
             1 / tf.sqrt(tf.cast(size(query, -1), query.dtype))
@@ -142,13 +152,14 @@ def attention_weights(
 
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Compute the softmax over the last axis; a row whose scores are all masked gives 0.
+    """Compute the softmax over the last axis. A row whose scores are all masked gives 0.
 
     A bool ``mask`` is True for the scores to keep; a float ``mask`` is added.
     """
     lowest = tf.constant(-math.inf, scores.dtype)
     scores = tf.where(mask, scores, lowest) if mask.dtype.is_bool else scores + mask
     peak = tf.stop_gradient(tf.reduce_max(scores, -1, keepdims=True))
+    # The difference of two infinities is NaN.
     weights = tf.exp(scores - tf.where(peak == lowest, tf.zeros_like(peak), peak))
     total = tf.reduce_sum(weights, -1, keepdims=True)
     return weights / tf.where(total == 0, tf.ones_like(total), total)
@@ -189,9 +200,12 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> tf.Tensor:
-    """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
+    """Compute the "sum", "mean" or "max" (``mode``) of the rows of each bag ``indices[offsets[i]:offsets[i +
+    1]]``.
 
-    Indices equal to ``padding_idx`` are ignored, and an empty bag gives 0.
+    Rows are multiplied by ``per_sample_weights``. Indices equal to ``padding_idx`` are ignored, and an
+    empty bag gives 0. The last bag ends with ``indices``, or at the last offset if ``include_last_offset``
+    is True.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)
@@ -224,7 +238,8 @@ def nll_loss(
 ) -> tf.Tensor:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    Targets equal to ``ignore_index`` contribute 0. The mean is weighted by ``weight``.
+    Targets equal to ``ignore_index`` contribute 0. ``reduction`` is "none", "sum", or "mean", which is
+    weighted by ``weight``.
     """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
@@ -251,7 +266,8 @@ def cross_entropy(
 ) -> tf.Tensor:
     """Compute the cross entropy of ``softmax(logits)`` against class indices.
 
-    ``label_smoothing`` is the share of the target probability that is spread over all classes.
+    ``weight``, ``ignore_index`` and ``reduction`` are those of ``nll_loss``. ``label_smoothing`` is the
+    share of the target probability that is spread over all classes.
     """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
@@ -273,7 +289,7 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))``.
+    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))``, broadcast.
 
     Each logarithm is at least -100, and gradients with respect to ``probability`` are finite.
     """
@@ -302,9 +318,9 @@ def ctc_loss(
 ) -> tf.Tensor:
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    The loss is infinite, and its gradient 0, if no alignment fits. The gradient is that of the sum over
-    alignments; torch's gradient assumes that ``log_probabilities`` come from a log_softmax, and after one
-    both agree.
+    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The loss is
+    infinite, and its gradient 0, if no alignment fits. The gradient is that of the sum over alignments;
+    torch's gradient assumes that ``log_probabilities`` come from a log_softmax, and after one both agree.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (
@@ -320,6 +336,7 @@ def ctc_loss(
     may_skip = (labels != blank) & (labels != two_back)
     spread = tf.broadcast_to(labels, [time, batch, width])
     emitted = tf.gather(log_probabilities, spread, batch_dims=2)
+    # Infinities would make gradients NaN. An eighth of the smallest number leaves room for sums.
     never = emitted.dtype.min / 8
 
     def shifted(alpha: tf.Tensor, by: int) -> tf.Tensor:
@@ -345,7 +362,7 @@ def ctc_loss(
 
 
 def widened(x: tf.Tensor) -> tf.Tensor:
-    """Cast half precision to float32."""
+    """Cast half precision to float32. Return other dtypes unchanged."""
     return tf.cast(x, tf.float32) if x.dtype in (tf.float16, tf.bfloat16) else x
 
 
@@ -362,7 +379,7 @@ def standardised(x: tf.Tensor, axis: Any, epsilon: float) -> tf.Tensor:
 
 
 def affine_over(x: tf.Tensor, weight: tf.Tensor | None, bias: tf.Tensor | None) -> tf.Tensor:
-    """Compute ``x * weight + bias`` in the dtype of ``x``; a missing weight or bias is skipped."""
+    """Compute ``x * weight + bias`` in the dtype of ``x``. A weight or bias of None is skipped."""
     x = x if weight is None else x * tf.cast(weight, x.dtype)
     return x if bias is None else x + tf.cast(bias, x.dtype)
 
@@ -416,7 +433,10 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> tf.Tensor:
-    """Normalize each of ``groups`` groups of channels, which are in ``axis``, over all axes but the first."""
+    """Normalize each of ``groups`` groups of channels, which are in ``axis``, over all axes but the first.
+
+    Then multiply by ``weight`` and add ``bias``, with one element for each channel.
+    """
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
     result = tf.reshape(
@@ -436,7 +456,10 @@ def instance_norm(
     axis: int = 1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Normalize each channel of each sample over the spatial axes."""
+    """Normalize each channel of each sample over the spatial axes.
+
+    Then multiply by ``weight`` and add ``bias``, with one element for each channel.
+    """
     rank = len(x.shape)
     weight, bias = (
         None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias)
@@ -446,7 +469,10 @@ def instance_norm(
 
 
 def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k: float) -> tf.Tensor:
-    """Compute ``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    """Compute ``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``.
+
+    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
+    """
     wide = widened(x)
     squares = tf.pad(tf.square(wide), [[0, 0], [size // 2, (size - 1) // 2]] + [[0, 0]] * (len(x.shape) - 2))
     channels = sizes(x)[1]

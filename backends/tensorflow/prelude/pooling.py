@@ -27,10 +27,10 @@ def least_of(dtype: tf.DType) -> tf.Tensor:
 def window_count(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> Any:
-    """Return the number of windows along an axis.
+    """Return the number of windows along an axis of size ``n``.
 
-    With ``ceil_mode``, a last window may end outside the padded axis if it starts inside the axis or
-    before it.
+    With ``ceil_mode``, a last window may extend past the end of the padded axis if it starts within the
+    left padding or the axis itself.
     """
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -67,8 +67,8 @@ def reduced_along(
 ) -> tf.Tensor:
     """Reduce the windows along ``axis`` to one element each.
 
-    Up to 16 elements are combined by ``join`` as strided slices; larger windows are gathered for
-    ``reduce``.
+    Windows of up to 16 elements are combined by ``join`` as strided slices. Larger ones, and those of
+    unknown size, are gathered for ``reduce``.
     """
     if tf.is_tensor(kernel) or kernel > 16:
         return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
@@ -90,7 +90,10 @@ def pooled(
     dilation: Sequence[int],
     lead: int,
 ) -> tf.Tensor:
-    """Reduce windows over the axes from ``lead`` on to one element each, one axis at a time from the last."""
+    """Reduce windows over the axes from ``lead`` on to one element each.
+
+    The reductions are those of ``reduced_along``, one axis at a time from the last.
+    """
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
     return x
@@ -105,7 +108,11 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the maximum of each window over ``len(kernel)`` axes."""
+    """Compute the maximum of each window over ``len(kernel)`` axes. NaN is the maximum, and padding the
+    minimum.
+
+    The axes are the last ones, or those before the last axis for the layout "channels_last".
+    """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
     lead = len(x.shape) - rank - (layout == "channels_last")
@@ -134,7 +141,8 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
     """Return True if TensorFlow has a kernel for this pooling.
 
-    It has kernels for floats and for static windows without dilation over one to three axes.
+    It has kernels for floats and for static windows without dilation over one to three axes. Empty arrays
+    are left out.
     """
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
@@ -145,9 +153,10 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 def native_pool(
     pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
 ) -> tf.Tensor:
-    """Call ``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on.
+    """Call ``pool`` (``tf.nn.max_pool`` or ``tf.nn.avg_pool``) over the axes from ``lead`` on, without
+    padding.
 
-    The axes before them are flattened to one axis, and so are the axes after them.
+    The axes before these are flattened to one axis, and so are the axes after them.
     """
     # Without a layout, gradients over three axes fail.
     layout = f"N{'DHW'[-len(kernel) :]}C"
@@ -174,7 +183,10 @@ def window_sums(
 def window_places(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the element indices [windows, kernel] of the windows of an axis, and a mask of valid ones."""
+    """Return the element indices [windows, kernel] of the windows of an axis, and a mask of valid ones.
+
+    Indices in the padding are clipped to the axis, and are not valid.
+    """
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
     return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
@@ -183,7 +195,7 @@ def window_places(
 def max_over_windows(
     x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of each window and its row-major index in the last axes; NaN is the maximum.
+    """Return the first maximum of each window and its row-major index in the last axes. NaN is the maximum.
 
     ``axes`` holds for each of the last axes element indices and a mask, as ``window_places`` returns them.
     """
@@ -205,10 +217,10 @@ def max_over_windows(
 
 
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of ``elements`` along the last axis and its ``place``; NaN is the maximum.
+    """Return the first maximum of ``elements`` along the last axis and its ``place``. NaN is the maximum.
 
-    ``inside`` masks the valid elements. If no valid element is above the smallest value, the first of them
-    is taken.
+    ``inside`` masks the valid elements. If no valid element is above the smallest value of the dtype, the
+    index is that of the first valid element.
     """
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
@@ -246,7 +258,11 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
+    """Compute the mean of each window over ``len(kernel)`` axes. Integers are divided towards zero.
+
+    The sum of a window is divided by ``divisor_override``, or by the number of its elements, with those in
+    the padding if ``count_include_pad`` is True.
+    """
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
     lead = len(x.shape) - rank - (layout == "channels_last")
@@ -270,7 +286,7 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """Compute the ``ord``-norm of each window; a negative sum keeps its sign under the root, as in torch."""
+    """Compute the ``ord``-norm of each window. A negative sum keeps its sign under the root, as in torch."""
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
 
@@ -289,9 +305,9 @@ def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Ten
 
 
 def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the element indices [windows, longest] of windows that cover an axis evenly.
+    """Return the element indices [windows, longest] of windows that cover an axis evenly, and a mask.
 
-    The second result is a mask of the valid ones, since windows differ in length by one.
+    The mask is True for valid indices, since windows differ in length by one.
     """
     index = tf.range(windows)
     starts, ends = index * n // windows, -(-(index + 1) * n // windows)
@@ -321,10 +337,9 @@ def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
 
 
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Compute the maxima over ``space`` windows that cover the spatial axes evenly, and their row-major
-    indices in these axes.
+    """Return the maxima over the windows of ``adaptive_avg_pool``, and their row-major indices.
 
-    The first of equal maxima is taken; NaN counts as the maximum.
+    The first of equal maxima is taken, and NaN is the maximum.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)]
@@ -332,7 +347,10 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
-    """Return the start indices of ``windows`` unevenly spaced windows, shifted by each of ``samples``."""
+    """Return the start indices of ``windows`` unevenly spaced windows, shifted by each of ``samples``.
+
+    The last window ends at the end of the axis.
+    """
     last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
     if windows == 1:
         return last
@@ -371,7 +389,11 @@ def fractional_max_pool(
 
 
 def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, real: tf.DType) -> tf.Tensor:
-    """Return the distance in the source between two neighbouring output elements."""
+    """Return the distance in the source between two neighbouring output elements.
+
+    It is ``(n - 1) / (out - 1)`` with ``align_corners``, otherwise ``1 / scale``, or ``n / out`` if
+    ``scale`` is None.
+    """
     if align_corners:
         return tf.cast(n - 1, real) / tf.cast(tf.maximum(out - 1, 1), real)
     return tf.constant(1 / scale, real) if scale else tf.cast(n, real) / tf.cast(out, real)
@@ -380,8 +402,8 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    An output element is located by its start, or with ``exact`` by its centre. For ``small`` images, as in
-    torch, ``scale`` is ignored if the axis keeps its size or doubles it.
+    An output element is located by its start, or by its centre if ``exact`` is True. For ``small`` images,
+    as in torch, ``scale`` is ignored if the axis keeps its size or doubles it.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
@@ -398,7 +420,7 @@ def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: 
 def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
     """Return the cubic convolution weights of four neighbours of a point.
 
-    The point is at ``t`` between the second and the third of them.
+    The point is at the fraction ``t`` of the way from the second to the third neighbour.
     """
 
     def near(d: tf.Tensor) -> tf.Tensor:
@@ -443,7 +465,10 @@ def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
 def filtered_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of a filter that widens with the output spacing."""
+    """Return indices and weights [out, taps] of a filter that widens with the distance of output elements.
+
+    It suppresses frequencies that the output cannot represent.
+    """
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
     support = {"linear": 1, "cubic": 2, "lanczos": 3}[method] * width
@@ -496,7 +521,9 @@ def interpolate(
 ) -> tf.Tensor:
     """Resample the spatial axes of ``x`` to ``space``.
 
-    ``scales`` holds the factors that positions are computed with; None computes them from the sizes.
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
+    ``scales`` are the factors from which positions are computed; None computes them from the sizes.
+    ``antialias`` widens the filter if the image becomes smaller.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -538,7 +565,7 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Move positions into the array as ``padding`` demands.
+    """Move positions into the array for the ``padding`` "border" or "reflection"; "zeros" leaves them.
 
     No gradient flows at the ends of the array and outside of it.
     """
@@ -569,7 +596,7 @@ def grid_sample(
 ) -> tf.Tensor:
     """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
 
-    Positions range from -1 to 1 over each axis; the last axis comes first.
+    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first.
     """
     space = sizes(x)[2:]
     positions = []
@@ -597,7 +624,7 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
 
-    The last axis comes first.
+    Coordinates are as in ``grid_sample``: that of the last axis comes first.
     """
     lines = []
     for n in space:

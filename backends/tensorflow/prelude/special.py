@@ -21,7 +21,7 @@ from .elementwise import in_one_type, logaddexp, signbit
 
 
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Airy function Ai: by waves below -3, by a decay above 3, and by a series between them."""
+    """Compute the Airy function Ai by a series between -3 and 3, by waves below and a decay above."""
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
         x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
@@ -49,7 +49,7 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
 def betainc(*arguments: Any) -> tf.Tensor:
     """Compute the regularized incomplete beta function of ``a, b, x``, broadcast.
 
-    Parameters of 0 or infinity give the limits.
+    Parameters of 0 or infinity give the limits. Arguments outside the domain give NaN.
     """
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
@@ -63,17 +63,21 @@ def betainc(*arguments: Any) -> tf.Tensor:
     wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
     limit = tf.where(wrong, like(math.nan, x), tf.cast((starts & (x > 0)) | (x == 1), dtype))
     at_limit = wrong | starts | ends
+    # An argument at which the result is replaced must not produce NaN, which would spoil the gradient.
     near_a, near_b, near_x = (tf.where(at_limit, like(0.5, x), item) for item in (a, b, x))
     return tf.where(at_limit, limit, tf.math.betainc(near_a, near_b, near_x))
 
 
 def digamma(x: tf.Tensor) -> tf.Tensor:
-    """Compute the logarithmic derivative of the gamma function: -inf at 0.0 and inf at -0.0."""
+    """Compute the logarithmic derivative of the gamma function. It is -inf at 0.0 and inf at -0.0."""
     return tf.where(x == 0, tf.where(signbit(x), like(math.inf, x), like(-math.inf, x)), tf.math.digamma(x))
 
 
 def entr(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``-x * log(x)``: 0 at 0, where the derivative is infinite, and -inf for negative ``x``."""
+    """Compute ``-x * log(x)``, which is 0 at 0 and -inf for negative ``x``.
+
+    The derivative at 0 is infinite.
+    """
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
@@ -82,7 +86,7 @@ def entr(x: tf.Tensor) -> tf.Tensor:
 
 
 def erfcx(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``exp(x ** 2) * erfc(x)``: directly for ``x < 2``, by a continued fraction from there on."""
+    """Compute ``exp(x ** 2) * erfc(x)``: directly for ``x < 2``, otherwise by a continued fraction."""
     near = tf.minimum(x, like(2, x))
     far = tf.maximum(x, like(2, x))
     rest = far
@@ -92,26 +96,36 @@ def erfcx(x: tf.Tensor) -> tf.Tensor:
 
 
 def fmax(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the maximum and ignore NaN; at a tie the result, and its gradient, is that of ``x1``."""
+    """Compute the maximum. If one argument is NaN, return the other one.
+
+    A tie returns ``x1``, which then gets the whole gradient.
+    """
     return tf.where((x1 >= x2) | (x2 != x2), x1, x2)
 
 
 def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the minimum and ignore NaN; at a tie the result, and its gradient, is that of ``x1``."""
+    """Compute the minimum. If one argument is NaN, return the other one.
+
+    A tie returns ``x1``, which then gets the whole gradient.
+    """
     return tf.where((x1 <= x2) | (x2 != x2), x1, x2)
 
 
 def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the mantissa, with magnitude in [0.5, 1), and the int32 exponent."""
+    """Return the mantissa, with magnitude in [0.5, 1), and the int32 exponent.
+
+    For 0, infinities and NaN, these are ``x`` and 0.
+    """
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
+    # The exponent is in front of the 52 bits of the mantissa, and that of 0.5 is 1022.
     exponent = (tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022
     mantissa = wide * tf.pow(like(2, wide), tf.cast(-exponent, tf.float64))
     return tf.where(plain, x, tf.cast(mantissa, x.dtype)), tf.where(plain, 0, tf.cast(exponent, tf.int32))
 
 
 def gammainc(a: Any, x: Any) -> tf.Tensor:
-    """Compute the regularized lower incomplete gamma function; ``a`` of 0 or infinity gives the limit."""
+    """Compute the regularized lower incomplete gamma function. An ``a`` of 0 or infinity gives the limit."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
@@ -121,7 +135,7 @@ def gammainc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gammaincc(a: Any, x: Any) -> tf.Tensor:
-    """Compute the regularized upper incomplete gamma function; ``a`` of 0 or infinity gives the limit."""
+    """Compute the regularized upper incomplete gamma function. An ``a`` of 0 or infinity gives the limit."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
@@ -133,8 +147,8 @@ def gammaincc(a: Any, x: Any) -> tf.Tensor:
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Compute an incomplete gamma function for large ``a`` and ``x`` near ``a``.
 
-    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all other
-    arguments, and ``a`` and ``x`` with the arguments that were handled replaced by 1.
+    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all
+    other arguments, and ``a`` and ``x`` with 1 in place of those that were handled.
     """
     # TensorFlow's own series stops before it converges for such arguments.
     is_far = (a >= 200) & (tf.abs(x - a) < (0.4 if x.dtype == tf.float64 else 0.6) * a)
@@ -152,7 +166,7 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
 
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the greatest common divisor by Euclid's algorithm."""
+    """Compute the greatest common divisor by Euclid's algorithm. It is not negative."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
@@ -192,7 +206,7 @@ def i1e(x: tf.Tensor) -> tf.Tensor:
 
 
 def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-    """Compute ``function(x) / x``, and 1/2 near 0."""
+    """Compute ``function(x) / x`` for a function with derivative 1/2 at 0, which is the quotient near 0."""
     near = tf.abs(x) < 1e-6
     safe = tf.where(near, tf.ones_like(x), x)
     return tf.where(near, like(0.5, x), function(safe) / safe)
@@ -201,7 +215,10 @@ def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.
 def isclose(
     x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Return whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``, element by element."""
+    """Return True for each element where ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
+
+    Equal elements, such as infinities, are close. NaN is close to NaN only if ``equal_nan`` is True.
+    """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     same = x1 == x2
@@ -238,7 +255,10 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
 def nan_to_num(
     x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
-    """Replace NaN and infinities; None replaces an infinity by the largest or smallest finite number."""
+    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``.
+
+    None stands for the largest or smallest finite number of the dtype.
+    """
     if not x.dtype.is_floating:
         return tf.identity(x)
     largest, smallest = (
@@ -251,7 +271,8 @@ def nan_to_num(
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
     """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
 
-    ``n`` is rounded towards 0. A negative or infinite degree gives 0.
+    ``kind`` names it ("legendre_p"). ``n`` is rounded towards 0, and a negative or infinite degree gives
+    0.
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
@@ -285,13 +306,15 @@ def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
 
 
 def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
-    """Compute ``function(x)`` for positive ``x``, ``at_zero`` for 0 and NaN for negative ``x``."""
+    """Compute ``function(x)`` for positive ``x``. Return ``at_zero`` for 0, and NaN for negative ``x`` and
+    NaN.
+    """
     value = function(tf.where(x > 0, x, tf.ones_like(x)))
     return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))
 
 
 def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:
-    """Compute the ``n``-th derivative of the digamma function."""
+    """Compute the ``n``-th derivative of the digamma function, for ``n`` from 1 on."""
     if n == 1:
         return trigamma(x)
     return (-1) ** (n + 1) * math.factorial(n) * zeta(like(n + 1, x), x)
@@ -303,7 +326,7 @@ def real_angle(x: tf.Tensor) -> tf.Tensor:
 
 
 def sine_quotient(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``sin(x) / x``; near 0 by a series, so that the gradient is exact there."""
+    """Compute ``sin(x) / x``. Near 0 it is a series for real ``x``, so that the gradient is exact."""
     if x.dtype.is_complex:
         return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
     near = tf.abs(x) < 0.05
@@ -312,7 +335,7 @@ def sine_quotient(x: tf.Tensor) -> tf.Tensor:
 
 
 def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``sin(x) / x``; the result is 0 at infinity."""
+    """Compute ``sin(x) / x``, which is 0 at infinity."""
     return tf.where(tf.math.is_inf(x), tf.zeros_like(x), sine_quotient(x))
 
 
@@ -330,7 +353,7 @@ def trigamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
-    """Compute ``x * log1p(y)``: 0 if ``x`` is 0, and NaN if ``y`` is NaN.
+    """Compute ``x * log1p(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN.
 
     The derivatives are ``log1p(y)``, or 0 if ``x`` is 0 and ``y <= -1``, and ``x / (1 + y)``.
     """
@@ -353,7 +376,7 @@ def xlog1py(x: Any, y: Any) -> tf.Tensor:
 
 
 def xlogy(x: Any, y: Any) -> tf.Tensor:
-    """Compute ``x * log(y)``: 0 if ``x`` is 0, and NaN if ``y`` is NaN.
+    """Compute ``x * log(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN.
 
     The derivatives are ``log(y)``, or 0 if ``x`` is 0 and ``y <= 0``, and ``x / y``.
     """
@@ -390,7 +413,7 @@ def zeta(x: Any, q: Any) -> tf.Tensor:
 def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
     """Compute the Hurwitz zeta function for negative ``q``, by adding terms until ``q`` is not negative.
 
-    No gradient flows through the result.
+    The result has no gradient.
     """
     shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(q))
     x, q = (tf.stop_gradient(tf.broadcast_to(array, shape)) for array in (x, q))

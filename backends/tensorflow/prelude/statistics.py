@@ -49,7 +49,10 @@ def standard_deviation(
 
 
 def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> tf.Tensor:
-    """Compute the vector norm over ``axis``, with derivative 0 where it is 0."""
+    """Compute the vector norm of order ``ord`` over ``axis``, with derivative 0 where it is 0.
+
+    The order 0 counts the elements that are not 0.
+    """
     if ord == 2:
         return safe_sqrt(tf.reduce_sum(tf.math.real(x * tf.math.conj(x)), axis, keepdims=keepdims))
     length = tf.abs(x)
@@ -65,21 +68,21 @@ def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: b
 
 
 def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
-    """Compute ``x ** exponent``, with derivative 0 at 0."""
+    """Compute ``x ** exponent``, with derivative 0 at 0. A zero to a negative exponent gives inf."""
     zero = x == 0
     at_zero = tf.constant(0 if exponent > 0 else math.inf, x.dtype)
     return tf.where(zero, at_zero, tf.pow(tf.where(zero, tf.ones_like(x), x), exponent))
 
 
 def nan_mean(x: tf.Tensor, *, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """Compute the mean over ``axis`` and ignore NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN. Without any, it is NaN."""
     missing = x != x
     total = tf.reduce_sum(tf.where(missing, tf.zeros_like(x), x), axis, keepdims=keepdims)
     return total / tf.reduce_sum(tf.cast(~missing, x.dtype), axis, keepdims=keepdims)
 
 
 def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
-    """Compute the ``n``-th difference of neighbours along ``axis``; bools are combined by exclusive or."""
+    """Compute the ``n``-th difference of neighbours along ``axis``. Bools are combined by exclusive or."""
     x = moved_axis(x, axis, -1)
     for _ in range(n):
         x = x[..., 1:] ^ x[..., :-1] if x.dtype.is_bool else x[..., 1:] - x[..., :-1]
@@ -92,7 +95,7 @@ def lower_median(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the lower median along ``axis`` and its index.
 
-    If a slice contains NaN, the result is the first NaN. With ``skip_nan``, NaN is ignored.
+    If a slice contains NaN, return the first NaN. If ``skip_nan`` is True, ignore NaN.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
@@ -106,7 +109,7 @@ def lower_median(
 
 
 def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> tf.Tensor:
-    """Select one element along ``axis`` by ``index``; drop the axis unless ``keepdims``."""
+    """Select one element along ``axis`` by ``index``. Drop the axis unless ``keepdims`` is True."""
     found = take_along_axis(x, index, axis)
     return found if keepdims else tf.squeeze(found, [axis])
 
@@ -135,7 +138,7 @@ def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[t
 
 
 def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Compute ``tf.math.cumprod``, with a gradient that is right at zeros, too."""
+    """Compute ``tf.math.cumprod``, with a gradient that is also right at zeros."""
 
     @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -151,7 +154,7 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Tensor:
-    """Compute ``tf.reduce_prod``, with derivatives of all orders that are right at zeros, too."""
+    """Compute ``tf.reduce_prod``, with derivatives of all orders that are also right at zeros."""
     rank = len(x.shape)
     axes = (
         list(range(rank))
@@ -179,9 +182,9 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
 
 
 def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
-    """Compute for each element the product of those before it along the last axis.
+    """Compute for each element the product of all elements before it along the last axis.
 
-    With ``reverse``, compute the product of those after it.
+    If ``reverse`` is True, compute the product of all elements after it.
     """
     x = tf.reverse(x, [-1]) if reverse else x
     before = tf.concat([tf.ones_like(x[..., :1]), cumulative_prod(x, -1)[..., :-1]], -1)
@@ -189,7 +192,7 @@ def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
 
 
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
-    """Compute ``tf.reduce_max`` or ``tf.reduce_min`` along ``axis``.
+    """Compute ``tf.reduce_max`` or ``tf.reduce_min`` (``function``) along ``axis``.
 
     The gradient goes to the first of equal elements. ``place`` is ``tf.argmax`` or ``tf.argmin``.
     """
@@ -208,13 +211,14 @@ def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: 
 def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
     """Compute ``log(sum(exp(x)))`` of complex numbers over ``axis`` without overflow."""
     peak = tf.stop_gradient(tf.reduce_max(tf.math.real(x), axis, keepdims=True))
+    # The difference of two infinities is NaN.
     peak = tf.cast(tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak)), x.dtype)
     total = tf.math.log(tf.reduce_sum(tf.exp(x - peak), axis, keepdims=True)) + peak
     return total if keepdims else tf.squeeze(total, axis)
 
 
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Compute ``tf.math.cumulative_logsumexp``; the result is NaN from the first NaN on."""
+    """Compute ``tf.math.cumulative_logsumexp``. The result is NaN from the first NaN on."""
     missing = tf.math.is_nan(x)
     return running_logsumexp(x, axis) + tf.stop_gradient(
         tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis)
@@ -237,8 +241,8 @@ def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.Tensor:
     """Compute for each j the sum over ``i <= j`` of ``y[i] * share[i, j]``.
 
-    ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``. With ``reverse``, compute for each i the sum
-    over ``j >= i`` of ``y[j] * share[i, j]``.
+    ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``. If ``reverse`` is True, compute for each i
+    the sum over ``j >= i`` of ``y[j] * share[i, j]``.
     """
 
     def of_positive(y: tf.Tensor) -> tf.Tensor:
@@ -264,7 +268,7 @@ def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.T
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
     """Compute ``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis.
 
-    The number of steps is logarithmic in the size of the axis.
+    The number of iterations is logarithmic in the size of the axis.
     """
     count = size(terms, -1)
     place = tf.range(count)
@@ -284,7 +288,7 @@ def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
 def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
     """Compute the cumulative ``tf.maximum`` or ``tf.minimum`` along ``axis``.
 
-    The number of steps is logarithmic in the size of the axis.
+    The number of iterations is logarithmic in the size of the axis.
     """
     x = moved_axis(x, axis, -1)
     count = tf.shape(x)[-1]
@@ -301,19 +305,25 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative maximum along ``axis`` and the index of its last occurrence."""
+    """Return the cumulative maximum along ``axis`` and the index of its last occurrence.
+
+    NaN is the maximum.
+    """
     return last_seen(tf.maximum, x, axis)
 
 
 def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative minimum along ``axis`` and the index of its last occurrence."""
+    """Return the cumulative minimum along ``axis`` and the index of its last occurrence.
+
+    NaN is the minimum.
+    """
     return last_seen(tf.minimum, x, axis)
 
 
 def last_seen(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the cumulative extreme along ``axis`` and the index of its last occurrence.
 
-    ``function`` is ``tf.maximum`` or ``tf.minimum``.
+    ``function`` is ``tf.maximum`` or ``tf.minimum``. The gradient goes to that occurrence.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
@@ -333,9 +343,10 @@ def quantile(
     method: str = "linear",
     skip_nan: bool = False,
 ) -> tf.Tensor:
-    """Compute the ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+    """Compute the ``q``-th quantiles along ``axis``, or of the flattened ``x``. The axes of ``q`` come first.
 
-    A slice that contains NaN gives NaN; with ``skip_nan``, NaN is ignored.
+    ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". A slice that contains NaN gives
+    NaN; if ``skip_nan`` is True, NaN is ignored.
     """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
@@ -373,7 +384,9 @@ def quantile(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
-    """Compute the trapezoid between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
+    """Compute the areas of trapezoids between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx``
+    apart.
+    """
     values = moved_axis(y, axis, -1)
     steps = (
         scalar(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
@@ -382,14 +395,17 @@ def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, 
 
 
 def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any = 0) -> tf.Tensor:
-    """Count how often each of 0, 1, 2 ... occurs in ``x``, or sum the ``weights`` of its occurrences."""
+    """Count how often each of 0, 1, 2, ... occurs in ``x``, or sum the ``weights`` of its occurrences.
+
+    The result has at least ``minlength`` elements.
+    """
     x = tf.cast(x, tf.int64)
     count = tf.maximum(tf.reduce_max(tf.concat([x, [-1]], 0)) + 1, tf.cast(minlength, tf.int64))
     return tf.math.unsorted_segment_sum(tf.ones_like(x) if weights is None else weights, x, count)
 
 
 def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
-    """Count the elements in ``bins`` equal bins over ``[min, max]``.
+    """Count the elements in ``bins`` equal bins over ``[min, max]``. Elements outside are ignored.
 
     If ``min`` equals ``max``, the bins cover the range of ``x``.
     """
@@ -406,11 +422,15 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
     low, high = tf.where(even, low - 1, low), tf.where(even, high + 1, high)
     inside = (wide >= low) & (wide <= high)
     place = tf.cast(tf.where(inside, (wide - low) * bins / (high - low), tf.zeros_like(wide)), tf.int32)
+    # The upper end belongs to the last bin.
     return tf.math.unsorted_segment_sum(tf.cast(inside, x.dtype), tf.minimum(place, bins - 1), bins)
 
 
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``."""
+    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
+
+    An empty range is widened by 0.5 on both sides.
+    """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
     elif 0 in x.shape:
@@ -425,7 +445,10 @@ def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] |
 def histogram_counts(
     x: tf.Tensor, bin_edges: tf.Tensor, weights: tf.Tensor | None = None, *, density: bool = False
 ) -> tf.Tensor:
-    """Count the elements, or sum their weights, between neighbouring edges; the last edge is inclusive."""
+    """Count the elements, or sum their weights, between neighbouring edges. The last edge is inclusive.
+
+    Elements outside are ignored. If ``density`` is True, the bins integrate to 1.
+    """
     flat = tf.reshape(x, [-1])
     bins = size(bin_edges, 0) - 1
     place = searchsorted(bin_edges, flat, side="right") - 1
@@ -445,7 +468,11 @@ def covariance(
     fweights: tf.Tensor | None = None,
     aweights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Compute the covariance matrix of the rows of ``x``."""
+    """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` is a vector.
+
+    Columns are weighted by the counts ``fweights`` and the importances ``aweights``. The divisor is the
+    sum of the weights, which is the number of columns by default, reduced by ``correction``.
+    """
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
     for given in (fweights, aweights):
@@ -462,7 +489,10 @@ def covariance(
 
 
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Pearson correlation matrix of the rows of ``x``."""
+    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
+
+    For a vector it is a scalar: 1, or NaN if all elements are equal.
+    """
     covariances = covariance(x)
     if len(x.shape) < 2:
         return covariances / covariances
@@ -499,7 +529,7 @@ def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
 
 
 def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
-    """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
+    """Set each element of ``x`` to 0 with probability ``rate``, and divide the others by ``1 - rate``.
 
     All elements along ``shared_axes`` are set to 0 together.
     """
@@ -511,7 +541,7 @@ def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, .
 
 
 def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
-    """Sample bools that are True with the given ``probability``."""
+    """Sample bools that are True with the given ``probability``, which broadcasts with ``shape``."""
     probability = tf.convert_to_tensor(probability)
     drawn = tf.random.stateless_uniform(
         tf.broadcast_dynamic_shape(tf.shape(probability), tf.cast(shape, tf.int32)), key, dtype=tf.float64
@@ -548,12 +578,17 @@ def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) ->
 
 
 def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replacement: bool) -> tf.Tensor:
-    """Sample indices along the last axis with probabilities proportional to ``weights``."""
+    """Sample indices along the last axis with probabilities proportional to ``weights``.
+
+    ``samples`` indices come from each row. Without ``replacement``, they differ.
+    """
     logits = tf.math.log(weights)
+    # The index of the largest sum with Gumbel noise is a sample with these probabilities.
     shape = [samples, *sizes(weights)] if replacement else sizes(weights)
     scores = logits + random_gumbel(key, shape, weights.dtype)
     if replacement:
         return moved_axis(tf.argmax(scores, -1), 0, -1)
+    # The largest of the sums with Gumbel noise are a sample without replacement.
     return tf.math.top_k(scores, samples, index_type=tf.int64).indices
 
 
@@ -562,6 +597,7 @@ def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
 
     Words are along the last axis.
     """
+    # Products of two words of 32 bits have 64 bits.
     mask, half = tf.constant(0xFFFFFFFF, tf.uint64), tf.constant(32, tf.uint64)
     both, xor, right_shift = tf.bitwise.bitwise_and, tf.bitwise.bitwise_xor, tf.bitwise.right_shift
     first, second = tf.cast(keys[..., 0], tf.uint64), tf.cast(keys[..., 1], tf.uint64)
