@@ -117,7 +117,6 @@ _OVER_SLICES: dict[str, tuple[Any, Any]] = {
 
 
 def vectorized_axis(name: str) -> VectorizedMapAxis | None:
-    """Return the running axis of ``tf.vectorized_map`` with this name, or None."""
     try:
         found = native_axis(name, "tensorflow")
     except LookupError:

@@ -47,9 +47,6 @@ class TensorFlowDialect(CanonicalDialect):
         return f"sizes({array})"
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the expression of the row, with casts if ``compute_dtype`` names another dtype to compute
-        in.
-        """
         dtypes = [item.dtype for item in node.inputs if isinstance(item, Value)]
         cast = _Cast.of(node.op, dtypes)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}

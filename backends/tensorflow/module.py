@@ -57,6 +57,7 @@ class GraphModel(keras.Model):
     def _create_variables(self) -> None:
         """Create variables for parameters of the graph that have none yet, such as those of new variants."""
         graph = self._graph
+        # Variables outlive a tf.function that is being traced, and their names have no prefix of its scope.
         with tf.init_scope(), tf.name_scope(""):
             trained = graph.trained
             for name, array in graph.parameters.items():
@@ -206,6 +207,7 @@ def _signature(graph: Any) -> list[Any]:
     """
     recorded = graph.variants[0].graph
     specs = [
+        # A scalar has no first axis.
         keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim])
         for value in recorded.inputs
     ]
@@ -223,6 +225,7 @@ def _seed(graph: Any) -> int:
 
 
 def _legal_name(name: str) -> str:
+    # Keras does not allow a slash in the name of a model.
     return name.replace(".", "_").replace("/", "_")
 
 

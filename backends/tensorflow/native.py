@@ -97,7 +97,6 @@ class TensorFlowTarget(Target):
         return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
 
     def follows(self, given: Iterable[Any]) -> bool:
-        """Return True if a ``GradientTape`` watches one of ``given``."""
         return any(
             isinstance(item, (tf.Tensor, tf.Variable))
             and record.should_record_backprop([tf.convert_to_tensor(item)])

@@ -54,6 +54,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
     def kept(self, array: Any) -> Any:
         with self._strategy.scope():
+            # All replicas assign the same value, so that of the first is enough.
             return tf.Variable(array, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
 
     def with_rng_arrays(self, arrays: TrainingArrays, like: Any) -> Any:
@@ -62,6 +63,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     # ------------------------------------------------------------------------------ a step of one replica
     def key(self, rng: Any) -> tuple[Any, Any]:
         key, rng = super().key(rng)
+        # Each replica samples numbers of its own.
         return tf.random.fold_in(key, tf.distribute.get_replica_context().replica_id_in_sync_group), rng
 
     def gradients(
@@ -123,6 +125,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     ) -> Any:
         parts = replica_arguments(self._strategy, arrays, split) if split else arrays
         found = self._strategy.run(lambda arrays: step(held, arrays, rate)[1], args=(parts,))
+        # Floating results are means over the replicas, so all replicas have the same.
         return tf.nest.map_structure(lambda item: self._strategy.experimental_local_results(item)[0], found)
 
 
@@ -283,9 +286,6 @@ class TensorFlowParallelism(Parallelism):
         return slices.size if slices else int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
-        """Return the replica context. Raise ``LookupError`` if the current replica does not run over this
-        axis.
-        """
         context = tf.distribute.get_replica_context()
         if context is None or context.strategy is not native_axis(axis_name, "tensorflow"):
             raise LookupError(axis_name)

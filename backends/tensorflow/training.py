@@ -57,7 +57,6 @@ class RuleOptimizer(keras.optimizers.Optimizer):
 
 
 def optimizer_factory(name: str, options: Options) -> Callable[[], Any]:
-    """Return a function that creates the optimizer, with the learning rate 0."""
     if name == "lion":
         decay = options["weight_decay"] or None
         return lambda: keras.optimizers.Lion(0.0, options["b1"], options["b2"], weight_decay=decay)

@@ -244,10 +244,6 @@ def _next_key() -> Callable[[], Any]:
 
 
 def _stateful_samplers() -> set[str]:
-    """Return the names of operations in the current graph that sample from TensorFlow's generators.
-
-    Return an empty set while executing eagerly.
-    """
     if tf.executing_eagerly():
         return set()
     return {

@@ -47,14 +47,15 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 def writes(graph: Any) -> bool:
     return any(
+        # `ResourceGather` only reads a variable.
         kind.startswith(("Assign", "Resource", "Rng")) and not kind.startswith("ResourceGather")
         for kind in _types(graph)
     )
 
 
 def require_no_global_random(graph: Any) -> None:
-    """Raise ``NotTraceable`` if an operation of ``graph`` samples from TensorFlow's global generator."""
     nodes = (*(op.node_def for op in graph.get_operations()), *_inner_nodes(graph))
+    # Samplers of the global generator have this attribute, stateless ones do not.
     if drawing := next((node.op for node in nodes if "seed2" in node.attr), None):
         raise NotTraceable(f"it draws from TensorFlow's global generator ({drawing})")
 
@@ -118,6 +119,7 @@ def _scatter_into(op: Any) -> list[Any]:
 
 def _segments(op: Any) -> list[Any]:
     segments, count = op.inputs[1:3]
+    # Kernels and XLA both drop negative segments.
     return [tf.reduce_all(segments < tf.cast(count, segments.dtype))]
 
 
@@ -126,6 +128,7 @@ def _integer_divisor(op: Any) -> list[Any]:
     known = tf.get_static_value(divisor)
     if not divisor.dtype.is_integer or known is not None and (known != 0).all():
         return []
+    # The kernels raise an error for a division by 0.
     return [tf.reduce_all(tf.not_equal(divisor, 0))]
 
 
@@ -134,6 +137,7 @@ def _integer_exponent(op: Any) -> list[Any]:
     known = tf.get_static_value(exponent)
     if not exponent.dtype.is_integer or known is not None and (known >= 0).all():
         return []
+    # The kernels raise an error for a negative exponent.
     return [tf.reduce_all(exponent >= 0)]
 
 
@@ -148,6 +152,7 @@ def _slice(op: Any) -> list[Any]:
         return []
     begin, size = tf.cast(begin, tf.int64), tf.cast(size, tf.int64)
     shape = tf.constant(array.shape.as_list(), tf.int64)
+    # A size of -1 reaches to the end.
     return [tf.reduce_all((begin >= 0) & (begin + tf.where(size < 0, shape - begin, size) <= shape))]
 
 
@@ -184,6 +189,7 @@ def _shift(op: Any) -> list[Any]:
 
 def _no_nan(op: Any) -> list[Any]:
     array = op.inputs[0]
+    # XLA orders NaN in another way than the kernels.
     return [tf.logical_not(tf.reduce_any(tf.math.is_nan(array)))] if array.dtype.is_floating else []
 
 

@@ -195,7 +195,6 @@ class _FunctionNames:
         self._found: list[Replacement] = []
 
     def modules(self) -> list[ModuleType]:
-        """Return the loaded modules of JAX, flax and optax."""
         # New modules are appended to sys.modules, so its length and last name show whether any were loaded.
         loaded = len(sys.modules), next(reversed(sys.modules))
         if loaded != self._loaded:

@@ -41,6 +41,7 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
     program, is_kept = checkpointed_program(program)
+    # An unread sequence would be sliced in each iteration for nothing.
     unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
     program = _without_inputs(program, unread)
     rows = [item for place, item in enumerate(operands) if place >= first and place not in unread]
@@ -98,6 +99,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     branches = equation.params["branches"]
     step = _RegionWriter(reader, equation, [])
     if not isinstance(index, Value):
+        # JAX clamps the index, too.
         return reader.read(branches[min(max(int(index), 0), len(branches) - 1)], captured)
     truth = _truth_of(reader, index) if len(branches) == 2 else None
 
@@ -106,6 +108,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
             return truth, bool(place)
         return step.small(lambda index: index == place, [equation.invars[0].aval], index), True
 
+    # JAX can run the callback of an error check, but no other framework can.
     if reader.as_words and (place := read_error_check(reader, branches, is_taken, step.origin)) is not None:
         return reader.inlined(equation, branches[place], captured)
     names = (
@@ -182,6 +185,7 @@ class _RegionWriter:
         names = names_of_arguments(program, len(self.avals))
         inputs = self._inputs or [Value(name, self._spec(aval)) for name, aval in zip(names, self.avals)]
         (outside, reader.nodes), around = (reader.nodes, []), reader.around
+        # Equations without a line of their own get that of the loop or branch.
         reader.around = self.origin
         try:
             found = reader.read(program, [*captured, *inputs])
@@ -392,6 +396,7 @@ def _counting_scan(
 
 
 def _truth_of(reader: Reader, index: Value) -> Value | None:
+    # `lax.cond` converts its predicate to the index of one of two branches.
     node = reader.maker(index)
     if (
         node is None

@@ -82,7 +82,6 @@ def holds_loop(program: Any) -> bool:
 
 
 def programs_in(params: dict[str, Any]) -> list[Any]:
-    """Return the jaxprs among the parameters of an equation, without their constants."""
     items = [
         item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))
     ]

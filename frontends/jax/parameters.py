@@ -217,6 +217,7 @@ def _named_models(
     for item, model in sorted(
         found.items(), key=lambda pair: (pair[1].item is not called, pair[0] in inside)
     ):
+        # A copy can replace an immutable model only where a name refers to it.
         if item not in names and not (model.item is called or model.changes):
             continue
         model.leave_out(known)

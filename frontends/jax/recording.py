@@ -362,7 +362,6 @@ class _Attempt:
         return is_symbolic(item) or self.shown.is_own(item)
 
     def _places(self) -> list[Replacement]:
-        """Return the replacements of names in the user's modules (``type``, ``int``, ...) for the tracing."""
         types = type_replacements(
             ((scope, name) for scope in self._scopes() for name in (*scope, "type")),
             self._stands,

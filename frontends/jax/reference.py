@@ -91,7 +91,6 @@ def to_numpy(array: Any) -> Any:
 
 
 def random_kept() -> AbstractContextManager[None]:
-    """Return a context in which JAX computes instead of tracing. There is no generator state to restore."""
     # Not jax.ensure_compile_time_eval: in it the lowering of an operation (lu) compiles other programs, which
     # fails if programs are cached on disk (jax_compilation_cache_dir).
     outside: AbstractContextManager[None] = jax.core.eval_context()

@@ -56,11 +56,6 @@ class HiddenTracers:
         self.errors: list[Exception] = []
 
     def places(self, scopes: Iterable[dict[str, Any]]) -> list[Replacement]:
-        """Return replacements of ``Tracer`` and ``is_concrete`` in ``jax.core`` and in the globals
-        ``scopes``.
-
-        They are replaced under any name.
-        """
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
         # jax.core returns this deprecated name from its __getattr__, so it is not among its variables.
         by_module = (vars(jax.core), "is_concrete", self._is_concrete)

@@ -283,6 +283,7 @@ def scatter_reduced(
             scatter_reduced(tf.cast(x, tf.int32), places, tf.cast(values, tf.int32), reduce, include_self)
             != 0
         )
+    # TensorFlow has no scatter with these reductions, so the indexed axes are flattened to segments.
     depth, rank = places.shape[-1], len(x.shape)
     lead = tf.shape(x, tf.int64)[:depth]
     steps = tf.math.cumprod(lead, exclusive=True, reverse=True)
@@ -625,6 +626,7 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
     If ``axis`` is None, ``x`` is flattened.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
+    # `tf.unique` does not sort its results.
     rows = order_key(tf.reshape(slices, [tf.shape(slices)[0], -1]))
     order = argsort(rows[:, 0]) if axis is None else row_order(rows)
     values, run, counts = unique_consecutive(tf.gather(slices, order), axis=0)

@@ -60,6 +60,7 @@ def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     """Sum the gradient of a broadcast array to the shape of ``x``."""
     if x.shape.is_fully_defined() and gradient.shape == x.shape:
         return gradient
+    # This also works for sizes that are known only at run time.
     axes, _ = tf.raw_ops.BroadcastGradientArgs(s0=tf.shape(x), s1=tf.shape(gradient))
     return tf.reshape(tf.reduce_sum(gradient, axes), tf.shape(x))
 

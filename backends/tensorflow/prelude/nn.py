@@ -43,6 +43,7 @@ def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
     """
 
     def value(x: tf.Tensor) -> tf.Tensor:
+        # For large numbers expm1 is infinite, and the gradient of the unselected branch would be NaN.
         return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x)))
 
     return with_slopes(value, [lambda x: slope_of_exponential(x, alpha)], x)
@@ -106,6 +107,7 @@ def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Te
         return g + 1, parts.write(g, x[start : ends[g]] @ weight[g])
 
     groups = size(weight, 0)
+    # Groups differ in size, so the shape of a part is not fixed.
     parts = tf.TensorArray(x.dtype, groups, infer_shape=False, element_shape=[None, weight.shape[2]])
     _, parts = tf.while_loop(lambda g, _: g < groups, step, (tf.constant(0), parts))
     rest = tf.zeros([size(x, 0) - ends[-1], sizes(weight)[2]], x.dtype)
@@ -244,6 +246,7 @@ def nll_loss(
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
     kept = target != ignore_index
+    # An ignored target may be out of range.
     target = tf.where(kept, target, tf.zeros_like(target))
     picked = tf.gather(last, target, batch_dims=len(target.shape))
     weights = tf.cast(kept, picked.dtype)

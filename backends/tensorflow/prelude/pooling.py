@@ -504,6 +504,7 @@ def interpolate_bytes(
             continue
         places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
         whole, bits = byte_weights(places, weights)
+        # Half of the last bit that is kept, added before the shift, rounds to the nearest number.
         total = weighted_sums(tf.cast(x, tf.int32), axis, tf.constant(places), tf.constant(whole))
         x = tf.cast(tf.clip_by_value(tf.bitwise.right_shift(total + (1 << bits - 1), bits), 0, 255), tf.uint8)
     return x
@@ -615,6 +616,7 @@ def grid_sample(
     for corner in itertools.product(*(range(len(of_axis)) for of_axis in taps)):
         places = [base + (offset - 1 if method == "cubic" else offset) for base, offset in zip(bases, corner)]
         if method == "cubic":
+            # Cubic neighbours may be outside although the position is not, so each is moved by itself.
             places = [padded_position(place, n, padding, align_corners) for place, n in zip(places, space)]
         weight = math.prod(of_axis[offset] for of_axis, offset in zip(taps, corner))
         total = total + elements_at(x, places) * tf.expand_dims(weight, 1)

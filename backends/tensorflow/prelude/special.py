@@ -173,6 +173,7 @@ def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
     def step(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         done = b == 0
+        # TensorFlow raises an error for the remainder by 0.
         return tf.where(done, a, b), tf.where(done, b, a % tf.where(done, tf.ones_like(b), b))
 
     pair = tuple(tf.broadcast_to(x, shape) for x in (x1, x2))
@@ -225,6 +226,7 @@ def isclose(
     if equal_nan:
         same |= (x1 != x1) & (x2 != x2)
     if not (x1.dtype.is_floating or x1.dtype.is_complex):
+        # A difference of unsigned integers would wrap around.
         x1, x2 = tf.cast(x1, tf.float64), tf.cast(x2, tf.float64)
     allowed = atol + rtol * tf.abs(x2)
     return same | (tf.math.is_finite(allowed) & (tf.abs(x1 - x2) <= allowed))
@@ -309,6 +311,7 @@ def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zer
     """Compute ``function(x)`` for positive ``x``. Return ``at_zero`` for 0, and NaN for negative ``x`` and
     NaN.
     """
+    # The branch that is not selected must be finite, or its gradient would be NaN.
     value = function(tf.where(x > 0, x, tf.ones_like(x)))
     return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))
 
@@ -405,6 +408,7 @@ def zeta(x: Any, q: Any) -> tf.Tensor:
     x, q = in_one_type(x, q)
     below = q < 0
     pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))
+    # `zeta_below` has no gradient. The derivative by `q` is that of this term, whose value is 0.
     slope = -x * (q - tf.stop_gradient(q)) * zeta_below(x + 1, q)
     value = tf.where(below, zeta_below(x, q) + slope, tf.math.zeta(x, tf.where(below, tf.ones_like(q), q)))
     return tf.where((x < 1) | (q == math.inf), like(math.nan, x), tf.where(pole, like(math.inf, x), value))

@@ -26,6 +26,7 @@ from .control import custom_gradient
 
 def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
     """Compute the square root, with derivative 0 at 0."""
+    # The derivative at 0 would be infinite, and a zero cotangent times this NaN.
     zero = x == 0
     return tf.where(zero, tf.zeros_like(x), tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
 
@@ -57,6 +58,7 @@ def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: b
         return safe_sqrt(tf.reduce_sum(tf.math.real(x * tf.math.conj(x)), axis, keepdims=keepdims))
     length = tf.abs(x)
     if ord == math.inf:
+        # The maximum of an empty axis in TensorFlow is -inf.
         return tf.maximum(tf.reduce_max(length, axis, keepdims=keepdims), 0)
     if ord == -math.inf:
         return tf.reduce_min(length, axis, keepdims=keepdims)
@@ -173,6 +175,7 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
                     turned, [*sizes(turned)[: rank - len(axes)], math.prod(size(x, one) for one in axes)]
                 )
             )
+            # The quotient of the whole product and an element would be NaN for zeros.
             others = product_before(rows, False) * product_before(rows, True)
             return upstream * tf.transpose(tf.reshape(others, tf.shape(turned)), back)
 
@@ -369,6 +372,7 @@ def quantile(
         "nearest": nearest,
     }[method]
     empty = (count == 0) if skip_nan else tf.reduce_any(nan, -1)
+    # The interpolation next to an infinity is NaN, even at an element.
     found = tf.where(
         empty[..., None],
         tf.constant(math.nan, x.dtype),
@@ -419,6 +423,7 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
         else (tf.constant(end, wide.dtype) for end in (min, max))
     )
     even = low == high
+    # As in torch, the bins of a single value cover one more on both sides.
     low, high = tf.where(even, low - 1, low), tf.where(even, high + 1, high)
     inside = (wide >= low) & (wide <= high)
     place = tf.cast(tf.where(inside, (wide - low) * bins / (high - low), tf.zeros_like(wide)), tf.int32)
@@ -453,6 +458,7 @@ def histogram_counts(
     bins = size(bin_edges, 0) - 1
     place = searchsorted(bin_edges, flat, side="right") - 1
     place = tf.where(flat == bin_edges[-1], tf.cast(bins - 1, tf.int64), place)
+    # A segment sum drops the index -1.
     place = tf.where((flat >= bin_edges[0]) & (flat <= bin_edges[-1]), place, -1)
     counted = tf.math.unsorted_segment_sum(
         tf.ones_like(flat) if weights is None else tf.reshape(weights, [-1]), place, bins
@@ -542,6 +548,7 @@ def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, .
 
 def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
     """Sample bools that are True with the given ``probability``, which broadcasts with ``shape``."""
+    # Uniform numbers of float32 are multiples of 2**-23, too coarse for small probabilities.
     probability = tf.convert_to_tensor(probability)
     drawn = tf.random.stateless_uniform(
         tf.broadcast_dynamic_shape(tf.shape(probability), tf.cast(shape, tf.int32)), key, dtype=tf.float64
@@ -551,12 +558,14 @@ def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
 
 def random_permutation(key: tf.Tensor, n: Any, dtype: tf.DType) -> tf.Tensor:
     """Return the integers from 0 to ``n - 1`` in random order."""
+    # Equal numbers, which would keep their order, are improbable among 2**64.
     return tf.cast(argsort(tf.random.stateless_uniform([n], key, None, None, dtype=tf.int64)), dtype)
 
 
 def random_gumbel(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
     """Sample from the standard Gumbel distribution."""
     drawn = tf.random.stateless_uniform(shape, key, dtype=tf.float64)
+    # The logarithm of 0 is infinite.
     return tf.cast(-tf.math.log(-tf.math.log(tf.maximum(drawn, 2.0**-1022))), dtype)
 
 

@@ -129,6 +129,7 @@ def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:
         return None
     combine = _vectorize(params["jaxpr"], params["consts"])
+    # `lax.pad` counts the elements between two neighbours; the dilation is their distance.
     frame = [(*pair, gap - 1) for pair, gap in zip(params["padding"], params["base_dilation"])]
 
     def straight(*operands: Any) -> Any:

@@ -94,6 +94,7 @@ def _is_plain(item: Any) -> bool:
 def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
     """Return True if the index is in bounds for the current sizes. JAX clamps or drops other indices."""
     try:
+        # NumPy checks the index on an array of this shape that takes no memory.
         np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[
             tuple(map(_now, items))
         ]

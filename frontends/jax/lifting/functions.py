@@ -91,6 +91,7 @@ def setitem(b: JaxBuilder, x: Value, index: Any, values: Any) -> Any:
     return write_index(b, x, index, values)
 
 
+# A polynomial of more coefficients stays the loop that JAX computes it by.
 _MOST_STEPS = 64
 
 
@@ -163,6 +164,7 @@ def _floating(b: JaxBuilder, x: Any, name: str) -> Any:
 def _one(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         x = _floating(b, a, name)
+        # These take complex numbers, but JAX accepts real ones.
         x = b.astype(x, dtype=complex_of(x.dtype)) if name in ("irfft", "hfft") else x
         return getattr(b, name)(x, n=n, axis=axis % x.ndim, norm=norm or "backward")
 
@@ -355,6 +357,7 @@ rows.table({
 
 @rows.row("jax.nn.leaky_relu")
 def leaky_relu(b: JaxBuilder, x: Any, negative_slope: Any = 1e-2) -> Any:
+    # JAX's derivative at 0 is that of positive numbers.
     return b.leaky_relu(_float(b, x), negative_slope=_number(negative_slope), right=True)
 
 

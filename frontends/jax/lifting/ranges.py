@@ -32,6 +32,7 @@ def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
     found = range_of(b, index)
     if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
         return index
+    # A narrow dtype may not represent the size.
     index = index if index.dtype in _WIDE else b.astype(index, dtype="int64")
     return b.clip(index, *(_number(b, end, index.dtype) for end in (-size, size - 1)))
 

@@ -131,7 +131,6 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
 
 
 def _is_same(before: Any, item: Any) -> bool:
-    """Return True if ``item`` is ``before``, or an equal container of the same objects."""
     if before is item:
         return True
     # Transformations of flax replace containers by equal ones.

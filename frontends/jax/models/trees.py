@@ -123,7 +123,9 @@ def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
 
 def _dotted_path(path: tuple[Any, ...]) -> str:
     return ".".join(
-        str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name))) for key in path
+        # Keys of attributes, mappings and sequences store their name under different attributes.
+        str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name)))
+        for key in path
     )
 
 

@@ -49,6 +49,7 @@ def random_seed(b: JaxBuilder, seeds: Any, *, impl: Any) -> Any:
 def random_bits(b: JaxBuilder, keys: Value, *, bit_width: int, shape: Any) -> Any:
     hashes, dtype = _hashes(b, keys, tuple(shape)), f"uint{bit_width}"
     upper, lower = (_word(b, hashes, place) for place in range(_WORDS))
+    # JAX makes fewer than 64 bits by the exclusive or of both words.
     if bit_width < 64:
         return b.astype(b.bitwise_xor(upper, lower), dtype=dtype)
     upper, lower = b.astype(upper, dtype=dtype), b.astype(lower, dtype=dtype)
@@ -64,6 +65,7 @@ def threefry2x32(b: JaxBuilder, first: Any, second: Any, upper: Any, lower: Any)
 
 def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
     lower = b.reshape(b.arange(start=0, stop=product(shape), step=1, dtype="uint32"), shape=shape)
+    # The counter has 64 bits, but no array has so many elements that the upper half is not 0.
     return b.zeros(shape=shape, dtype="uint32"), lower
 
 

@@ -69,6 +69,7 @@ def reduce_window(
     Each window starts from ``init``. Padding and dilation add neutral elements.
     """
     name = _operation(jaxpr)
+    # Targets can pool extremes without an array of all windows.
     if name in ("max", "min"):
         found = _row(f"reduce_window_{name}_p")(b, x, **params)
     else:
@@ -109,6 +110,7 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
     """Return the indices along ``axis`` that sort several keys in lexicographic order, stably."""
     *others, last = (part for key in keys for part in _parts(b, key))
+    # Stable sorts by one key after the other, the most significant last, order by all of them.
     order = b.argsort(last, axis=axis, stable=True)
     for key in reversed(others):
         finer = b.argsort(b.take_along_axis(key, order, axis=axis), axis=axis, stable=True)
@@ -135,6 +137,7 @@ def _totally_ordered(b: JaxBuilder, x: Any) -> Any:
     """
     if not is_floating(x.dtype):
         return x
+    # The bits of negative floats increase with the magnitude, so all but the sign are inverted.
     bits, count = b.bitcast(x, dtype=f"int{8 * ITEMSIZE[x.dtype]}"), 8 * ITEMSIZE[x.dtype]
     return b.where(b.less(bits, 0), b.bitwise_xor(bits, b.array(2 ** (count - 1) - 1, bits.dtype)), bits)
 
