@@ -24,13 +24,13 @@ def compiled(
     text: str | None,
     by_default: bool,
 ) -> Callable[..., Any]:
-    """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and of values of the
-    ``static`` arguments.
+    """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and static values.
 
-    A function with data-dependent sizes, which XLA cannot compile, runs operation by operation. If
-    ``by_default``, so does a call with a new shape after many others, and a call from a function that is
-    itself compiled is inlined there. If the whole ``text`` of the function is given, lowered programs are
-    cached between processes.
+    ``static`` are the positions of static arguments, and ``options`` are those of ``jax.jit``. A function
+    with data-dependent sizes, which XLA cannot compile, runs operation by operation. If ``by_default``, so
+    does a call with a new shape after many others, and a call from a function that is itself compiled is
+    inlined there. If ``text``, the whole source of the function, is given, lowered programs are cached
+    between processes.
 
     Each operation rounds to its own dtype, as it does uncompiled. XLA's default would drop casts to half
     precision between two operations.
@@ -62,6 +62,8 @@ def compiled(
     @forwards
     def call(*args: Any) -> Any:
         try:
+            # A stored program has no derivative and no batching rule, so it is not used inside of a
+            # transformation.
             if not core.trace_state_clean():
                 return (
                     function(*args)
@@ -74,6 +76,7 @@ def compiled(
         except NewShape:
             return function(*args)
         except (ValueError, RuntimeError) as problem:
+            # The stored program is for another platform, such as a GPU that is no longer the default device.
             if "was exported for" in str(problem):
                 programs.are_for_another_platform = True
                 return transformed(*args).unpacked()
@@ -100,7 +103,7 @@ def compiled(
 
 
 def _is_staged(args: tuple[Any, ...], static: tuple[int, ...]) -> bool:
-    """Return True if the call is traced into an enclosing program, or if a static argument is traced."""
+    """Return True if JAX traces an enclosing program, or if an argument at ``static`` is no Python number."""
     trace: Any = core.trace_ctx.trace
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):
         trace = getattr(trace, "parent_trace", None)

@@ -27,7 +27,8 @@ def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
 def automatic(array: Any) -> Any:
     """Return ``array`` with the explicit axes of its mesh made automatic.
 
-    Operations on explicit axes would require a sharding for each result.
+    Return a traced array, or one without explicit axes, unchanged. Operations on explicit axes would
+    require a sharding for each result.
     """
     mesh = (
         None
@@ -42,7 +43,8 @@ def automatic(array: Any) -> Any:
 def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
     """Move ``array`` to the sharding ``where``, unless it has that sharding or is traced.
 
-    With several processes and ``is_local``, ``array`` is this process's part of the result.
+    With several processes, ``array`` is this process's part of the result if ``is_local``, and otherwise
+    the whole array, which all processes have.
     """
     if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == where:
         return array
@@ -52,12 +54,13 @@ def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
         return jax.make_array_from_process_local_data(where, np.asarray(array))
     if not array.is_fully_addressable:
         return jax.device_put(array, where)
+    # `jax.device_put` does not place a local array on devices of other processes.
     elements = np.asarray(array)
     return jax.make_array_from_callback(elements.shape, where, lambda index: elements[index])
 
 
 def single(array: Any) -> Any:
-    """Gather ``array`` onto the first local device."""
+    """Gather ``array``, and return it on the first device of this process."""
     # An array on one device would keep the explicit axes in its type.
     array = automatic(array)
     if not array.is_fully_addressable and not array.is_fully_replicated:
@@ -68,9 +71,10 @@ def single(array: Any) -> Any:
 
 
 class CommunicationErrors:
-    """Context manager that raises errors of communication between processes as ``CollectiveFailed``.
+    """Context manager that raises JAX's runtime errors as ``CollectiveFailed``.
 
-    It is a class because entering a generator costs more at each call.
+    It does nothing in a single process. It is a class because entering a generator costs more at each
+    call.
     """
 
     def __enter__(self) -> None: ...
@@ -83,14 +87,15 @@ class CommunicationErrors:
 
 
 class JaxDialect(CanonicalDialect):
-    """Dialect that fixes the precision of matrix products.
+    """Dialect that fixes the precision of matrix products and the range of numbers.
 
     On accelerators JAX multiplies float32 in fewer bits by default, unlike torch and NumPy.
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if integers of more than 32 bits were recorded and
-        ``jax_enable_x64`` is off.
+        """Raise ``UnsupportedOperation`` if ``graph`` needs 64-bit integers and ``jax_enable_x64`` is off.
+
+        It needs them if integers beyond 32 bits were recorded.
         """
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
@@ -100,10 +105,9 @@ class JaxDialect(CanonicalDialect):
             )
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Write ``node``; without ``jax_enable_x64``, numbers beyond the range of float32 become its largest
-        finite values.
+        """Write ``node``. Without ``jax_enable_x64``, numbers are clipped to the range of float32.
 
-        JAX would convert them to infinities, which can turn into NaN.
+        JAX would convert larger ones to infinities, which can turn into NaN.
         """
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):
@@ -119,6 +123,7 @@ class JaxDialect(CanonicalDialect):
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         precision = graph.demands.matmul_precision
+        # Only operations of some sections multiply matrices, and other graphs need no decorator.
         if precision is None or not any(SECTIONS[get(node.op).section] for node in distinct(graph.nodes)):
             return ()
         return (f"@jax.default_matmul_precision({precision!r})".replace("'", '"'),)

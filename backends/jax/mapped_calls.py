@@ -1,6 +1,4 @@
-"""Recognition of calls within ``jax.vmap``, where one call computes every row, so that all rows would share a
-random key.
-"""
+"""Recognition of calls within ``jax.vmap``, where one call has one random key for all rows."""
 
 from __future__ import annotations
 
@@ -12,10 +10,10 @@ from jax._src.interpreters.batching import BatchTrace, BatchTracer
 
 
 def is_one_call_for_rows(leaves: Iterable[Any]) -> bool:
-    """Return True if ``jax.vmap`` is active and maps over calls with these ``leaves``.
+    """Return True if ``jax.vmap`` is active and computes all rows by one call with these ``leaves``.
 
-    ``jax.jacfwd`` and ``jax.hessian`` map over directions: the values are those of one call, and only the
-    tangents are batched.
+    Return False if it maps over directions only, as ``jax.jacfwd`` and ``jax.hessian`` do: the values are
+    those of one call, and only the tangents are batched.
     """
     if not _inside_vmap():
         return False

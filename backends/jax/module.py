@@ -18,9 +18,9 @@ class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Module that calls a graph with its own weights (``nnx.Param``) and buffers (``nnx.BatchStat``).
 
-    ``train()`` and ``eval()`` set the mode of the original's modules for calls of this module, also within
-    ``nnx.jit``. Before either is called, the original's own mode applies. Random numbers come from
-    ``rng=`` or from a key that is part of the module's state.
+    A call updates the buffers. ``train()`` and ``eval()`` set the mode of the original's modules for calls
+    of this module, also within ``nnx.jit``. Before either is called, the original's own mode applies.
+    Random numbers come from ``rng=`` or from a key that is part of the module's state.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -32,7 +32,10 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
             self._keys: Any = nnx.RngStream(key=graph.variants[0].target.next_key(), tag="graph")
 
     def _hold_all(self) -> None:
-        """Add variables for the parameters of variants that were recorded since."""
+        """Add a variable for each parameter of the graph that has none, such as those of new variants.
+
+        Trained float parameters become ``nnx.Param``, all others ``nnx.BatchStat``.
+        """
         graph = self._graph.value
         trained = graph.trained
         for name, array in graph.parameters.items():
@@ -82,6 +85,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     @passes_on
     def __call__(self, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
+        # A key is drawn only if the graph needs one, because drawing changes the module's state.
         key = self._next_key if rng is None else lambda: rng
         result, state = self._graph.value._step(
             self._held, args, kwargs, key=key, training=self._is_training, is_traced=is_traced
@@ -92,7 +96,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
 
 
 class _Static:
-    """Wrapper of an object that ``nnx`` treats as a static part of the module, compared by identity."""
+    """Wrapper of an object that ``nnx`` treats as a static part of a module, compared by identity."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -35,22 +35,23 @@ _ALIGNMENT = 16
 
 
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """Return a JAX array that shares storage with ``array``, or with a copy on its device.
+    """Return a JAX array that shares storage with ``array``, or with a copy of it if ``is_copied``.
 
-    Return None if its layout, dtype or device does not allow that. The device must be JAX's default one:
-    an array elsewhere would move the computation there, or mix devices.
+    On a GPU a copy is made of an unaligned array, too. Return None if the layout, dtype or device of
+    ``array`` does not allow sharing. The device must be JAX's default one: an array elsewhere would move
+    the computation there, or mix devices.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
     [0, 1, 2]
     """
-    plain = (
-        array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
-    )  # DLPack says nothing of a pending sign
+    # DLPack does not transfer a conjugation or sign that torch has only marked.
+    plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
     try:
         kind, number = plain.__dlpack_device__()
         if (kind != _CPU, number) != default_place():
             return None
+        # A clone is aligned.
         if is_copied or kind != _CPU and plain.data_ptr() % _ALIGNMENT:
             plain = plain.clone()
         return jax.dlpack.from_dlpack(plain.contiguous() if hasattr(plain, "contiguous") else plain)
@@ -73,9 +74,10 @@ def default_place() -> tuple[bool, int]:
 
 log = logging.getLogger("graph_compiler")
 _said: set[str] = set()
+# Raised by comparisons of the symbolic sizes of `jax.export`.
 _UNDECIDED = (
     jax.errors if hasattr(jax.errors, "InconclusiveDimensionOperation") else jax.core
-).InconclusiveDimensionOperation  # of jax.export
+).InconclusiveDimensionOperation
 _WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
 _DONATED = (
     "the graph's own parameters were donated: donate copies of them, "
@@ -86,16 +88,18 @@ _ONE_DEVICE = (
     "parallel.Parallel(graph), or by "
     "parallel.shard(graph, mesh, rules)"
 )
+# Words of an error message, and the remedy.
 _REMEDIES = (
     ("OverflowError", _WIDER),
     ("has been deleted", _DONATED),
     ("incompatible devices", _ONE_DEVICE),
-)  # words of what is told, what helps
+)
 
 
 def jax_dtype(dtype: str) -> str:
-    """Return the dtype that JAX uses for ``dtype``: the 32-bit one for 64-bit dtypes without
-    ``jax_enable_x64``.
+    """Return the dtype that JAX uses for ``dtype``: a 32-bit one for a 64-bit one without ``jax_enable_x64``.
+
+    The first use of each narrower dtype is logged.
     """
     if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
@@ -121,9 +125,11 @@ class JaxTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """Return JAX arrays unchanged, and copies of NumPy arrays and tensors: JAX computes asynchronously,
-        so the caller could write to shared storage before it is read. CUDA tensors are copied on the
-        device if JAX uses that device.
+        """Return a JAX array unchanged, and copy NumPy arrays and tensors. Return None for other objects.
+
+        JAX computes asynchronously, so the caller could write to shared storage before it is read. CUDA
+        tensors are copied on the device if JAX uses that device. Raise ``GuardFailed`` for integers that
+        JAX's dtype cannot hold.
         """
         if isinstance(array, jax.Array):
             return array
@@ -161,9 +167,6 @@ class JaxTarget(Target):
         return isinstance(item, jax.core.Tracer)
 
     def traced_number(self, item: Any, cls: type) -> Any:
-        """Return the traced scalar ``item`` with a weak type, like a Python number, or None if it does not
-        match ``cls``.
-        """
         is_number = (
             self.is_traced(item)
             and item.ndim == 0
@@ -173,7 +176,9 @@ class JaxTarget(Target):
 
     def to_numpy(self, array: Any) -> Any:
         if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+            # NumPy has no dtype for random keys.
             array = jax.random.key_data(array)
+        # NumPy has no bfloat16 either. float32 holds all its values.
         return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
 
     def to_bytes(self, array: Any) -> bytes:
@@ -215,10 +220,7 @@ class JaxTarget(Target):
         return compiled(function, {}, static, text, by_default=True)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """Return a context that computes eagerly, outside of any trace.
-
-        ``jax.ensure_compile_time_eval`` would fold constants in traces that start within it.
-        """
+        # ``jax.ensure_compile_time_eval`` would fold constants in traces that start within it.
         outside: AbstractContextManager[None] = jax.core.eval_context()
         return outside
 
@@ -230,7 +232,8 @@ class JaxTarget(Target):
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         """Split the sequence's key and return a fresh one for a call with these array ``leaves``.
 
-        Raise ``CallMismatch`` inside of ``jax.jit`` and the like, and inside of ``jax.vmap``, where one key
+        Within ``graph_compiler.transforms.vmap``, return the key of the current slice. Raise
+        ``CallMismatch`` inside of ``jax.jit`` and the like, and inside of ``jax.vmap``, where one key
         would serve every row.
         """
         if draw := self.of_slices.next():
@@ -267,11 +270,11 @@ class JaxTarget(Target):
                 _register(cls)
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the guards on values hold.
+        """Return ``result``. Raise ``GuardFailed`` if a guard on values does not hold.
 
         While a function is recorded, traced checks become guards of its graph. Under a transformation
         their values are unknown, so a failing check turns the floats of the result to NaN. If the result
-        has other numbers, or no floats, a callback raises, which JAX reports when the result is used.
+        has other numbers, or no floats, a callback raises, too, which JAX reports when the result is used.
         """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):
@@ -294,8 +297,9 @@ class JaxTarget(Target):
         return jax.lax.cond(functools.reduce(jnp.logical_and, holds), run, otherwise)
 
     def refusal(self, problem: Exception) -> str | None:
-        """Describe ``problem`` with a remedy if one is known, but return None for JAX's errors about traced
-        values.
+        """Return the first line of ``problem``, with a remedy if one is known.
+
+        Return None for JAX's errors about traced values, and for errors that are not about arguments.
         """
         words = failure_text(
             problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError)
@@ -307,7 +311,7 @@ class JaxTarget(Target):
 
 
 def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """Share storage by DLPack. Return None if JAX uses another dtype for ``array``."""
+    """Return what :func:`over_dlpack` returns, or None if JAX would use another dtype for ``array``."""
     dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
     return (
         over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
@@ -332,8 +336,9 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
-    """Copy ``array`` to JAX. Raise ``GuardFailed`` for integers that overflow the dtype that JAX uses, which
-    would wrap.
+    """Copy ``array`` to JAX, with the dtype that JAX uses.
+
+    Raise ``GuardFailed`` for integers that overflow this dtype, because they would wrap around.
     """
     dtype = jax_dtype(str(array.dtype))
     if array.dtype.kind in "iu" and array.size and dtype != str(array.dtype):
@@ -343,9 +348,8 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
                 f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}"
             )
     try:
-        copied = np.array(
-            array, dtype=jnp.dtype(dtype)
-        )  # by numpy: jnp.array would compile a conversion for every new shape
+        # NumPy converts, because `jnp.array` would compile a conversion for every new shape.
+        copied = np.array(array, dtype=jnp.dtype(dtype))
         made = jax.device_put(copied)
     except INCONVERTIBLE as problem:
         refuse_array(array, "jax", problem)
@@ -371,8 +375,9 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Return True, as an array, if ``check`` equals the recorded values; NaN equals NaN, and 0.0 differs from
-    -0.0.
+    """Return a boolean array: ``check`` equals the recorded values of ``guard``, up to its tolerance.
+
+    NaN equals NaN, and 0.0 differs from -0.0. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -382,6 +387,7 @@ def _as_expected(check: Any, guard: Guard) -> Any:
         )
     with np.errstate(all="ignore"):
         wanted = expected.astype(check.dtype)
+    # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
     if not jnp.issubdtype(check.dtype, jnp.inexact):
         return jnp.all(check == wanted) & bool(np.all(wanted == expected))
     same_sign = jnp.signbit(jnp.real(check)) == jnp.signbit(jnp.real(wanted))
@@ -390,8 +396,10 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 
 def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result`` changed so that a failing guard cannot go unnoticed. ``each`` are the traced outcomes
-    of ``guards``.
+    """Return ``result``, with its floats turned to NaN and its integers to 0 if a guard fails.
+
+    ``each`` are the traced outcomes of ``guards``. If NaN would not show in every part of the result, the
+    program also raises ``GuardFailed`` by a callback.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
@@ -421,9 +429,13 @@ def _raised_beside(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
 
 
 def _poisoned(leaf: Any, holds: Any) -> Any:
-    """Return ``leaf`` where ``holds``, else NaN, or 0 for dtypes without NaN."""
+    """Return ``leaf`` where ``holds``, else NaN, or 0 for integers and booleans.
+
+    Return ``leaf`` itself for other dtypes, such as random keys.
+    """
     if jnp.issubdtype(leaf.dtype, jnp.inexact):
         return _not_a_number(leaf, holds)
+    # Random keys have no zero.
     is_plain = jnp.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool
     return jnp.where(holds, leaf, jnp.zeros_like(leaf)) if is_plain else leaf
 
@@ -436,6 +448,7 @@ def _not_a_number(leaf: Any, holds: Any) -> Any:
 @_not_a_number.defjvp
 def _tangent_not_a_number(primals: Any, tangents: Any) -> Any:
     leaf, holds = primals
+    # `jnp.where` alone would have the derivative 0 if the guard fails, which looks valid.
     return _not_a_number(leaf, holds), tangents[0] * jnp.where(holds, 1, jnp.nan).astype(leaf.dtype)
 
 

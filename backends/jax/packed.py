@@ -15,11 +15,16 @@ def is_leaf(item: Any) -> bool:
 
 
 def weak(array: Any) -> Any:
+    # JAX has no public function that makes a dtype weak.
     return jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None)
 
 
 class Packed:
-    """Pytree of a result: arrays are leaves, everything else (numbers, strings, key order) is static."""
+    """Pytree of a result: arrays are leaves, everything else (numbers, strings, key order) is static.
+
+    leaves: the arrays.
+    form: the static part.
+    """
 
     def __init__(self, leaves: Any, form: ResultStructure) -> None:
         self.leaves, self.form = leaves, form
@@ -34,7 +39,7 @@ class Packed:
 
 
 class ResultStructure:
-    """Static part of a result, hashable for ``jax.jit``."""
+    """Static part of a result, which ``jax.jit`` compares and hashes."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -43,6 +48,7 @@ class ResultStructure:
         return isinstance(other, ResultStructure) and self.tree == other.tree
 
     def __hash__(self) -> int:
+        # Trees may have members that are not hashable, so all structures have one hash, and `==` decides.
         return hash(ResultStructure)
 
 

@@ -46,21 +46,21 @@ class JaxTrainingOverMesh(JaxTraining):
         self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that moves the state, batch and rate to the mesh and runs `step`.
+        """Return a program that moves the state, batch and rate to the mesh and runs ``step``.
 
-        It is compiled at first use for each state structure, so that the new state has the shardings of
-        the old one.
+        It is compiled for each state structure at first use, so that the new state has the shardings of
+        the old one. After an exception all programs are compiled anew. Raise ``CollectiveFailed`` if the
+        communication between processes fails.
         """
         compiled: dict[Any, Callable[..., Any]] = {}
-        last: tuple[Callable[[], Any], Callable[..., Any]] = (
-            type(None),
-            step,
-        )  # what was held after the last step lies as it has to
+        # The state after the last step, which has its shardings already, and the program of that step.
+        last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)
 
         def lying(held: StepState) -> tuple[StepState, Callable[..., Any]]:
             """Place ``held`` on the mesh, and return it with the program compiled for its sharding."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
+            # The shardings are part of the program, so they are those of the first state of a structure.
             if key not in compiled:
                 layouts = key.unflatten([array.sharding for array in leaves])
                 compiled[key] = super(JaxTrainingOverMesh, self).compiled(
@@ -73,8 +73,8 @@ class JaxTrainingOverMesh(JaxTraining):
             placed, program = (held, last[1]) if last[0]() is held else lying(held)
             try:
                 found: tuple[StepState, Any] = program(placed, self._split(arrays), self._everywhere(rate))
-            # Whatever a trace that recorded something raises: JAX would call what failed once in its slow way
-            # for ever.
+            # JAX would call a program that has failed once by its slow path from then on. The trace of a step
+            # may raise any exception.
             except Exception:
                 compiled.clear()
                 last = type(None), step
@@ -86,9 +86,10 @@ class JaxTrainingOverMesh(JaxTraining):
         return run
 
     def _lying(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
-        """Wrap ``step`` to constrain its results to ``layouts``.
+        """Wrap ``step`` to constrain the new state to ``layouts``, and its other results to be replicated.
 
-        With ``out_shardings`` for donated arguments JAX would call the program on its slow path.
+        A step that does not consume its state returns gradients, which get the layouts of the trained
+        arrays.
         """
         whole = self._whole
 
@@ -106,7 +107,10 @@ class JaxTrainingOverMesh(JaxTraining):
         return lying
 
     def _everywhere(self, rate: Any) -> Any:
-        """Replicate the learning rate over the mesh. It is transferred again only if it changes."""
+        """Replicate the learning rate over the mesh. Return None for None.
+
+        It is transferred again only if it changes.
+        """
         if rate is None:
             return None
         if self._rate is None or self._rate[0] != rate:
@@ -114,7 +118,8 @@ class JaxTrainingOverMesh(JaxTraining):
         return self._rate[1]
 
     def _split(self, arrays: Any) -> Any:
-        if isinstance(arrays, Mapping):  # gradients
+        # A mapping has gradients, which lie as the parameters do.
+        if isinstance(arrays, Mapping):
             return arrays
         parts = 1 if self._local_batch else self._parts
         where = {True: self._divided, False: self._whole}
@@ -151,8 +156,9 @@ class JaxTrainingOverMesh(JaxTraining):
 
 
 def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Shard each array of ``held`` that has the name and shape of a parameter by its layout, and replicate
-    the others.
+    """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts`` and the rest replicated.
+
+    An array of the optimizer that has the name and shape of a parameter is sharded like it.
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
@@ -179,7 +185,8 @@ _COLLECTIVES: dict[str, Callable[..., Any]] = {
     "pmax": jax.lax.pmax,
     "pmin": jax.lax.pmin,
 }
-# What each device hands over, and whether that is a part of the result: the others are equal on all devices.
+# For each reduction, the result of each device, and True if that is a part of the whole result. Otherwise it
+# is equal on all devices.
 _REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
     "concat": (lambda array, axis: array if array.ndim else array[None], True),
     "mean": (jax.lax.pmean, False),
@@ -202,13 +209,14 @@ class JaxParallelism(Parallelism):
 
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
         with jax.ensure_compile_time_eval():
-            return {
-                type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")
-            }  # ``sharding`` is a function of Python, which gives that
+            # The property ``sharding`` is a Python function that returns this attribute, and slower.
+            return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis over ``devices``: all if None, a number, a list, or a mesh whose size is that of
-        axis ``name``.
+        """Return an axis over all devices (None), the first ones (a number), a list, or those of a mesh.
+
+        Raise ``InvalidOption`` for anything else, and for a mesh that has more devices than its axis
+        ``name``.
         """
         if is_count(devices):
             devices = jax.devices()[
@@ -263,6 +271,7 @@ class JaxParallelism(Parallelism):
                 return [reduced(array, name) for array in function(list(arrays))]
 
         out = PartitionSpec(name) if is_part else PartitionSpec()
+        # JAX's check would reject functions whose results it cannot prove to be replicated.
         mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
         after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
         compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
@@ -276,6 +285,7 @@ class JaxParallelism(Parallelism):
             for place, where, is_local in places:
                 # The program itself moves arrays that are not committed to a device.
                 array = arrays[place]
+                # The private attributes are read because the public properties take longer at each call.
                 if several or getattr(array, "_committed", False) and array._sharding != where:
                     arrays[place] = placed(array, where, is_local)
             try:
@@ -360,8 +370,9 @@ class JaxParallelism(Parallelism):
 
 
 def _parts(array: Any) -> Any:
-    """Return the shards of this process without the axis they were stacked along; all slices if ``array`` is
-    traced.
+    """Return the shards of this process, without the axis along which they were stacked.
+
+    Return all slices if ``array`` is traced.
     """
     if isinstance(array, jax.core.Tracer):
         return list(array)

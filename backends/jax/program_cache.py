@@ -43,16 +43,14 @@ _IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 # The versions of these packages are part of every key.
 _OWN = ("jax", "numpy")
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
-_WATCHING = (
-    "jax_debug_nans",
-    "jax_debug_infs",
-    "jax_disable_jit",
-)  # under these JAX runs the function operation by operation
+# With these settings JAX runs the function operation by operation.
+_WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return a digest of ``text`` and everything a trace with ``args`` depends on, or None if that is not
-    known.
+    """Return a digest of ``text`` and everything that a trace with ``args`` depends on.
+
+    Return None if that is not known, or if programs are not to be cached.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -73,10 +71,9 @@ def _settings() -> Iterator[str]:
 
 
 def _is_in_a_context() -> bool:
-    """Return True if a context manager of JAX is open, such as a mesh or a precision. New threads have none
-    to compare.
-    """
+    """Return True if a context manager of JAX is open in this thread, such as a mesh or a precision."""
     seen: list[Any] = []
+    # JAX has no public list of open contexts. A new thread has none, so its context is compared.
     context = config.trace_context
     thread = threading.Thread(target=lambda: seen.append(context()))
     thread.start()
@@ -85,7 +82,7 @@ def _is_in_a_context() -> bool:
 
 
 def _described(arg: Any) -> str | None:
-    """Describe a traced array, a dict of them, or a static number. Return None for anything else."""
+    """Describe a traced array, a dict of traced arrays, or a static number. Return None for anything else."""
     if isinstance(arg, jax.core.Tracer):
         aval = arg.aval
         return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
@@ -99,9 +96,10 @@ def _described(arg: Any) -> str | None:
 
 
 def _packages(text: str) -> Iterator[str | None]:
-    """Yield name and version of each package that ``text`` imports, except JAX and the standard library.
+    """Yield name and version of each package that ``text`` imports.
 
-    Yield None for one that is not installed in site-packages, because its code may change.
+    JAX, NumPy and the standard library are left out. Yield None for a package that is not installed in
+    site-packages, because its code may change.
     """
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:
@@ -124,6 +122,7 @@ class NotStorable(Signal):
 class ProgramFile:
     """Stored program of a function.
 
+    program: the exported program.
     form: structure of the result.
     passed: for each array of the result, the index of the argument that it is, or None if the program
         computes it.
@@ -143,10 +142,12 @@ def classes_of(function: Callable[..., Any]) -> Classes:
 
 
 def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
-    """Write ``kept`` to ``path`` atomically. Raise ``InvalidFile`` if the result's structure does not survive
-    JSON.
+    """Write ``kept`` to ``path`` atomically.
+
+    Raise ``InvalidFile`` if the result's structure does not survive JSON.
     """
     form = tree_to_json(kept.form, repr)
+    # Static parts of a result, such as the user's objects, may have no text that can be read back.
     if _form(json.loads(json.dumps(form)), classes) != kept.form:
         raise InvalidFile("the form of the result cannot be kept")
     program = base64.b64encode(kept.program.serialize()).decode()
@@ -160,6 +161,7 @@ def write_none(path: Path) -> None:
 
 def _put(path: Path, held: dict[str, Any]) -> None:
     body = json.dumps({"key": path.stem, **held})
+    # Another process may read the file at any time, so it is written under another name and renamed.
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w") as file:
@@ -207,6 +209,9 @@ class StoredPrograms:
 
     They apply only to calls that are not transformed: a stored program has no derivative and no batching
     rule.
+
+    are_used: False once a trace has neither found nor stored a program.
+    are_for_another_platform: True once a stored program was refused on this platform.
     """
 
     def __init__(self, function: Callable[..., Any], text: str | None) -> None:
@@ -226,8 +231,10 @@ class StoredPrograms:
         return Packed.of(self._function(*args)) if found is None else found
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
-        """Return the result of a stored program, which is written first if it is missing. Return None if it
-        cannot be stored.
+        """Return the result of the stored program for ``args``, which is traced and written if it is missing.
+
+        A program that is quick to trace is not written. Return None if the program cannot be stored, which
+        a file then remembers.
         """
         try:
             key = key_of(self._text, args)
@@ -252,8 +259,8 @@ class StoredPrograms:
             result = call.by(kept)
         except NotStorable:
             return None
-        # JAX cannot write every program down, and has no exception of its own for it; what the function
-        # raises comes again from its trace.
+        # JAX cannot export every program, and has no exception class of its own for that. An exception of the
+        # function itself is raised again by its trace.
         except Exception as problem:
             log.debug(
                 "the program of %s is not kept: %s: %s",
@@ -268,8 +275,9 @@ class StoredPrograms:
 
 
 class _ExportedCall:
-    """Lowering of a function for arguments of one structure. Results that are arguments are not part of the
-    program.
+    """Lowering of a function for arguments of one structure.
+
+    Results that are arguments are not part of the program.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -285,6 +293,7 @@ class _ExportedCall:
             packed = Packed.of(
                 function(*[static[place] if place in static else next(given) for place in range(len(args))])
             )
+            # An exported program would return a new array for an argument that is returned unchanged.
             places = {id(leaf): place for place, leaf in enumerate(leaves)}
             self._form, self._passed = packed.form.tree, [places.get(id(leaf)) for leaf in packed.leaves]
             return [leaf for leaf, place in zip(packed.leaves, self._passed) if place is None]
@@ -302,6 +311,7 @@ class _ExportedCall:
 
     def lowered(self) -> ProgramFile:
         """Export the program. JAX raises ``NotImplementedError`` and others if it cannot be serialised."""
+        # The export is a trace of its own, and must not be part of the current one.
         with jax.core.eval_context():
             program = export.export(self._jitted)(*self._leaves)
         assert self._form is not None
@@ -366,5 +376,6 @@ class PersistentCache:
     def _close(self, before: dict[str, Any]) -> None:
         for name, value in before.items():
             jax.config.update(name, value)
+        # JAX opens its cache once, and would go on to use this package's folder.
         compilation_cache.reset_cache()
         self._before = None

@@ -26,7 +26,7 @@ class Nadam(NamedTuple):
 
 
 def optimizer_factory(name: str, options: Options) -> Callable[[Any], Any]:
-    """Return a function that creates the optimizer ``name`` for a learning rate."""
+    """Return a function from a learning rate to the optax transformation of the optimizer ``name``."""
     scale, is_decoupled = _ROWS[name]
     decay = [optax.add_decayed_weights(options["weight_decay"])] if options["weight_decay"] else []
 
@@ -57,8 +57,9 @@ def _rmsprop(options: Options) -> list[Any]:
 
 
 def _adagrad(options: Options) -> list[Any]:
-    """Scale by torch's Adagrad, which adds ``eps`` to the root; ``optax.scale_by_rss`` adds it below the
-    root.
+    """Scale by torch's Adagrad, which adds ``eps`` to the root.
+
+    ``optax.scale_by_rss`` adds it below the root.
     """
 
     def init(parameters: Any) -> Any:
@@ -86,8 +87,9 @@ def _lion(options: Options) -> list[Any]:
 
 
 def _amsgrad(options: Options) -> Any:
-    """Scale by torch's AMSGrad, which takes the maximum of raw second moments; optax takes that of corrected
-    ones.
+    """Scale by torch's AMSGrad, which takes the maximum of the raw second moments.
+
+    optax takes the maximum of the moments after bias correction.
     """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
@@ -111,8 +113,9 @@ def _amsgrad(options: Options) -> Any:
 
 
 def _nadam(options: Options) -> list[Any]:
-    """Scale by NAdam with the momentum schedule of https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ,
-    which optax lacks.
+    """Scale by NAdam with its momentum schedule, which optax lacks.
+
+    See https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
     """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
@@ -158,8 +161,9 @@ jax.tree_util.register_dataclass(StepState, [field.name for field in fields(Step
 
 
 class JaxTraining(Training):
-    """Training with optax. An optimizer is a function of the learning rate that returns a gradient
-    transformation.
+    """Training with optax.
+
+    An optimizer is a function of the learning rate that returns a gradient transformation.
     """
 
     is_pure = True
@@ -177,6 +181,7 @@ class JaxTraining(Training):
         return not getattr(make, "is_user_defined", False)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
+        # Optimizers may return one array twice, or a trained array, and storage can be donated only once.
         return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
     def updated(
@@ -184,7 +189,10 @@ class JaxTraining(Training):
     ) -> tuple[Arrays, Any]:
         updates, state = make(rate).update(gradients, held.optimizer, held.trained)
         trained = jax.tree.map(
-            lambda array, update: (array + update).astype(array.dtype), held.trained, updates
+            # Updates may be wider than the weights, such as float32 for bfloat16.
+            lambda array, update: (array + update).astype(array.dtype),
+            held.trained,
+            updates,
         )
         if is_finite is None:
             return trained, state
@@ -205,11 +213,10 @@ class JaxTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """Copy ``array``, since the first step donates its storage. On a CPU NumPy copies: ``jnp.copy``
-        compiles for each shape.
-        """
         if _is_key(array):
             return self.restored(jnp.copy(jax.random.key_data(array)), array)
+        # The first step donates the array's storage, so it is copied. On a CPU NumPy copies, because
+        # ``jnp.copy`` compiles for each shape.
         device, *more = array.devices()
         return (
             jax.device_put(np.array(array), array.sharding)
@@ -223,7 +230,6 @@ class JaxTraining(Training):
         return jax.random.key_data(array) if _is_key(array) else array
 
     def stored_spec(self, array: Any) -> list[Any] | None:
-        """Return the dtype and shape of the uint32 data of a random key, or None for other arrays."""
         return (
             ["uint32", *array.shape, *jax.eval_shape(jax.random.key_data, array).shape[array.ndim :]]
             if _is_key(array)
@@ -294,6 +300,7 @@ class JaxTraining(Training):
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             nonlocal is_first
             try:
+                # Only the state before the first step may be uncommitted.
                 made = found(_bound(held, arrays) if is_first else held, arrays, rate)
             except GraphCompilerError:
                 raise
@@ -330,10 +337,11 @@ def _is_key(array: Any) -> bool:
 
 
 def _bound(held: StepState, arrays: Any) -> StepState:
-    """Commit all arrays of ``held`` to the single device that some of its arrays, or of the batch, are
-    committed to.
+    """Commit all arrays of ``held`` to the one device or sharding to which some array is committed.
 
-    A step returns its state committed, so the second step would be compiled again.
+    The arrays of the batch count, too. Return ``held`` itself if no array is committed, or if they are
+    committed to different ones. A step returns its state committed, so without this the second step would
+    be compiled again.
     """
     leaves, tree = jax.tree.flatten(held)
     places = {
@@ -351,7 +359,10 @@ def _bound(held: StepState, arrays: Any) -> StepState:
 
 
 def _require_one_place(held: StepState, arrays: Any, problem: Exception) -> None:
-    """Raise ``CallMismatch`` if an array of the batch is sharded over other devices than the state."""
+    """Raise ``CallMismatch`` if an array of the batch is sharded over other devices than the state.
+
+    It is raised from ``problem``, the exception of the step.
+    """
     own = {device for array in held.trained.values() for device in array.devices()}
     for place, array in enumerate(jax.tree.leaves(arrays)):
         if isinstance(array, jax.Array) and len(array.devices()) > 1 and array.devices() != own:

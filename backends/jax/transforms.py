@@ -25,7 +25,10 @@ _KEPT = "kept by the minimum cut"
 
 
 def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``jax.checkpoint`` that saves the values of a minimum cut."""
+    """Wrap ``function`` in ``jax.checkpoint`` that saves the fewest bytes.
+
+    No expensive operation, such as a matrix product, is computed twice.
+    """
 
     def of_arrays(*arrays: Any) -> Any:
         closed = jax.make_jaxpr(function)(*arrays)
@@ -40,10 +43,10 @@ def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any
 
 
 def kept_of(program: Any) -> set[Any]:
-    """Return the variables to save for the backward pass: the cheapest cut between the inputs and the values
-    it reads.
+    """Return the variables to save for the backward pass.
 
-    Variables of inner programs are included.
+    They are the cheapest cut between the inputs, with the results of expensive operations, and the values
+    that the backward pass reads. Variables of inner programs are included.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -64,8 +67,9 @@ def kept_of(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Add the equations of ``program`` to ``flow``. ``outside`` maps variables of inner programs to their
-    outer ones.
+    """Add the equations of ``program``, and of the programs that it calls, to ``flow``.
+
+    ``outside`` maps variables to the outer variables that they equal. Results of inner programs are added.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
@@ -83,6 +87,7 @@ def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
             continue
         for made in equation.outvars:
             _cost(flow, made, made.aval.size * made.aval.dtype.itemsize if hasattr(made.aval, "size") else 0)
+            # The result of an expensive operation counts as given, so that it is never computed again.
             if equation.primitive.name in _DEAR:
                 flow.add_edge("given", ("in", made))
             for operand in operands:
@@ -96,7 +101,11 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 
 
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
-    """Return the operands whose values the derivative of ``equation`` reads."""
+    """Return the operands whose values the derivative of ``equation`` reads.
+
+    These are all operands if the derivative cannot be traced, and none if no operand is a float or complex
+    array.
+    """
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
     ]
@@ -114,8 +123,8 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
 
     try:
         traced = jax.make_jaxpr(tangents)(shapes, [shapes[place] for place in places]).jaxpr
-    # JAX and rules of the user may refuse to trace an equation alone by any exception: then everything is
-    # read.
+    # JAX, and rules of the user, may raise any exception if an equation is traced alone. All operands count
+    # as read then.
     except Exception:
         return [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
     read = _needed(traced)
@@ -135,7 +144,7 @@ def _needed(program: Any) -> set[Any]:
 
 
 def _inner(equation: Any) -> Any:
-    """Return the program of a call, or None if it closes over constants."""
+    """Return the program that ``equation`` calls, or None if there is none or if it closes over constants."""
     found = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
     program = getattr(found, "jaxpr", found)
     has_constants = bool(getattr(found, "consts", None))
@@ -143,7 +152,7 @@ def _inner(equation: Any) -> Any:
 
 
 def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], kept: set[Any]) -> list[Any]:
-    """Evaluate ``program``, with the values in ``kept`` marked for the checkpoint policy."""
+    """Evaluate ``program``, with the values of the variables ``kept`` marked for the checkpoint policy."""
     known = dict(zip((*program.constvars, *program.invars), (*constants, *arrays)))
 
     def read(item: Any) -> Any:
@@ -197,7 +206,10 @@ class JaxDerivatives(Derivatives):
         return jax.enable_x64(True)
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Move ``array`` to a device, or to one named by platform and optional index, such as ``"cpu:1"``."""
+        """Move ``array`` to a device, or to one named by platform and optional index, such as ``"cpu:1"``.
+
+        Raise ``ValueError`` if there is no such device.
+        """
         if isinstance(device, str):
             platform, _, place = device.partition(":")
             try:
@@ -242,10 +254,9 @@ class JaxDerivatives(Derivatives):
         return jnp.concatenate(arrays)
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Scan with the dtypes of the carry held fixed."""
-
         def body(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
             new, outputs = step(carry, row)
+            # ``lax.scan`` requires that the carry keeps its dtypes.
             return [jax.lax.convert_element_type(array, old.dtype) for array, old in zip(new, carry)], outputs
 
         last, outputs = jax.lax.scan(
@@ -254,9 +265,8 @@ class JaxDerivatives(Derivatives):
         return last, outputs
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Conjugate cotangents and gradients, because ``jax.vjp`` returns the transpose instead of the
-        adjoint.
-        """
+        # ``jax.vjp`` returns the transpose instead of the adjoint, so cotangents and gradients are
+        # conjugated.
         results, pull, aux = jax.vjp(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
         def conjugated(cotangents: Arrays) -> Arrays:
@@ -278,8 +288,9 @@ class JaxDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Use ``jax.linearize``, or double reverse mode, as in :meth:`jvp`, once the linear function turns
-        out to need it.
+        """Use ``jax.linearize``, or double reverse mode if a function only has a rule for reverse mode.
+
+        That shows only when the linear function is called.
         """
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -294,9 +305,10 @@ class JaxDerivatives(Derivatives):
     def _twice_reversed(
         self, function: Function, primals: Arrays, problem: Exception
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the JVP as the VJP of the VJP, which is linear in its cotangents.
+        """Return the results, the auxiliary arrays and the JVP function, by double reverse mode.
 
-        Raise ``problem`` unless it says that forward mode is missing.
+        The VJP is linear in its cotangents, so its own VJP is the JVP. Raise ``problem`` unless it says
+        that forward mode is missing.
         """
         if not is_without_forward_mode(problem):
             raise problem
@@ -305,6 +317,7 @@ class JaxDerivatives(Derivatives):
         return results, aux, push
 
     def is_missing_derivative(self, problem: Exception) -> bool:
+        # JAX has no exception class for this, so the words of its messages decide.
         words = ("ifferentiation", "gradients are only implemented")
         return isinstance(problem, (NotImplementedError, ValueError)) and any(
             word in str(problem) for word in words
@@ -321,6 +334,8 @@ class JaxDerivatives(Derivatives):
             outside = core.trace_ctx.trace
 
             def next_key() -> Any:
+                # Within ``jax.vmap`` a key would be one of its tracers, and stay in the target's sequence
+                # after it.
                 with core.set_current_trace(outside):
                     return target.next_key(arrays)
 

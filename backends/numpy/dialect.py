@@ -1,5 +1,6 @@
-"""Writing of canonical nodes for NumPy. Every function ignores floating-point warnings, as tensor libraries
-do.
+"""Writing of canonical nodes for NumPy.
+
+Every function ignores floating-point warnings, as tensor libraries do.
 """
 
 from __future__ import annotations

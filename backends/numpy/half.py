@@ -16,8 +16,7 @@ from .dialect import dtype_text
 
 _HALF_TEXTS = tuple(map(dtype_text, HALF))
 
-# Operations that move elements or make them, or that look at the precision itself: half precision stays as it
-# is.
+# Operations that compute no elements, or that depend on the precision, so they run in half precision.
 _AS_THEY_ARE = frozenset({
     "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed",
     "diagonal", "eye", "flip", "full", "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot",
@@ -26,19 +25,20 @@ _AS_THEY_ARE = frozenset({
     "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient",
     "refuse_gradient",
 })  # fmt: skip
-# Operators that round once: as they are too, unless a number stands beside the array, with which bfloat16
-# would be float32.
+# Operators that round once, so they run in half precision, too. With a Python number as an operand, bfloat16
+# would become float32, so then they are computed in float32.
 _ROUNDED_ONCE = frozenset({
     "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum",
     "multiply", "negative", "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
 })  # fmt: skip
-# Operations whose decomposition is computed in float32 as a whole, and not step by step.
+# Operations whose decomposition is computed in float32 as a whole, so that it is rounded only once.
 _OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})
 
 
 def compute_dtype(op: str, dtype: str) -> str | None:
-    """Return the dtype that the decomposition of ``op`` computes in for arrays of ``dtype``, or None for
-    ``dtype`` itself.
+    """Return the dtype in which the decomposition of ``op`` computes with arrays of ``dtype``.
+
+    Return None if it is ``dtype`` itself.
 
     >>> compute_dtype("lstm", "bfloat16"), compute_dtype("lstm", "float64")
     ('float32', None)
@@ -55,6 +55,7 @@ class NumpyRows(Rows):
         if not _is_widened(name, operands, out):
             return super().expression(name, operands, params, out)
         half = next(spec.dtype for spec in (*_specs(operands), *out) if spec.dtype in HALF)
+        # A number has the precision of the arrays that it is combined with, so it is rounded first.
         wide = tuple(_widened(rounded_literal(item, name, half)) for item in operands)
         params = {
             key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()
@@ -86,6 +87,7 @@ def _widened(item: Any) -> Any:
 
 
 def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
+    # Results that are indices or booleans stay as they are.
     half = {spec.dtype for spec in out} & set(HALF)
     if not half:
         return text
@@ -96,8 +98,9 @@ def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
 
 
 def is_call(text: str) -> bool:
-    """Return True if ``text`` is a single call of a dotted name, so that ``.method()`` may follow it without
-    parentheses.
+    """Return True if ``text`` is a single call of a dotted name.
+
+    Then ``.method()`` may follow it without parentheses.
 
     >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")
     (True, False, False)

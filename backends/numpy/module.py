@@ -11,8 +11,10 @@ from ...forwarding import passes_on
 
 
 class GraphModule:
-    """Callable that runs a graph with its own arrays, by their original names. ``module[name] = array``
-    replaces one.
+    """Callable that runs a graph with its own arrays, ``parameters``, by their original names.
+
+    ``module[name] = array`` replaces one, cast to its dtype. Raise ``ValueError`` for an unknown name or
+    another shape.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -21,8 +23,9 @@ class GraphModule:
 
     @passes_on
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
-        """Run the graph, and store the buffers that it updates. ``rng`` is the generator of its random
-        numbers.
+        """Run the graph, and store the buffers that it updates.
+
+        ``rng`` is the generator of its random numbers; None stands for a new one.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._step(self._held, args, kwargs, key=key, training=None, is_traced=False)
@@ -30,6 +33,7 @@ class GraphModule:
         return result
 
     def _held(self) -> dict[str, np.ndarray[Any, Any]]:
+        # Variants that were recorded since may have more parameters.
         self.parameters = {**self.graph.parameters, **self.parameters}
         return self.parameters
 

@@ -15,19 +15,19 @@ from ...passes.lowering.copies import copy_aliased_outputs as _copy_aliased_outp
 from ..common.arrays import as_numpy, bfloat16, is_plain, write_into
 from ..common.failures import failure_text
 
-# Operations whose row may give a view of the first array, or the array itself.
+# Operations whose row may return a view of the first array, or the array itself.
 VIEWS = frozenset({
     "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem",
     "im2col", "imag", "interpolate", "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle",
     "pixel_unshuffle", "real", "reshape", "split", "stop_gradient", "unstack", "view_as_complex",
     "with_gradient", "refuse_gradient",
 })  # fmt: skip
-# Views that numpy does not allow to be written to.
+# Operations whose row returns a view that NumPy does not allow to be written to.
 READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy outputs that alias arguments, weights or each other, and make scalars arrays.
+    """Copy outputs that alias arguments, weights or each other, and convert scalar outputs to arrays.
 
     Values that are overwritten through an argument before their last use are copied, too. Return the
     graph, and True if it was changed.
@@ -48,7 +48,7 @@ class NumpyTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        # While a function of NumPy is recorded, what stands for its arrays is taken for them.
+        # While a NumPy function is recorded, its proxies count as arrays.
         if getattr(type(array), "stands_for_array", False):
             return array
         array = as_numpy(array)
@@ -91,10 +91,10 @@ class NumpyTarget(Target):
         self._seeds = np.random.SeedSequence(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> np.random.Generator:
+        # Spawned seeds lead to independent sequences.
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that restores NumPy's global generator and those among ``leaves``."""
         generators = [
             leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))
         ]

@@ -50,6 +50,7 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> st
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
+    # Sizes are texts here, so equal ones are found by their texts.
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
     return f"jnp.eye({n_rows!r}{columns}{f', k={k!r}' if k != 0 else ''}, dtype={dtype})"
 
@@ -61,8 +62,10 @@ _NARROW = ("int8", "int16", "uint8", "uint16")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
     target = out[0].dtype  # type: ignore[attr-defined]
     if is_complex(x.dtype or "") and not is_complex(target) and target != "bool":
+        # JAX warns of a cast that discards the imaginary part.
         return f"{x}.real.astype({dtype})"
     if is_floating(x.dtype or "") and target in _NARROW:
+        # XLA saturates a cast from floats to narrow integers, where other frameworks wrap around.
         return f"{x}.astype(jnp.int32).astype({dtype})"
     return f"{x}.astype({dtype})"
 
@@ -87,7 +90,9 @@ rows.row("reshape")(reshape_text)
 
 @rows.row("bitcast")
 def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
-    """Raise ``UnsupportedOperation`` for 64-bit dtypes without ``jax_enable_x64``: their bytes do not exist
+    """Write ``x.view(dtype)``.
+
+    Raise ``UnsupportedOperation`` for 64-bit dtypes without ``jax_enable_x64``: their bytes do not exist
     then.
     """
     for name in (x.dtype or "", out[0].dtype):
@@ -108,7 +113,7 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
 
 
 rows.table({
-    # the slices one by one while they are few
+    # Up to four slices are written one by one, which reads better.
     "unstack": lambda x, *, axis, count: (
         ", ".join(unstack_texts(x, axis, count)) if count <= 4 else f"jnp.unstack({x}, axis={axis})"
     ),
@@ -155,19 +160,19 @@ rows.table(
 
 
 rows.table({
-    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
-    # ``x.at[:, 1:].set(value)``
+    # The texts are ``x[:, 1:, None]``, ``x.at[:, 1:].set(value)``, ``x[:, indices]`` and ``x[i, :, j]``.
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",
     "setitem": lambda x, value, *, key: f"{x}.at{key_text(key, x.ndim)}.set({value})",
-    "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",  # ``x[:, indices]``
-    "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",  # ``x[i, :, j]``
-    # ``x[:, mask]``; outside of jax.jit only, as the result's size depends on data
+    "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",
+    "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",
+    # The text is ``x[:, mask]``, which runs only outside of ``jax.jit``: the size depends on elements.
     "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim)}",
 })  # fmt: skip
 
 
 @rows.row("dynamic_slice")
 def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
-    """Slice one axis at a time, so that the sizes of the other axes need not be written."""
+    """Write a slice of one axis after the other, so that the sizes of the other axes need not be written."""
     text = str(x)
     for start, axis, size in zip(starts, axes, sizes):
         text = f"lax.dynamic_slice_in_dim({text}, {start}, {size!r}{f', {axis}' if axis else ''})"
@@ -207,6 +212,7 @@ def scatter(
 
 
 def _reduction(x: Operand, reduce: str | None) -> str | None:
+    # The sum of booleans is True if any is, and the product if all are.
     return _OF_BOOLS.get(reduce, reduce) if x.dtype == "bool" and reduce else reduce
 
 
@@ -263,9 +269,8 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     function = "jnp.searchsorted" if x1.ndim == 1 else "searchsorted_rows"
     sorted_by = "" if sorter is None else f", sorter={sorter}"
     right = "" if side == "left" else f", side={side!r}"
-    return (
-        f"{function}({x1}, {x2}{sorted_by}{right}).astype(int)"  # its own dtype is int32 for short sequences
-    )
+    # For short sequences JAX returns int32.
+    return f"{function}({x1}, {x2}{sorted_by}{right}).astype(int)"
 
 
 rows.table(

@@ -17,6 +17,7 @@ def _scan(scope: Scope, node: Node) -> None:
     (body,), loop, params = node.regions, Loop.of(scope, node), node.params
     count = len(loop.state)
     state, elements = names_of(scope, body, count), names_of(scope, body, len(loop.sequences), count)
+    # ``lax.map`` has neither a carry nor a direction.
     is_map = not state and elements and not params["reverse"] and not params["checkpoint"]
     parts = [elements] if is_map else [state, elements]
     name = _step(scope, body, parts, loop.captured, 0 if is_map else count)
@@ -40,7 +41,7 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
-    """Write the function of an iteration, and return its name.
+    """Write the function of an iteration with the inputs ``parts``, and return its name.
 
     It is at module level if it captures nothing: JAX caches compiled loops by the identity of their
     function.
@@ -66,11 +67,10 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
-    """Return True if one of ``values`` depends on no input, such as zeros, so that ``shard_map`` takes it for
-    replicated.
+    """Return True if one of ``values`` depends on no input, such as zeros.
 
-    Return False for a dialect without the helper ``varying_as``, whose code keeps the carry of the
-    original.
+    ``shard_map`` takes such a value for replicated. Return False for a dialect without the helper
+    ``varying_as``, whose code keeps the carry of the original.
     """
     if not hasattr(scope.dialect.prelude, "varying_as"):
         return False
@@ -86,6 +86,7 @@ def _while_loop(scope: Scope, node: Node) -> None:
     loop = Loop.of(scope, node)
     state = names_of(scope, body, len(loop.state))
     asked = scope.inside(condition, state, loop.captured)
+    # A carry of several arrays is unpacked on a line of its own, so it needs a function with a name.
     expression = asked.expression() if len(state) == 1 else None
     goes_on = (
         f"lambda {state[0]}: {expression}"
@@ -179,7 +180,7 @@ def _function(
     result: str,
     packs_of: Sequence[str] = ("carry", "element"),
 ) -> str:
-    """Write a nested function, and return its name.
+    """Write a nested function around the lines of ``inside``, and return its name.
 
     Each of ``parts`` with several names is one tuple argument, called as in ``packs_of``.
     """

@@ -1,5 +1,6 @@
-"""Rows of element-wise functions: operators, and ``lax`` functions where they take the same operands as
-``jnp``, because they trace faster.
+"""Rows of element-wise functions.
+
+``lax`` functions are called where they take the same operands as ``jnp``, because they trace faster.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ rows.table({
     "real": "{x}.real",
     "reciprocal": "1 / {x}",
     "square": "{x} * {x}",
-    # a helper for floats, for the slope of ``jnp.abs`` at 0 is 1
+    # The derivative of ``jnp.abs`` at 0 is 1, so floats have a helper.
     "abs": lambda x, *, right: f"absolute({x})" if is_floating(x.dtype or "") and not right else f"abs({x})",
-    # the quotient of logarithms misses powers of two; complex numbers have none to miss
+    # A quotient of logarithms is not exact at powers of two, so real numbers have a helper.
     "log2": lambda x: f"jnp.log2({x})" if is_complex(x.dtype or "") else f"log2({x})",
-    # ``//`` of integers; ``//`` of jax gives NaN where floats are divided by 0
+    # ``//`` of JAX returns NaN if floats are divided by 0, so only integers use the operator.
     "floor_divide": lambda x1, x2: (
         f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})"
     ),
@@ -130,14 +131,15 @@ rows.table({
     "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",
-    # helpers, for ``jnp.angle`` of -0.0 is pi and its gradient at 0 is NaN
+    # ``jnp.angle`` of -0.0 is pi, and its gradient at 0 is NaN, so there are helpers.
     "angle": lambda x: f"atan2({x}.imag, {x}.real)" if is_complex(x.dtype or "") else f"real_angle({x})",
 })  # fmt: skip
 
 
 def _in_single(name: str) -> Callable[[Operand], str]:
-    """Return a row that calls the helper ``name`` in float32, since half precision is too coarse for its
-    polynomials.
+    """Return a row that calls the helper ``name`` in float32.
+
+    Half precision is too coarse for its polynomials.
     """
 
     def row(x: Operand) -> str:
@@ -157,10 +159,12 @@ for _name in _HELPERS:
 
 @rows.row("erfcx")
 def erfcx(x: Operand) -> str:
+    # Older versions of JAX have no ``erfcx``.
     return f"special.erfcx({x})" if hasattr(special, "erfcx") else f"erfcx({x})"
 
 
 @rows.row("trunc_divide")
 def trunc_divide(x1: Operand, x2: Operand) -> str:
     integers = is_integer(x1.dtype or x2.dtype or "")
+    # A quotient of floats would round large integers.
     return f"({x1} - jnp.fmod({x1}, {x2})) // {x2}" if integers else f"jnp.trunc({x1} / {x2})"

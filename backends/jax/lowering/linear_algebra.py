@@ -37,12 +37,14 @@ rows.table(
 @rows.row("kron")
 def _kron(x1: Operand, x2: Operand) -> str:
     if x1.dtype == "bool":
+        # ``jnp.kron`` accepts no booleans.
         return f"jnp.kron({x1}.astype(jnp.uint8), {x2}.astype(jnp.uint8)).astype(jnp.bool_)"
     return f"jnp.kron({x1}, {x2})"
 
 
 @rows.row("matrix_exp")
 def _matrix_exp(x: Operand) -> str:
+    # XLA solves no linear systems in half precision.
     half = x.dtype in ("float16", "bfloat16")
     return (
         f"jax.scipy.linalg.expm({x}.astype(jnp.float32)).astype({x}.dtype)"

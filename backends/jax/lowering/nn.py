@@ -33,7 +33,7 @@ rows.table({
     "leaky_relu": lambda x, *, negative_slope, right: (
         f"jnp.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})"
     ),
-    # not ``jax.nn.soft_sign``, whose second derivative at 0 is that of the right side
+    # The second derivative of ``jax.nn.soft_sign`` at 0 is that of the right side.
     "soft_sign": lambda x: f"{x} / (1 + {'absolute' if is_floating(x.dtype or '') else 'abs'}({x}))",
 })  # fmt: skip
 

@@ -15,14 +15,16 @@ def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype:
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     counted = (start + step * index, stop - step * (num - 1 - index))
+    # Bounds that are numbers are computed in NumPy, in float64.
     if isinstance(step, jax.Array):
         return jnp.where((index < num // 2) | (num == 1), *counted).astype(dtype)
     return jnp.array(np.where((index < num // 2) | (num == 1), *counted), dtype)
 
 
 def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Array:
-    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements, with the window as a
-    new last axis.
+    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements.
+
+    The window is a new last axis. An array without axes counts as constant.
     """
     if x.ndim == 0:
         return jnp.broadcast_to(x, (size,))
@@ -32,8 +34,9 @@ def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Arr
 
 
 def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> jax.Array:
-    """Return an array whose element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] +
-    ...`` of the flattened ``x``.
+    """Return an array of ``shape`` with elements of the flattened ``x``.
+
+    Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of it.
     """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -42,7 +45,7 @@ def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], o
 
 
 def pad(x: jax.Array, padding: tuple[tuple[int, int], ...], value: float = 0) -> jax.Array:
-    """Pad ``x``; negative amounts crop."""
+    """Pad ``x`` with ``value``; negative amounts crop."""
     return lax.pad(x, jnp.asarray(value, x.dtype), [(before, after, 0) for before, after in padding])
 
 
@@ -76,8 +79,9 @@ def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
 
 
 def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_self: bool = True) -> jax.Array:
-    """Reduce all values written to the same element of ``x[key]``, including the old element if
-    ``include_self``.
+    """Reduce all ``values`` that are written to the same element of ``x[key]``.
+
+    ``reduce`` is sum, mean, prod, max or min. The old element takes part if ``include_self``.
     """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
@@ -126,6 +130,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
     """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source`` in order."""
+    # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:
         return x
     place = jnp.cumsum(mask.reshape(-1)) - 1
@@ -133,7 +138,10 @@ def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Arra
 
 
 def diag_embed(x: jax.Array, offset: int = 0, axis1: int = -2, axis2: int = -1) -> jax.Array:
-    """Return matrices of zeros over two new axes with ``x`` on a diagonal."""
+    """Return matrices with the last axis of ``x`` on the diagonal ``offset``, and zeros elsewhere.
+
+    Their rows and columns are the new axes ``axis1`` and ``axis2``.
+    """
     size = x.shape[-1] + abs(offset)
     place = jnp.arange(x.shape[-1])
     matrices = jnp.zeros((*x.shape[:-1], size, size), x.dtype)

@@ -26,13 +26,13 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
 
 
 def varying_as(sequences: Any, start: Any) -> Any:
-    """Return ``start``; within ``shard_map``, mark it as varying over the devices that ``sequences`` vary
-    over.
+    """Return ``start``, marked within ``shard_map`` as varying over the devices that ``sequences`` vary over.
 
     The carry of a loop must have the same type before and after each iteration, which includes that mark.
     """
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
+    # This is False, but it depends on ``sequences``, so that the ``where`` below gets their mark.
     differs = jnp.stack(
         [jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]
     ).any()
@@ -43,7 +43,8 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
     """Run ``lax.while_loop`` for at most ``most`` iterations, differentiable in forward and reverse mode.
 
     Derivatives are those of ``most`` masked iterations. The backward pass recomputes them from
-    checkpoints.
+    checkpoints. If ``most`` is not an ``int``, the loop is neither bounded nor differentiable in reverse
+    mode.
     """
     # The bound is a tracer if sizes are traced.
     if not isinstance(most, int):
@@ -63,11 +64,9 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
             lambda state: holds(captured, state), lambda state: after(captured, state), start
         )
 
-    def alone(
-        *given: Any,
-    ) -> (
-        Any
-    ):  # as the one row of a batch, in which branches are ``where``: JAX cannot batch derivatives of branches
+    # The loop runs as the only row of a batch, in which a branch is a ``where``: JAX cannot batch the
+    # derivative of a branch.
+    def alone(*given: Any) -> Any:
         rows = jax.vmap(steps_where(holds, after, most))(
             *jax.tree.map(lambda array: jnp.expand_dims(array, 0), given)
         )
@@ -123,8 +122,9 @@ def anywhere(truth: jax.Array) -> jax.Array:
 
 
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
-    """Return ``value`` with the gradient of ``sum(source * slope)`` over the alternating sources and slopes
-    in ``pairs``.
+    """Return ``value`` with the gradient of ``sum(source * slope)`` instead of its own.
+
+    ``pairs`` has the sources and slopes, alternating.
     """
 
     @jax.custom_jvp
@@ -144,14 +144,16 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
 def with_slopes(
     function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array
 ) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)`` with the derivatives ``slopes``, one function of all
-    arrays for each.
+    """Compute the element-wise ``function(*arrays)`` with the derivatives ``slopes``.
+
+    For each array there is one function of all arrays.
     """
     sloped = jax.custom_jvp(function)
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
         result = sloped(*primals)
-        zeros = jax.custom_derivatives.SymbolicZero  # of what does not change, whose slope may be infinite
+        # An array without a tangent is left out, because its derivative may be infinite.
+        zeros = jax.custom_derivatives.SymbolicZero
         parts = [
             tangent * slope(*primals)
             for tangent, slope in zip(tangents, slopes)
@@ -173,15 +175,15 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
     def backward(_: Any, gradient: jax.Array) -> Any:
         raise GradientRefused(message)
 
-    refused.defvjp(
-        lambda *arrays: (refused(*arrays), None), backward
-    )  # refused again, for derivatives of derivatives
+    # The forward pass calls ``refused`` again, so that second derivatives raise, too.
+    refused.defvjp(lambda *arrays: (refused(*arrays), None), backward)
     return refused(*arrays)
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)``; zero tangents stay zero even if the derivative is
-    infinite or NaN.
+    """Compute the element-wise ``function(*arrays)`` with derivatives that keep zeros.
+
+    A tangent that is 0 stays 0 even if the derivative is infinite or NaN.
     """
     ruled = jax.custom_jvp(function)
 
@@ -197,8 +199,9 @@ def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.A
 
 
 def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[jax.Array]) -> jax.Array:
-    """Compute the derivative of the element-wise ``function`` by the array at index ``place``, with strong
-    zeros.
+    """Compute the derivative of the element-wise ``function`` by the array at index ``place``.
+
+    In its own derivatives, tangents that are 0 stay 0.
     """
 
     def slope(*arrays: jax.Array) -> jax.Array:
@@ -209,8 +212,9 @@ def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[ja
 
 
 def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Compute ``x * y``, which is 0 where either is 0, even if the other is infinite or NaN; so are its
-    derivatives.
+    """Compute ``x * y``, which is 0 where either is 0, even if the other is infinite or NaN.
+
+    This holds for its derivatives, too.
     """
     kept = vars(strong_product)
     if "primitive" not in kept:

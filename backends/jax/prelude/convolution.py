@@ -29,8 +29,9 @@ def conv(
     layout: str = "channels_first",
     input_dilation: tuple[int, ...] | None = None,
 ) -> jax.Array:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``. ``strides``, ``padding`` and ``dilation``
-    have an item for each spatial axis.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``.
+
+    ``strides``, ``padding``, ``dilation`` and ``input_dilation`` have an item for each spatial axis.
     """
     rank = x.ndim - 2
     # Sizes are symbolic under ``jax.export``.
@@ -69,8 +70,9 @@ def conv_channels_last(
     dilation: tuple[int, ...] | None = None,
     groups: int = 1,
 ) -> jax.Array:
-    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``, the native layout
-    of XLA on a CPU.
+    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
+
+    This is the native layout of XLA on a CPU.
     """
     rank = x.ndim - 2
     shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -93,7 +95,7 @@ def conv_channels_last(
 
 
 def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:
-    """Add ``bias`` along the axis that ``behind`` axes follow. None adds nothing."""
+    """Add ``bias`` along the axis that ``behind`` axes follow. Return ``x`` if ``bias`` is None."""
     return x if bias is None else x + bias.reshape(-1, *(1,) * behind)
 
 
@@ -118,8 +120,9 @@ def shifted(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[jax.Array]:
-    """Return, for each element of the kernel, the elements of ``x[batch, *space, channels]`` under it in all
-    windows.
+    """Return, for each element of the kernel, the elements of ``x`` under it in all windows.
+
+    ``x`` has the axes ``[batch, *space, channels]``.
     """
     counts = window_counts(x, kernel, strides, padding, dilation)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
@@ -135,9 +138,11 @@ def shifted(
 
 
 def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
-    """Convolve each channel of ``x[batch, *space, channels]`` with its own column of ``taps[window,
-    channels]``.
+    """Convolve each channel of ``x[batch, *space, channels]`` with its column of ``taps[window, channels]``.
+
+    ``shape`` has the strides, the padding and the dilation.
     """
+    # Sums in half precision would lose small terms.
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
     parts = shifted(x.astype(wide), kernel, *shape)
     return sum(part * tap for part, tap in zip(parts, taps.astype(wide))).astype(x.dtype)
@@ -150,8 +155,9 @@ def conv_of_columns(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """Convolve ``x[batch, *space, channels]`` as a matrix product of its windows and the flattened
-    ``weight``.
+    """Convolve ``x[batch, *space, channels]`` as a matrix product.
+
+    The factors are the windows of ``x`` and the flattened ``weight[out, in, *kernel]``.
     """
     kernel = weight.shape[2:]
     if tuple(strides) == kernel and all(step == 1 for step in dilation):
@@ -187,6 +193,8 @@ def conv_transpose(
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``."""
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape
+    # This is a convolution of the dilated input with the flipped kernel, whose input and output channels are
+    # swapped.
     flipped = (
         weight.reshape(groups, taken // groups, given, *kernel)
         .swapaxes(1, 2)
@@ -218,8 +226,9 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """Return all windows of ``x[batch, channels, *space]`` as columns ``[batch, channels * window,
-    windows]``.
+    """Return all windows of ``x[batch, channels, *space]`` as columns.
+
+    The result has the axes ``[batch, channels * window, windows]``.
     """
     places = column_places(x.shape[2:], kernel, strides, padding, dilation)
     windows = jnp.pad(x, ((0, 0), (0, 0), *padding))[(slice(None), slice(None), *places)]

@@ -15,7 +15,7 @@ def absolute(x: jax.Array) -> jax.Array:
 
 
 def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the angle of a point; no gradient flows from the origin."""
+    """Compute the angle of the point ``(x2, x1)``; no gradient flows from the origin."""
     origin = (x1 == 0) & (x2 == 0)
     return jnp.arctan2(
         jnp.where(origin, lax.stop_gradient(x1), x1), jnp.where(origin, lax.stop_gradient(x2), x2)
@@ -25,8 +25,9 @@ def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def clip(
     x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
 ) -> jax.Array:
-    """Limit ``x`` to [low, high]; at a bound the whole gradient goes to ``x``. A bound that is NaN makes the
-    result NaN.
+    """Limit ``x`` to [low, high]; at a bound the whole gradient goes to ``x``.
+
+    A bound that is NaN makes the result NaN.
     """
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
@@ -45,16 +46,18 @@ def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def complex_sign(x: jax.Array) -> jax.Array:
-    """Compute ``x / abs(x)``, which is 0 at 0, without a gradient there; ``lax.sign`` has no gradient
-    anywhere.
+    """Compute ``x / abs(x)``, which is 0 at 0, without a gradient there.
+
+    ``lax.sign`` has no gradient anywhere.
     """
     zero = x == 0
     return jnp.where(zero, 0, x / jnp.abs(jnp.where(zero, 1, x)))
 
 
 def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
-    """Compute ``x1 // x2`` of floats from an exact remainder; ``x1 / x2`` where ``x2`` is 0. It has no
-    gradient.
+    """Compute ``x1 // x2`` of floats from an exact remainder, without a gradient.
+
+    Where ``x2`` is 0 it is ``x1 / x2``.
     """
     rest = jnp.fmod(x1, x2)
     quotient = (x1 - rest) / x2

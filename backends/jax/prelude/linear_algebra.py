@@ -41,7 +41,10 @@ def matrix_rank(
     *,
     hermitian: bool = False,
 ) -> jax.Array:
-    """Count the singular values above ``max(atol, rtol * largest)``."""
+    """Count the singular values above ``max(atol, rtol * largest)``.
+
+    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
     return jnp.sum(values > cutoff[..., None], axis=-1)
@@ -54,7 +57,10 @@ def pinv(
     *,
     hermitian: bool = False,
 ) -> jax.Array:
-    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero.
+
+    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
         rtol = max(x.shape[-2:]) * float(jnp.finfo(x.dtype).eps) if rtol is None else rtol
@@ -80,8 +86,9 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> jax.Array:
-    """Solve ``x1 @ x == x2``, or ``x @ x1 == x2`` unless ``left``, for triangular ``x1``; with ``transpose``,
-    for ``x1.T``.
+    """Solve ``x1 @ x == x2`` for a triangular ``x1``, or ``x @ x1 == x2`` unless ``left``.
+
+    With ``transpose``, ``x1`` is transposed before. With ``unit_diagonal``, its diagonal counts as 1.
     """
     x1, x2 = with_same_batch(x1, x2)
     return lax.linalg.triangular_solve(
@@ -90,7 +97,7 @@ def solve_triangular(
 
 
 def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Solve ``A @ x == x2`` for the ``A`` whose Cholesky factor is ``x1``."""
+    """Solve ``A @ x == x2`` for the ``A`` whose lower (or ``upper``) Cholesky factor is ``x1``."""
     factor = jnp.triu(x1) if upper else conjugate_transpose(jnp.tril(x1))
     return solve_triangular(
         factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True
@@ -99,17 +106,22 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``, with a Hermitian gradient
-    as in torch.
+    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``.
+
+    Its gradient is Hermitian, too, as in torch.
     """
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
+    # This has the value 0, and carries the gradient to both triangles.
     zeros = jnp.where(jnp.isfinite(lower), lower - lax.stop_gradient(lower), 0)
     return told + (zeros + conjugate_transpose(zeros)) / 2
 
 
 def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Compute the Cholesky factor, reading only the triangle of ``x`` that the factor fills."""
+    """Compute the lower (or ``upper``) Cholesky factor, reading only this triangle of ``x``.
+
+    It is NaN for matrices that are not positive definite.
+    """
     factor = lax.linalg.cholesky(hermitian_matrix(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor
 
@@ -129,8 +141,9 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def first_indefinite(x: jax.Array) -> jax.Array:
-    """Return the order of the first leading minor that is not positive, or 0. Only the lower triangle is
-    read.
+    """Return the order of the first leading minor that is not positive, or 0 if all are.
+
+    Only the lower triangle is read.
     """
 
     def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -144,15 +157,17 @@ def first_indefinite(x: jax.Array) -> jax.Array:
 
 
 def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute the LU factorisation with partial pivoting: L and U in one matrix, and the pivots, counted from
-    1.
+    """Compute the LU factorisation with partial pivoting.
+
+    Return L and U in one matrix, and the pivots, counted from 1.
     """
+    # JAX counts pivots from 0.
     factors, pivots, _ = lax.linalg.lu(x)
     return factors, pivots + 1
 
 
 def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``, whose product is the matrix."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
@@ -173,8 +188,9 @@ def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 def ormqr(
     x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False
 ) -> jax.Array:
-    """Multiply ``x2`` by the full Q of the Householder reflections ``x``, ``tau``, or by its adjoint if
-    ``transpose``.
+    """Multiply ``x2`` by the full Q of the Householder reflections ``x`` and ``tau``.
+
+    With ``transpose`` it is the adjoint of Q. Q is on the left, or on the right unless ``left``.
     """
     # Further columns hold no reflections.
     x = x[..., : x.shape[-2]]
@@ -185,7 +201,7 @@ def ormqr(
 
 
 def centered_window(window: jax.Array | None, n_fft: int) -> jax.Array:
-    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1 if it is None."""
+    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return ones if it is None."""
     if window is None:
         return jnp.ones(n_fft)
     before = (n_fft - len(window)) // 2
@@ -203,8 +219,11 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> jax.Array:
-    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``, as ``[..., frequencies,
-    frames]``.
+    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
+
+    The result has the shape ``[..., frequencies, frames]``. With ``center``, ``x`` is padded so that
+    frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
+    ``n_fft``.
     """
     if center:
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]
@@ -229,7 +248,11 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> jax.Array:
-    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows."""
+    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
+
+    The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
+    None.
+    """
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)
     parts = (

@@ -26,8 +26,9 @@ def elu(x: jax.Array, alpha: float = 1.0) -> jax.Array:
 
 
 def selu(x: jax.Array) -> jax.Array:
-    """Compute ``1.05 * elu(x, 1.67)`` with the constants of self-normalising networks (Klambauer et al.
-    2017).
+    """Compute ``1.05 * elu(x, 1.67)`` with the exact constants of self-normalising networks.
+
+    See Klambauer et al., 2017.
     """
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(jax.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
@@ -122,8 +123,10 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> jax.Array:
-    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max. Empty
-    bags are 0.
+    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
+
+    Embeddings of ``padding_idx`` are left out. Empty bags are 0. With ``include_last_offset``, the last
+    offset is the end of the last bag.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
@@ -152,12 +155,12 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1; 0 for targets
-    ``ignore_index``.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    The mean is weighted by ``weight[target]``.
+    The loss is 0 for targets equal to ``ignore_index``. The mean is weighted by ``weight[target]``.
     """
     axis = min(1, log_probabilities.ndim - 1)
+    # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
     kept = target != ignore_index
     target = jnp.where(kept, target, 0)
     picked = jnp.take_along_axis(log_probabilities, jnp.expand_dims(target, axis), axis).squeeze(axis)
@@ -198,10 +201,10 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array:
-    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))`` with logarithms of at
-    least -100.
+    """Compute the cross entropy of two Bernoulli distributions.
 
-    The gradient by ``probability`` is finite.
+    It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, with logarithms of at
+    least -100. The gradient by ``probability`` is finite.
     """
 
     @jax.custom_jvp
@@ -213,6 +216,7 @@ def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array
         primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]
     ) -> tuple[jax.Array, jax.Array]:
         p, t = primals
+        # torch bounds the denominator by the same number.
         by_p = (p - t) / jnp.maximum(p * (1 - p), 1e-12)
         by_t = jnp.log1p(-p) - jnp.log(p)
         return cross_entropy(p, t), by_p * tangents[0] + by_t * tangents[1]
@@ -262,6 +266,7 @@ def ctc_loss(
         (batch, 1), emitted.dtype
     )
     first = jnp.where(places < 2, jnp.maximum(emitted[0], never), never)
+    # An empty input has emitted nothing, so it is still in the first state.
     alpha = jnp.where((input_lengths > 0)[:, None], first, before)
     alpha, _ = lax.scan(step, alpha, (emitted[1:], jnp.arange(1, time)))
     ends = 2 * target_lengths[:, None]

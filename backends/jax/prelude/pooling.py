@@ -58,7 +58,10 @@ def over_windows(
     ceil_mode: bool,
     layout: str,
 ) -> jax.Array:
-    """Reduce each window by ``join``, starting with ``start``."""
+    """Reduce each window over ``len(kernel)`` spatial axes by ``join``, starting with ``start``.
+
+    Padding has the value ``start``.
+    """
     after = 0 if layout == "channels_first" else 1
     lead = x.ndim - len(kernel) - after
     around = padding_for_windows(x.shape[lead : x.ndim - after], kernel, strides, padding, ceil_mode)
@@ -76,8 +79,12 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates."""
+    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
+
+    The divisor is ``divisor_override``, or the number of elements, with padding if ``count_include_pad``.
+    """
     padding = padding or ((0, 0),) * len(kernel)
+    # Sums in half precision would lose small terms.
     wide = widened(x)
     total = over_windows(wide, np.zeros((), wide.dtype), lax.add, kernel, strides, padding, ceil_mode, layout)
     divisor = np.array(divisor_override or 1)
@@ -135,8 +142,9 @@ def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) 
 
 
 def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarray) -> jax.Array:
-    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``; the axis gets length
-    ``out``.
+    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``.
+
+    The length of ``axis`` becomes ``out``.
     """
     out, taps = places.shape
     if taps > 4:
@@ -144,7 +152,7 @@ def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarr
             "...ot,ot->...o", jnp.moveaxis(x, axis, -1)[..., places], weights, precision="highest"
         )
         return jnp.moveaxis(sums, -1, axis)
-    # one by one: XLA for CPU (jax 0.10) crashes on some gathers of all taps that are summed at once
+    # XLA on a CPU (jax 0.10) crashes on some gathers of all taps, so they are summed one after the other.
     before, after = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
     return sum(x[(*before, places[:, tap])] * weights[:, tap].reshape(out, *after) for tap in range(taps))
 
@@ -159,8 +167,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Resample the spatial axes of ``x`` to ``size``. ``scales`` override the ratios that source positions
-    are computed by.
+    """Resample the spatial axes of ``x`` to ``size``.
+
+    ``scales`` has the factor of each axis for source positions; None stands for the ratio of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -199,10 +208,9 @@ def padded_position(position: jax.Array, size: int, padding: str, align_corners:
 
 
 def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
-    """Return ``x[batch, channels, *space]`` at integer ``places``, one array ``[batch, *out]`` for each
-    spatial axis.
+    """Return the elements of ``x[batch, channels, *space]`` at integer ``places``.
 
-    Elements outside of ``x`` are 0.
+    ``places`` has an array ``[batch, *out]`` for each spatial axis. Elements outside of ``x`` are 0.
     """
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):
@@ -214,15 +222,17 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 
 
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
-    """Return the sampling positions ``[batch, *size, axes]`` of the affine maps ``theta[batch, axes, axes +
-    1]``.
+    """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    Coordinates are in [-1, 1], last spatial axis first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis; -1 and 1
+    are the centres of the corner elements with ``align_corners``, and their outer edges otherwise.
+    Coordinates are ordered from the last spatial axis to the first.
     """
     lines = []
     for n in size:
         line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
         lines.append(line if align_corners else line * (n - 1) / n)
     base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], axis=-1).astype(theta.dtype)
+    # By default JAX multiplies in fewer bits on accelerators.
     positions = jnp.matmul(base.reshape(-1, len(size) + 1), theta.swapaxes(1, 2), precision="highest")
     return positions.reshape(theta.shape[0], *size, len(size))

@@ -27,6 +27,7 @@ from .control import with_slopes
 
 def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Compute ``(J0(x), Y0(x))`` for ``x`` of at least 8, by amplitude and phase."""
+    # The function is evaluated for smaller ``x``, too, but its result is not used there.
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
     p = chebyshev_sum(t, (
@@ -47,6 +48,7 @@ def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def bessel_far_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Compute ``(J1(x), Y1(x))`` for ``x`` of at least 8, by amplitude and phase."""
+    # The function is evaluated for smaller ``x``, too, but its result is not used there.
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
     p = chebyshev_sum(t, (
@@ -117,7 +119,9 @@ def bessel_y1(x: jax.Array) -> jax.Array:
 
 
 def bessel_k0e(x: jax.Array) -> jax.Array:
-    """Compute ``exp(x) * K0(x)`` with the modified Bessel function of the second kind, order 0; NaN below 0.
+    """Compute ``exp(x) * K0(x)``; NaN below 0.
+
+    K0 is the modified Bessel function of the second kind, order 0.
     """
     near = jnp.minimum(x, 2)
     series = chebyshev_sum(near * near / 2 - 1, (
@@ -139,7 +143,9 @@ def bessel_k0e(x: jax.Array) -> jax.Array:
 
 
 def bessel_k1e(x: jax.Array) -> jax.Array:
-    """Compute ``exp(x) * K1(x)`` with the modified Bessel function of the second kind, order 1; NaN below 0.
+    """Compute ``exp(x) * K1(x)``; NaN below 0.
+
+    K1 is the modified Bessel function of the second kind, order 1.
     """
     near = jnp.where(x == 0, 0.0, jnp.minimum(x, 2))
     series = chebyshev_sum(near * near / 2 - 1, (
@@ -217,8 +223,9 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Compute the regularised lower incomplete gamma function, with its limits at ``a == 0`` and ``a ==
-    inf``.
+    """Compute the regularised lower incomplete gamma function.
+
+    Where ``a`` is 0 or infinite it is the limit, 1 or 0, and NaN if ``x`` equals ``a``.
     """
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
     far, near_a, near_x = gamma_far(a, x, -1)
@@ -227,8 +234,9 @@ def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Compute the regularised upper incomplete gamma function, with its limits at ``a == 0`` and ``a ==
-    inf``.
+    """Compute the regularised upper incomplete gamma function.
+
+    Where ``a`` is 0 or infinite it is the limit, 0 or 1, and NaN if ``x`` equals ``a``.
     """
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
     far, near_a, near_x = gamma_far(a, x, 1)
@@ -237,11 +245,11 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Compute the incomplete gamma function, upper for ``sign`` 1 and lower for -1, for large ``a`` and ``x``
-    near ``a``.
+    """Compute the incomplete gamma function for large ``a`` and ``x`` near ``a``.
 
-    Return NaN for other arguments. Also return the arguments with the computed ones replaced by 1: JAX's
-    own implementation stops iterating before it converges for large arguments.
+    It is the upper one for ``sign`` 1 and the lower one for -1, and NaN for other arguments. Also return
+    the arguments with the computed ones replaced by 1: JAX's own implementation stops iterating before it
+    converges for large arguments.
     """
     is_far = (a >= 200) & (jnp.abs(x - a) < (0.6 if jnp.finfo(x.dtype).bits <= 32 else 0.4) * a)
     far_a, far_x = jnp.where(is_far, a, 200), jnp.where(is_far, x, 200)
@@ -295,8 +303,9 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
-    """Evaluate the polynomial of degree ``n`` by the recurrence of its family; 0 for negative or non-finite
-    degrees.
+    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``, by its recurrence.
+
+    The result is 0 for negative and non-finite degrees.
     """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
@@ -353,6 +362,7 @@ def trigamma(x: jax.Array) -> jax.Array:
     Below 0.5 it uses the reflection formula, as torch does. At negative integers it is therefore finite
     but huge, because ``sin(pi * x)`` is rounded.
     """
+    # The reflection formula is valid for all arguments, but the zeta function needs positive ones.
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))
     above = jnp.where(below, 1 - x, x)
@@ -363,8 +373,8 @@ def trigamma(x: jax.Array) -> jax.Array:
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
     """Compute ``x * log1p(y)``; 0 where ``x`` is 0, unless ``y`` is NaN.
 
-    The derivatives are ``log1p(y)``, which counts as 0 where ``x`` is 0 and ``y`` at most -1, and ``x / (1
-    + y)``.
+    The derivatives are ``x / (1 + y)`` and ``log1p(y)``, which counts as 0 where ``x`` is 0 and ``y`` at
+    most -1.
     """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -381,7 +391,7 @@ def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
     """Compute ``x * log(y)``; 0 where ``x`` is 0, unless ``y`` is NaN.
 
-    The derivatives are ``log(y)``, which counts as 0 where ``x`` is 0 and ``y`` at most 0, and ``x / y``.
+    The derivatives are ``x / y`` and ``log(y)``, which counts as 0 where ``x`` is 0 and ``y`` at most 0.
     """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:

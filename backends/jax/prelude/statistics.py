@@ -15,14 +15,16 @@ from jax import lax
 def safe_sqrt(x: jax.Array) -> jax.Array:
     """Compute the square root, with derivative 0 at 0."""
     zero = x == 0
+    # The inner ``where`` keeps the infinite derivative at 0 away, because 0 times infinity is NaN.
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
 
 
 def variance_over(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the variance over ``axis``: the sum of squared deviations divided by ``max(0, N -
-    correction)``.
+    """Compute the variance over ``axis``.
+
+    It is the sum of squared deviations divided by ``max(0, N - correction)``.
     """
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
@@ -39,8 +41,9 @@ def standard_deviation(
 def vector_norm(
     x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the ``ord``-norm of vectors over ``axis``, with derivative 0 at 0. Half precision is computed
-    in float32.
+    """Compute the ``ord``-norm of vectors over ``axis``, with derivative 0 at 0.
+
+    Half precision is computed in float32.
     """
     half = x.dtype in (jnp.float16, jnp.bfloat16)
     norm = norm_over(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
@@ -66,7 +69,7 @@ def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keep
 
 
 def power_of(x: jax.Array, exponent: float) -> jax.Array:
-    """Compute ``x ** exponent``, with derivative 0 at 0."""
+    """Compute ``x ** exponent`` for an exponent other than 0, with derivative 0 at 0."""
     zero = x == 0
     return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
 
@@ -75,20 +78,25 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 def sort_with_indices(
     x: jax.Array, *, axis: int = -1, descending: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """Sort along ``axis``, and return the values and their indices. The sort is stable in both directions;
-    NaN is largest.
+    """Sort along ``axis``, and return the values and their indices.
+
+    The sort is stable in both directions. NaN is larger than all numbers.
     """
     axis = axis % x.ndim
     pair = (x, lax.broadcasted_iota(int, x.shape, axis))
     if not descending:
         values, indices = lax.sort(pair, dimension=axis, num_keys=1)
         return values, indices
+    # The reversed array is sorted, and the result reversed, so that equal elements keep their order.
     values, indices = lax.sort([lax.rev(item, (axis,)) for item in pair], dimension=axis, num_keys=1)
     return lax.rev(values, (axis,)), lax.rev(indices, (axis,))
 
 
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
-    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices."""
+    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices.
+
+    NaN is larger than all numbers.
+    """
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
         # ``lax.top_k`` takes NaN with a sign bit, which 0 / 0 can return, for the smallest element.
@@ -134,8 +142,9 @@ def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute ``lax.cummax`` or ``lax.cummin``, and the index of each element's last occurrence, which gets
-    the gradient.
+    """Compute ``lax.cummax`` or ``lax.cummin``, and the index of each result's last occurrence.
+
+    The element at this index gets the gradient.
     """
 
     @jax.custom_jvp
@@ -158,7 +167,9 @@ def first_extreme(
     axis: int,
     keepdims: bool = False,
 ) -> jax.Array:
-    """Compute ``jnp.max`` or ``jnp.min`` along ``axis``, with the gradient at the index that ``place``
+    """Compute ``jnp.max`` or ``jnp.min`` along ``axis``.
+
+    The whole gradient goes to the element at the index that ``place`` (``jnp.argmax``, ``jnp.argmin``)
     returns.
     """
 
@@ -184,8 +195,9 @@ def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
 def searchsorted_rows(
     sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left"
 ) -> jax.Array:
-    """Return where to insert each row of ``x`` into the sorted row of ``sequences``; rows lie along the last
-    axis.
+    """Return the indices at which to insert each row of ``x`` into the sorted row of ``sequences``.
+
+    Rows are on the last axis. ``sorter`` has the indices that sort each row of ``sequences``.
     """
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
@@ -198,11 +210,15 @@ def searchsorted_rows(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
-    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``."""
+    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
+
+    Elements outside are not counted.
+    """
     x = x.reshape(-1)
     if x.size == 0:
         return jnp.zeros(bins, x.dtype)
     low, high = (jnp.min(x), jnp.max(x)) if min == max else (min, max)
+    # A range of one number is widened, so that its width is not 0.
     flat = low == high
     low, high = jnp.where(flat, low - 1, low), jnp.where(flat, high + 1, high)
     inside = (x >= low) & (x <= high)
@@ -213,8 +229,9 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
 def histogram_counts(
     x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
 ) -> jax.Array:
-    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``; with ``density``,
-    normalise to integral 1.
+    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``.
+
+    With ``density``, the result is normalised to the integral 1.
     """
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
@@ -247,20 +264,25 @@ def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, .
 
 
 def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replacement: bool) -> jax.Array:
-    """Sample indices of the last axis with probabilities proportional to ``weights``."""
+    """Sample ``samples`` indices of the last axis with probabilities proportional to ``weights``.
+
+    Without ``replacement``, the indices of a row differ.
+    """
     logits = jnp.log(weights)
     index = jnp.result_type(int)
     if replacement:
         drawn = jax.random.categorical(key, logits, axis=-1, shape=(samples, *weights.shape[:-1]))
         return jnp.moveaxis(drawn, 0, -1).astype(index)
+    # The largest sums of logits and Gumbel variables are a sample without replacement.
     return jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape, logits.dtype), samples)[1].astype(
         index
     )
 
 
 def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Compute Philox-4x32-10: four random words for each key of two words and counter of four words, on the
-    last axis.
+    """Compute Philox-4x32-10: four random words for each key and counter.
+
+    Keys have two words on the last axis, and counters four.
     """
 
     def high(x: jax.Array, factor: int) -> jax.Array:

@@ -20,7 +20,7 @@ rows.table({
     "triu": "np.triu({x}, {k=})",
     "triu_indices": "np.array(np.triu_indices({n_rows}, {k}, {n_cols}), {dtype})",
     "zeros": "np.zeros({shape}, {dtype})",
-    # ``x.copy()``; numpy computes with scalars where there are no axes, and an array is made of one
+    # Without axes, `x` may be a NumPy scalar, whose copy would be no array.
     "copy": lambda x: f"{x}.copy()" if x.ndim else f"np.array({x})",
 })  # fmt: skip
 
@@ -55,8 +55,11 @@ _NARROW = ("int8", "int16", "uint8", "uint16")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
     target = out[0].dtype  # type: ignore[attr-defined]
     if is_complex(x.dtype or "") and not is_complex(target) and target != "bool":
+        # NumPy warns of a cast that discards the imaginary part.
         return f"{x}.real.astype({dtype})"
     if is_floating(x.dtype or "") and target in _NARROW:
+        # A cast of a float beyond the range of a narrow integer is undefined in C. By way of int32 it wraps
+        # around.
         return f"{x}.astype(np.int32).astype({dtype})"
     return f"{x}.astype({dtype})"
 
@@ -78,7 +81,7 @@ rows.row("reshape")(reshape_text)
 
 
 rows.table({
-    # ``x.view(...)``; elements of another size are cut out of rows that lie together
+    # NumPy reads elements of another size only from contiguous rows.
     "bitcast": lambda x, *, dtype, out: (
         f"{x}.view({dtype})" if out[0].shape == x.shape else f"np.ascontiguousarray({x}).view({dtype})"
     ),
@@ -99,6 +102,7 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
 def unstack(x: Operand, *, axis: int, count: int) -> str:
     if count <= 4:
         return ", ".join(unstack_texts(x, axis, count))
+    # Python unpacks an array along its first axis.
     return f"np.moveaxis({x}, {axis}, 0)" if axis else str(x)
 
 
@@ -132,12 +136,12 @@ rows.table(
 
 
 rows.table({
-    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
-    # ``with_items(x, np.s_[:, 1:], value)``
+    # The texts are ``x[:, 1:, None]``, ``with_items(x, np.s_[:, 1:], value)``, ``x[:, indices]``,
+    # ``x[i, :, j]`` and ``x[:, mask]``.
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",
     "setitem": lambda x, value, *, key: f"with_items({x}, np.s_{key_text(key, x.ndim)}, {value})",
-    "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",  # ``x[:, indices]``
-    "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",  # ``x[i, :, j]``
-    # ``x[:, mask]``
+    "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",
+    "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",
     "boolean_mask": lambda x, mask, *, axis, hint: (
         f"{x}{arrays_text((mask,), (axis,), x.ndim - mask.ndim + 1)}"
     ),
@@ -193,6 +197,7 @@ rows.table(
 
 @rows.row("sort")
 def _sort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
+    # Equal values cannot be told apart, so a reversed sort counts as stable.
     ascending = f"np.sort({x}, axis={axis})"
     return f"np.flip({ascending}, axis={axis})" if descending else ascending
 

@@ -10,8 +10,9 @@ from .table import rows
 
 
 class _StackedLists(Lists):
-    """Collects outputs in lists, stacked by ``np.stack`` after the loop. For recorded calls, whose shapes are
-    constants.
+    """Results of a loop, collected in lists and stacked by ``np.stack`` after the loop.
+
+    This is for recorded calls, whose shapes are constants.
     """
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
@@ -21,7 +22,7 @@ class _StackedLists(Lists):
 
 
 class _PreallocatedRows(Results):
-    """Collects outputs in rows of an array that is allocated before the loop."""
+    """Results of a loop, collected in rows of an array that is allocated before the loop."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -39,6 +40,7 @@ class _PreallocatedRows(Results):
 
 def _scan(scope: Scope, node: Node) -> None:
     place = scope.new("i")
+    # The symbolic shapes of canonical graphs are known before the loop runs.
     results = _PreallocatedRows(place) if node.record is None else _StackedLists()
     is_counted = len(node.outputs) > node.params["carried"] and node.record is None
 

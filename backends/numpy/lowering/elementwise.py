@@ -55,7 +55,11 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 
 def quotient(function: str, template: str) -> Callable[..., str]:
-    """Return a row that divides. Integer division by zero raises, as in torch, instead of returning 0."""
+    """Return a row that writes ``template``, or a checked call of ``function`` for integers.
+
+    The check raises for a division by zero, as in torch, where NumPy returns 0. A divisor that is a number
+    other than 0 needs no check.
+    """
 
     def row(x1: Operand, x2: Operand) -> str:
         if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and number_in(x2)):
@@ -78,6 +82,7 @@ def power(x1: Operand, x2: Operand) -> str:
     exponent = None if x2.dtype else number_in(x2)
     if exponent in (0.5, -0.5) and is_floating(dtype):
         return f"np.sqrt({x1})" if exponent > 0 else f"1 / np.sqrt({x1})"
+    # NumPy has no shortcut for cubes, and its general power is many times slower than two products.
     if exponent == 3:
         return f"{x1} * {x1} * {x1}"
     if exponent is not None and exponent.is_integer() and abs(exponent) <= 16:
@@ -111,9 +116,9 @@ rows.table({
     "stop_gradient": "{x}",
     "strong_product": "np.where(({x1} == 0) | ({x2} == 0), 0, {x1} * {x2})",
     "view_as_real": "np.stack([{x}.real, {x}.imag], axis=-1)",
-    # a helper for real numbers, for ``np.angle`` of -0.0 is pi
+    # ``np.angle`` of -0.0 is pi, so real numbers have a helper.
     "angle": lambda x: f"np.angle({x})" if is_complex(x.dtype or "") else f"real_angle({x})",
-    # the pairs that lie together are read as complex numbers
+    # Each pair of the contiguous array is read as a complex number.
     "view_as_complex": lambda x, *, out: f"np.ascontiguousarray({x}).view(np.{out[0].dtype})[..., 0]",
 })  # fmt: skip
 

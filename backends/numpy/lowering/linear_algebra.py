@@ -39,6 +39,7 @@ rows.table(
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
+    # By default NumPy computes the sum in one loop over all indices, without BLAS.
     optimize = ", optimize=True" if len(arrays) > 1 else ""
     return f'np.einsum("{equation}", {", ".join(arrays)}{optimize})'
 

@@ -37,10 +37,11 @@ def _axes(axis: Any, keepdims: bool) -> str:
 
 def _count(x: Operand, axis: Any) -> int:
     sizes = [x.shape[i] for i in normalise_axes(axis, x.ndim)]
+    # Symbolic sizes may be 0.
     return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else 0
 
 
-# ``np.mean`` where there surely is an element: of none it warns
+# ``np.mean`` warns if there are no elements, so it is used only if there certainly are some.
 rows.table(
     {
         "mean": lambda x, *, axis, keepdims: (
@@ -52,6 +53,7 @@ rows.table(
 
 @rows.row("var")
 def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
+    # ``np.var`` warns if no degrees of freedom are left.
     known = isinstance(correction, int) and _count(x, axis) > correction
     name = "ddof" if known else "correction"
     given = f", {name}={correction!r}" if correction != 0 else ""
@@ -106,6 +108,7 @@ rows.table(
 
 @rows.row("random_uniform")
 def _uniform(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> str:
+    # NumPy's generators sample no other dtypes.
     if (low, high) == (0, 1) and dtype in ("np.float32", "np.float64"):
         return f"{key}.random({shape!r}, {dtype})"
     return f"random_uniform({key}, {shape!r}, {low!r}, {high!r}, {dtype})"

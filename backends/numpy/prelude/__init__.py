@@ -1,8 +1,8 @@
 """Helpers that generated NumPy source uses, one file for each section of the vocabulary.
 
 Each is copied into the source that needs it, so it imports nothing from this package: it uses only ``np``,
-``math``, ``reduce``, ``sliding_window_view`` and ``scipy.special``. Helpers never modify their arguments.
-Half-precision arrays are converted to float32 before they are passed to most helpers.
+``math``, ``reduce``, ``sliding_window_view`` and ``scipy.special``. Arguments of generated calls are never
+modified. Half-precision arrays are converted to float32 before they are passed to most helpers.
 """
 
 import numpy as np

@@ -18,8 +18,10 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
 
 
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
-    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements, with the window as a
-    new last axis.
+    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements.
+
+    The window is a new last axis. An array without axes counts as constant. The result is a read-only
+    view.
     """
     if x.ndim == 0:
         return np.broadcast_to(x, (size,))
@@ -29,8 +31,9 @@ def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.nda
 def as_strided(
     x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> np.ndarray:
-    """Return an array whose element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] +
-    ...`` of the flattened ``x``.
+    """Return an array of ``shape`` with elements of the flattened ``x``.
+
+    Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of it.
     """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -41,7 +44,8 @@ def as_strided(
 def pad(
     x: np.ndarray, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0
 ) -> np.ndarray:
-    """Pad ``x``; negative amounts crop."""
+    """Pad ``x`` by ``mode``: constant (``value``), reflect, edge or wrap. Negative amounts crop."""
+    # ``np.pad`` accepts no negative amounts, so the array is cropped before.
     inner = x[
         tuple(
             slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(x.shape, padding)
@@ -84,8 +88,9 @@ def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
 def scatter_reduce(
     x: np.ndarray, key: Any, values: Any, reduce: str, include_self: bool = True
 ) -> np.ndarray:
-    """Reduce all values written to the same element of ``x[key]``, including the old element if
-    ``include_self``.
+    """Reduce all ``values`` that are written to the same element of ``x[key]``, in a copy of ``x``.
+
+    ``reduce`` is sum, mean, prod, max or min. The old element takes part if ``include_self``.
     """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)
@@ -116,7 +121,10 @@ def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.nd
 
 
 def diag_embed(x: np.ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1) -> np.ndarray:
-    """Return matrices of zeros over two new axes with ``x`` on a diagonal."""
+    """Return matrices with the last axis of ``x`` on the diagonal ``offset``, and zeros elsewhere.
+
+    Their rows and columns are the new axes ``axis1`` and ``axis2``.
+    """
     size = x.shape[-1] + abs(offset)
     place = np.arange(x.shape[-1])
     matrices = np.zeros((*x.shape[:-1], size, size), x.dtype)

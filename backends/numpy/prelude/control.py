@@ -13,9 +13,11 @@ from ...common.prefixes import prefixes
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[np.ndarray, ...], axis: int, reverse: bool = False
 ) -> tuple[np.ndarray, ...]:
-    """Scan ``arrays`` along ``axis`` with ``combine``, from the end if ``reverse``. The results are new
-    arrays.
+    """Scan ``arrays`` along ``axis`` with ``combine``, from the end if ``reverse``.
+
+    The results are new arrays.
     """
+    # There is nothing to combine, but the results must not be the arguments.
     if arrays[0].shape[axis] < 2:
         return tuple(np.array(array) for array in arrays)
     ordered = tuple(np.flip(array, axis) for array in arrays) if reverse else arrays

@@ -19,8 +19,9 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``. ``strides``, ``padding`` and ``dilation``
-    have an item for each spatial axis.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``.
+
+    ``strides``, ``padding`` and ``dilation`` have an item for each spatial axis.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
@@ -41,12 +42,14 @@ def depthwise_conv(
     padding: tuple[tuple[int, int], ...] | None,
     dilation: tuple[int, ...] | None,
 ) -> np.ndarray:
-    """Convolve each channel of ``x[batch, channels, *space]`` with its own kernel in ``weight[channels, 1,
-    *kernel]``.
+    """Convolve each channel of ``x[batch, channels, *space]`` with its own kernel.
+
+    ``weight`` has the shape ``[channels, 1, *kernel]``.
     """
     windows = window_view(x, weight.shape[2:], strides, padding, dilation)
     rank = weight.ndim - 2
     total = np.zeros((*windows.shape[:2], *windows.shape[2 + rank :]), x.dtype)
+    # One buffer serves all products, because allocating large arrays is slow.
     part = np.empty_like(total)
     for tap in np.ndindex(*weight.shape[2:]):
         factors = weight[(slice(None), 0, *tap)].reshape(-1, *(1,) * rank)
@@ -127,6 +130,7 @@ def added_windows(
     """Sum ``windows[batch, channels, *kernel, *windows]`` into an array ``[batch, channels, *size]``."""
     rank = len(size)
     kernel, counts = windows.shape[2 : 2 + rank], windows.shape[2 + rank :]
+    # With negative padding, windows may extend beyond the padded result.
     needed = [s * (count - 1) + d * (k - 1) + 1 for s, count, d, k in zip(strides, counts, dilation, kernel)]
     whole = [
         max(n + before + max(after, 0), least) for n, (before, after), least in zip(size, padding, needed)
@@ -148,8 +152,9 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """Return all windows of ``x[batch, channels, *space]`` as columns ``[batch, channels * window,
-    windows]``.
+    """Return all windows of ``x[batch, channels, *space]`` as columns.
+
+    The result has the axes ``[batch, channels * window, windows]``.
     """
     windows = window_view(x, kernel, strides, padding, dilation)
     return windows.reshape(

@@ -19,9 +19,9 @@ def conjugate_transpose(x: np.ndarray) -> np.ndarray:
 
 
 def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Multiply each group of rows of ``x``, which ends at its offset, by its matrix of ``weight``.
+    """Multiply each group of rows of ``x`` by its matrix of ``weight``.
 
-    Rows after the last offset are 0.
+    A group ends before the row of its offset, where the next one begins. Rows after the last offset are 0.
     """
     result = np.zeros((x.shape[0], weight.shape[-1]), x.dtype)
     start = 0
@@ -53,7 +53,10 @@ def matrix_rank(
     *,
     hermitian: bool = False,
 ) -> np.ndarray:
-    """Count the singular values above ``max(atol, rtol * largest)``."""
+    """Count the singular values above ``max(atol, rtol * largest)``.
+
+    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
     return np.sum(values > cutoff[..., None], axis=-1)
@@ -66,7 +69,10 @@ def pinv(
     *,
     hermitian: bool = False,
 ) -> np.ndarray:
-    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero.
+
+    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    """
     if hermitian:
         values, right = np.linalg.eigh(x)
         left, rows = right, conjugate_transpose(right)
@@ -87,9 +93,11 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> np.ndarray:
-    """Solve ``x1 @ x == x2``, or ``x @ x1 == x2`` unless ``left``, for triangular ``x1``; with ``transpose``,
-    for ``x1.T``.
+    """Solve ``x1 @ x == x2`` for a triangular ``x1``, or ``x @ x1 == x2`` unless ``left``.
+
+    With ``transpose``, ``x1`` is transposed before. With ``unit_diagonal``, its diagonal counts as 1.
     """
+    # The transposed equation has ``x1.T`` on the left.
     if not left:
         return solve_triangular(
             x1, x2.mT, upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal
@@ -108,7 +116,7 @@ def solve_triangular(
 
 
 def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np.ndarray:
-    """Solve ``A @ x == x2`` for the ``A`` whose Cholesky factor is ``x1``."""
+    """Solve ``A @ x == x2`` for the ``A`` whose lower (or ``upper``) Cholesky factor is ``x1``."""
     factor = x1 if upper else conjugate_transpose(x1)
     return solve_triangular(
         factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True
@@ -127,6 +135,8 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
         factor = None
     if factor is not None and not np.isnan(factor).any():
         return factor, np.zeros(x.shape[:-2], np.int32)
+    # NumPy raises for the whole batch if one matrix is not positive definite, so these are replaced by
+    # identities.
     first = first_indefinite(conjugate_transpose(x) if upper else x)
     fails = (first != 0)[..., None, None]
     factor = np.linalg.cholesky(np.where(fails, np.eye(x.shape[-1], dtype=x.dtype), x), upper=upper)
@@ -134,8 +144,9 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
 
 def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """Return the order of the first leading minor that is not positive, or 0. Only the lower triangle is
-    read.
+    """Return the order of the first leading minor that is not positive, or 0 if all are.
+
+    Only the lower triangle is read.
     """
     a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
     for k in range(x.shape[-1]):
@@ -146,8 +157,9 @@ def first_indefinite(x: np.ndarray) -> np.ndarray:
 
 
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the LU factorisation with partial pivoting: L and U in one matrix, and the pivots, counted from
-    1.
+    """Compute the LU factorisation with partial pivoting.
+
+    Return L and U in one matrix, and the pivots, counted from 1.
     """
     rows, columns = x.shape[-2:]
     factors = np.array(x).reshape(np.prod(x.shape[:-2], dtype=int), rows, columns)
@@ -155,9 +167,8 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     pivots = np.empty((len(factors), min(rows, columns)), np.int32)
     for step in range(min(rows, columns)):
         column = factors[:, step:, step]
-        pivot = step + np.argmax(
-            np.abs(column.real) + np.abs(column.imag), axis=1
-        )  # as LAPACK measures complex numbers
+        # LAPACK compares complex numbers by this sum, too.
+        pivot = step + np.argmax(np.abs(column.real) + np.abs(column.imag), axis=1)
         pivots[:, step] = pivot + 1
         factors[every, pivot], factors[:, step] = factors[:, step].copy(), factors[every, pivot]
         divisor = factors[:, step, step, None]
@@ -169,7 +180,7 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``, whose product is the matrix."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
@@ -193,8 +204,9 @@ def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Return the first columns of the product of Householder reflections, whose vectors are below the
-    diagonal of ``x``.
+    """Return the first columns of the product of Householder reflections.
+
+    Their vectors are below the diagonal of ``x``, and their factors are ``tau``.
     """
     rows, columns = x.shape[-2:]
     result = np.broadcast_to(np.eye(rows, columns, dtype=x.dtype), x.shape).copy()
@@ -208,8 +220,9 @@ def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
 def ormqr(
     x: np.ndarray, tau: np.ndarray, x2: np.ndarray, *, left: bool = True, transpose: bool = False
 ) -> np.ndarray:
-    """Multiply ``x2`` by the full Q of the Householder reflections ``x``, ``tau``, or by its adjoint if
-    ``transpose``.
+    """Multiply ``x2`` by the full Q of the Householder reflections ``x`` and ``tau``.
+
+    With ``transpose`` it is the adjoint of Q. Q is on the left, or on the right unless ``left``.
     """
     # Further columns hold no reflections.
     x = x[..., : x.shape[-2]]
@@ -220,7 +233,7 @@ def ormqr(
 
 
 def centered_window(window: np.ndarray | None, n_fft: int) -> np.ndarray | float:
-    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1 if it is None."""
+    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1.0 if it is None."""
     if window is None:
         return 1.0
     before = (n_fft - len(window)) // 2
@@ -238,8 +251,11 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> np.ndarray:
-    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``, as ``[..., frequencies,
-    frames]``.
+    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
+
+    The result has the shape ``[..., frequencies, frames]``. With ``center``, ``x`` is padded so that
+    frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
+    ``n_fft``.
     """
     if center:
         mode: Any = {"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)
@@ -263,7 +279,11 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> np.ndarray:
-    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows."""
+    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
+
+    The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
+    None.
+    """
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)
     parts = (

@@ -19,8 +19,9 @@ def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
 
 
 def selu(x: np.ndarray) -> np.ndarray:
-    """Compute ``1.05 * elu(x, 1.67)`` with the constants of self-normalising networks (Klambauer et al.
-    2017).
+    """Compute ``1.05 * elu(x, 1.67)`` with the exact constants of self-normalising networks.
+
+    See Klambauer et al., 2017.
     """
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
@@ -73,6 +74,7 @@ def glu(x: np.ndarray, axis: int) -> np.ndarray:
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
     """Compute ``exp(x)`` divided by its sum over ``axis``."""
+    # ``np.max`` raises if there are no elements.
     if x.size == 0:
         return x.copy()
     weights = np.exp(x - np.max(x, axis, keepdims=True))
@@ -115,14 +117,16 @@ def attention_weights(
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
     peak = np.max(scores, -1, keepdims=True, initial=-np.inf)
+    # In a fully masked row, the difference of two infinities would be NaN.
     weights = np.exp(scores - np.where(peak == -np.inf, 0, peak))
     total = np.sum(weights, -1, keepdims=True)
     return weights / np.where(total == 0, 1, total)
 
 
 def embedding(weight: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Return ``weight[indices]``. Raise ``IndexError`` for negative indices, which NumPy would count from the
-    end.
+    """Return ``weight[indices]``.
+
+    Raise ``IndexError`` for negative indices, which NumPy would count from the end.
     """
     if indices.size and np.min(indices) < 0:
         raise IndexError(f"index {np.min(indices)} is outside of a table of {len(weight)} rows")
@@ -138,8 +142,10 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> np.ndarray:
-    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max. Empty
-    bags are 0.
+    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
+
+    Embeddings of ``padding_idx`` are left out. Empty bags are 0. With ``include_last_offset``, the last
+    offset is the end of the last bag.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1
@@ -168,12 +174,13 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> np.ndarray:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1; 0 for targets
-    ``ignore_index``.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    The mean is weighted by ``weight[target]``.
+    The loss is 0 for targets equal to ``ignore_index``. The mean is weighted by ``weight[target]``. Raise
+    ``IndexError`` for any other negative target.
     """
     axis = min(1, log_probabilities.ndim - 1)
+    # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
     kept = target != ignore_index
     target = np.where(kept, target, 0)
     if target.size and np.min(target) < 0:
@@ -218,7 +225,9 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))`` with logarithms of at
+    """Compute the cross entropy of two Bernoulli distributions.
+
+    It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, with logarithms of at
     least -100.
     """
     return (target - 1) * np.maximum(np.log1p(-probability), -100) - target * np.maximum(
@@ -233,7 +242,10 @@ def ctc_loss(
     target_lengths: np.ndarray,
     blank: int = 0,
 ) -> np.ndarray:
-    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion."""
+    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+
+    It is infinite if no alignment exists.
+    """
     batch, length = targets.shape
     places = np.arange(2 * length + 1)
     labels = np.full((batch, 2 * length + 1), blank)

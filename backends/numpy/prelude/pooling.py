@@ -34,10 +34,10 @@ def reduced_windows(
     dilation: tuple[int, ...] | None,
     lead: int,
 ) -> np.ndarray:
-    """Reduce each window of ``len(kernel)`` axes of ``x`` from ``lead`` on by ``function``, after padding
-    with ``fill``.
+    """Reduce each window by ``function``, after padding with ``fill``.
 
-    Axes are reduced one after the other, over strided slices, one for each element of the kernel.
+    Windows extend over the ``len(kernel)`` axes of ``x`` from ``lead`` on. Axes are reduced one after the
+    other, over strided slices, one for each element of the kernel.
     """
     if any(amount for pair in around for amount in pair):
         x = np.pad(
@@ -80,7 +80,10 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates."""
+    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
+
+    The divisor is ``divisor_override``, or the number of elements, with padding if ``count_include_pad``.
+    """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
     lead = x.ndim - rank - (layout == "channels_last")
@@ -96,6 +99,7 @@ def avg_pool(
     if layout == "channels_last":
         divisor = divisor[..., None]
     if x.dtype.kind in "iu":
+        # ``//`` rounds down, so the remainder is removed before.
         return (total - np.fmod(total, divisor)) // divisor
     return total / divisor.astype(x.dtype)
 
@@ -141,8 +145,9 @@ def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int)
 
 
 def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``; the axis gets length
-    ``out``.
+    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``.
+
+    The length of ``axis`` becomes ``out``.
     """
     column = (-1,) + (1,) * (x.ndim - axis - 1)
     total = np.take(x, places[:, 0], axis) * weights[:, 0].reshape(column)
@@ -161,8 +166,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Resample the spatial axes of ``x`` to ``size``. ``scales`` override the ratios that source positions
-    are computed by.
+    """Resample the spatial axes of ``x`` to ``size``.
+
+    ``scales`` has the factor of each axis for source positions; None stands for the ratio of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -194,10 +200,9 @@ def padded_position(position: np.ndarray, size: int, padding: str, align_corners
 
 
 def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
-    """Return ``x[batch, channels, *space]`` at integer ``places``, one array ``[batch, *out]`` for each
-    spatial axis.
+    """Return the elements of ``x[batch, channels, *space]`` at integer ``places``.
 
-    Elements outside of ``x`` are 0.
+    ``places`` has an array ``[batch, *out]`` for each spatial axis. Elements outside of ``x`` are 0.
     """
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):

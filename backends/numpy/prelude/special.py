@@ -31,16 +31,18 @@ def digamma(x: np.ndarray) -> np.ndarray:
 
 
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute the regularised lower incomplete gamma function, with its limits at ``a == 0`` and ``a ==
-    inf``.
+    """Compute the regularised lower incomplete gamma function.
+
+    Where ``a`` is 0 or infinite it is the limit, 1 or 0, and NaN if ``x`` is negative or equals ``a``.
     """
     limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
 
 
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute the regularised upper incomplete gamma function, with its limits at ``a == 0`` and ``a ==
-    inf``.
+    """Compute the regularised upper incomplete gamma function.
+
+    Where ``a`` is 0 or infinite it is the limit, 0 or 1, and NaN if ``x`` is negative or equals ``a``.
     """
     limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
@@ -49,8 +51,9 @@ def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def half_nan_to_num(
     x: np.ndarray, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> np.ndarray:
-    """Replace NaN and infinities of half-precision ``x``. By default infinities become the largest finite
-    values.
+    """Replace NaN and infinities of a half-precision ``x`` by ``nan``, ``posinf`` and ``neginf``.
+
+    By default infinities become the largest finite values.
     """
     zero = np.zeros((), x.dtype)
     largest = np.nextafter(np.array(np.inf, x.dtype), zero).astype(np.float32)

@@ -21,8 +21,9 @@ def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: boo
 def variance(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the variance over ``axis``: the sum of squared deviations divided by ``max(0, N -
-    correction)``.
+    """Compute the variance over ``axis``.
+
+    It is the sum of squared deviations divided by ``max(0, N - correction)``.
     """
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
@@ -37,13 +38,13 @@ def standard_deviation(
 
 
 def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute the mean over ``axis`` of the elements that are not NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN; NaN if there are none."""
     count = np.sum(~np.isnan(x), axis=axis, keepdims=keepdims)
     return np.nansum(x, axis=axis, keepdims=keepdims) / count.astype(x.dtype)
 
 
 def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow."""
+    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow; -inf if there are no elements."""
     peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0)
     total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
@@ -70,8 +71,9 @@ def vector_norm(
 def sort_with_indices(
     x: np.ndarray, *, axis: int = -1, descending: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sort along ``axis``, and return the values and their indices. The sort is stable in both directions;
-    NaN is largest.
+    """Sort along ``axis``, and return the values and their indices.
+
+    The sort is stable in both directions. NaN is larger than all numbers.
     """
     # Sorting reversed elements and reversing the result keeps ties in order.
     if descending:
@@ -82,8 +84,7 @@ def sort_with_indices(
 
 
 def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Return the indices of the ``k`` largest or smallest elements of the last axis, in ascending order of
-    index.
+    """Return the indices of the ``k`` largest or smallest elements of the last axis, in ascending order.
 
     NaN is larger than all numbers. Ties go to the first elements.
     """
@@ -97,8 +98,9 @@ def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices; ties go to
-    the first.
+    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices.
+
+    NaN is larger than all numbers. Ties go to the first elements.
     """
     size = x.shape[axis]
     if not 0 < k < size:
@@ -148,8 +150,9 @@ def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def last_seen(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
-    """Return, for each position along ``axis``, the last index so far where ``x`` equals ``values``, or is
-    NaN.
+    """Return, for each position along ``axis``, the last index up to it where ``x`` equals ``values``.
+
+    NaN elements of ``x`` count as equal. The index is 0 if there is none.
     """
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     return np.maximum.accumulate(np.where((x == values) | (x != x), place, 0), axis)
@@ -164,9 +167,9 @@ def quantile(
     interpolation: str = "linear",
     skip_nan: bool = False,
 ) -> np.ndarray:
-    """Compute the ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+    """Compute the ``q``-th quantiles along ``axis``, or over all elements if it is None.
 
-    The result is NaN if there is a NaN, unless ``skip_nan``.
+    The axes of ``q`` come first in the result. It is NaN if there is a NaN, unless ``skip_nan``.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -177,6 +180,7 @@ def quantile(
     if interpolation in ("linear", "midpoint"):
         low, high = (np.take_along_axis(ordered, place.astype(int), -1) for place in (below, above))
         share = position - below if interpolation == "linear" else 0.5 * (above != below).astype(x.dtype)
+        # Interpolation from the nearer element is exact at both of them.
         found = np.where(share < 0.5, low + share * (high - low), high - (high - low) * (1 - share))
     else:
         place = {"lower": below, "higher": above, "nearest": np.round(position)}[interpolation]
@@ -203,8 +207,9 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
 def searchsorted_rows(
     sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
 ) -> np.ndarray:
-    """Return where to insert each row of ``x`` into the sorted row of ``sequences``; rows lie along the last
-    axis.
+    """Return the indices at which to insert each row of ``x`` into the sorted row of ``sequences``.
+
+    Rows are on the last axis. ``sorter`` has the indices that sort each row of ``sequences``.
     """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -216,11 +221,15 @@ def searchsorted_rows(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
-    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``."""
+    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
+
+    Elements outside are not counted.
+    """
     x = x.reshape(-1)
     if x.size == 0:
         return np.zeros(bins, x.dtype)
     low, high = (np.min(x), np.max(x)) if min == max else (min, max)
+    # A range of one number is widened, so that its width is not 0.
     low, high = (low - 1, high + 1) if low == high else (low, high)
     inside = x[(x >= low) & (x <= high)]
     place = np.minimum(((inside - low) * bins / (high - low)).astype(int), bins - 1)
@@ -230,8 +239,9 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
 def histogram_counts(
     x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False
 ) -> np.ndarray:
-    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``; with ``density``,
-    normalise to integral 1.
+    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``.
+
+    With ``density``, the result is normalised to the integral 1.
     """
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
@@ -249,7 +259,10 @@ def covariances(
     fweights: np.ndarray | None = None,
     aweights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the covariance matrix of the rows of ``x``; a scalar for a single variable."""
+    """Compute the covariance matrix of the rows of ``x``; a scalar for a single variable.
+
+    ``fweights`` says how often each observation counts, and ``aweights`` how important it is.
+    """
     rows = np.atleast_2d(x)
     weights = np.ones(rows.shape[1], rows.real.dtype)
     for given in (fweights, aweights):
@@ -265,8 +278,9 @@ def covariances(
 
 
 def correlations(x: np.ndarray) -> np.ndarray:
-    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1]; a scalar for a single
-    variable.
+    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
+
+    It is a scalar for a single variable.
     """
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)
@@ -312,6 +326,7 @@ def random_uniform(
     """Sample uniformly from [low, high), without rounding up to ``high``."""
     steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
     numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
+    # Rounding to ``dtype`` may reach ``high``, which does not belong to the interval.
     below = np.nextafter(np.array(high, dtype), np.array(low, dtype))
     return np.where(numbers < np.array(high, dtype), numbers, below)
 
@@ -328,7 +343,7 @@ def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dt
 def random_bernoulli(
     key: np.random.Generator, probability: np.ndarray | float, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Sample booleans that are True with the given probability."""
+    """Sample booleans that are True with ``probability``, of its shape broadcast with ``shape``."""
     return key.random(np.broadcast_shapes(shape, np.shape(probability))) < probability
 
 
@@ -348,9 +363,14 @@ def dropout(
 def random_categorical(
     key: np.random.Generator, weights: np.ndarray, samples: int, replacement: bool
 ) -> np.ndarray:
-    """Sample indices of the last axis with probabilities proportional to ``weights``."""
+    """Sample ``samples`` indices of the last axis with probabilities proportional to ``weights``.
+
+    Without ``replacement``, the indices of a row differ.
+    """
+    # Cumulative sums in lower precision would never reach some indices.
     weights = weights.astype(np.float64)
     if not replacement:
+        # The largest sums of logarithms and Gumbel variables are a sample without replacement.
         return np.argsort(-np.log(weights) - key.gumbel(size=weights.shape), axis=-1)[..., :samples]
     sums = np.cumsum(weights, axis=-1)
     drawn = key.random((*weights.shape[:-1], samples)) * sums[..., -1:]
@@ -358,8 +378,9 @@ def random_categorical(
 
 
 def philox(keys: Any, counts: Any) -> Any:
-    """Compute Philox-4x32-10: four random words for each key of two words and counter of four words, on the
-    last axis.
+    """Compute Philox-4x32-10: four random words for each key and counter.
+
+    Keys have two words on the last axis, and counters four.
     """
     first, second = keys[..., 0], keys[..., 1]
     words = [counts[..., place] for place in range(4)]
