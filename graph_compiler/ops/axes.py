@@ -24,10 +24,12 @@ WHOLE = (None, None, 1)
 
 @dataclass(frozen=True)
 class AxisRule:
-    """Rule for running an operation on permuted arrays.
+    """Rule for running an operation on arrays whose axes are permuted.
 
-    moved(params, spec of the first array, order): the new parameters and the order of the result, or None.
-    carriers: the inputs whose axes are permuted: "broadcast" or "all" for all of them, or "first".
+    moved: function of the parameters, the spec of the first array, and the order of the permuted axes. It
+        returns the new parameters and the order of the result, or None if there are none.
+    carriers: the inputs whose axes are permuted: all of them ("broadcast", "all") or the first one
+        ("first").
     """
 
     moved: Callable[[Params, ArraySpec, Order], Moved | None]
@@ -49,7 +51,7 @@ def _along(params: Params, x: ArraySpec, order: Order) -> Moved:
 
 
 def _remaining_order(order: Order, gone: set[int]) -> Order:
-    """Return the order of the axes that remain after removing ``gone``."""
+    """Return the order of the axes that remain after the axes in ``gone`` are removed."""
     left = [axis for axis in order if axis not in gone]
     return tuple(sorted(left).index(axis) for axis in left)
 
@@ -70,7 +72,7 @@ def _reduce_to_index(params: Params, x: ArraySpec, order: Order) -> Moved | None
 
 
 def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
-    """Return a rule for a parameter with one item per axis."""
+    """Return a rule for an operation whose parameter ``name`` has one item per axis."""
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
         items = params[name]
@@ -90,7 +92,10 @@ def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Join, split or drop spatial axes; return None if the shape changes batch or channels."""
+    """Rule of ``reshape``, which may join, split or drop spatial axes.
+
+    Return None if the shape changes the batch or the channels, or if the order is not channels last.
+    """
     shape = params["shape"]
     if order != to_last(x.ndim) or len(shape) < 2 or tuple(shape[:2]) != tuple(x.shape[:2]):
         return None
@@ -104,7 +109,10 @@ def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Set the parameter ``layout`` of an operation that has one."""
+    """Rule of operations with a parameter ``layout``, which becomes channels last.
+
+    Return None for any other order, or for an array with further axes.
+    """
     axes_of_space = len(next((params[name] for name in ("kernel", "size", "strides") if name in params), ()))
     if params["layout"] != CHANNELS_FIRST or order != to_last(x.ndim) or x.ndim != axes_of_space + 2:
         return None

@@ -22,7 +22,7 @@ def nonnegative(value: Any) -> bool:
 
 
 def at_most(value: Any, bound: Any) -> bool:
-    """Return True if ``value <= bound`` is provable for all array sizes."""
+    """Return True if ``value <= bound`` is provable for all array sizes; False means "not proven"."""
     return nonnegative(bound - value)
 
 
@@ -48,7 +48,7 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Yield lower bounds of ``value``, in which one function is replaced by a bound of it."""
+    """Yield lower bounds of ``value``: in each, one function is replaced by a simpler bound."""
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):
@@ -83,7 +83,7 @@ def _size(atom: Any) -> Size:
 
 
 def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
-    """Return how many elements a slice selects whose bounds lie inside the axis.
+    """Return how many elements a slice selects whose bounds lie inside an axis of ``size`` elements.
 
     None and negative integers are treated as in Python.
 
@@ -96,7 +96,7 @@ def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
 
 
 def position(bound: Any, size: Any, absent: Any) -> Any:
-    """Return ``bound`` counted from the front; ``absent`` if it is None."""
+    """Return ``bound`` counted from the front of an axis of this ``size``, or ``absent`` if it is None."""
     if bound is None:
         return absent
     return bound + size if isinstance(bound, int) and bound < 0 else bound

@@ -62,13 +62,13 @@ def axis_index(*, axis_name: Any) -> ArraySpec:
 
 @declare(_SECTION)
 def axis_indices(*, axis_name: Any) -> ArraySpec:
-    """Return the indices 0, 1, 2 ... of all devices on a mesh axis, as a vector of that length."""
+    """Return the indices 0, 1, 2 ... of all devices on a mesh axis, as a vector."""
     return ArraySpec((Unknown(RECORDED_DEVICES),), "int32")
 
 
 @declare(_SECTION)
 def sharding_hint(x: Input, /, *, layout: Any) -> ArraySpec:
-    """Return the array; on a mesh of devices, shard its axes over the mesh axes in ``layout``."""
+    """Return ``x``; on a mesh of devices, shard its axes over the mesh axes in ``layout``."""
     return elementwise(x)
 
 

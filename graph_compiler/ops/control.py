@@ -187,7 +187,7 @@ def custom_derivative(
 
 
 def has_derivative(spec: ArraySpec) -> bool:
-    """Return True if arrays of this spec have tangents and cotangents.
+    """Return True if arrays of this spec have tangents and cotangents: real and complex floating-point ones.
 
     >>> has_derivative(ArraySpec((2,), "float32")), has_derivative(ArraySpec((2,), "int32"))
     (True, False)
@@ -205,7 +205,7 @@ def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
 
 
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
-    """Raise ``InvalidGraph`` if dtypes or recorded shapes differ."""
+    """Raise ``InvalidGraph`` if the dtypes or recorded shapes of ``given`` and ``wanted`` differ."""
     # Symbolic sizes are not compared here: the code that made the region knows or guards that they are equal.
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
         raise InvalidGraph(
@@ -238,7 +238,8 @@ def own_operands(op: str, params: dict[str, Any]) -> int:
 def own_inputs(op: str, params: dict[str, Any]) -> int:
     """Return how many inputs of a region precede the captured ones.
 
-    There is one for each own operand, or two if the region combines pairs.
+    There is one for each own operand. The region of an ``associative_scan`` has two, because it combines
+    pairs.
 
     >>> own_inputs("scan", {"carried": 2, "sequences": 1}), own_inputs("associative_scan", {"sequences": 1})
     (3, 2)

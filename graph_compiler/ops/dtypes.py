@@ -52,12 +52,13 @@ def is_complex(dtype: str) -> bool:
 
 
 def is_inexact(dtype: str) -> bool:
-    """Return True for real and complex floating-point dtypes."""
     return dtype in FLOATS or dtype in COMPLEX
 
 
 def real_of(dtype: str) -> str:
-    """Return the dtype of the real part: ``complex64`` -> ``float32``; other dtypes are returned unchanged.
+    """Return the dtype of the real part of numbers of a dtype: ``complex64`` has ``float32``.
+
+    Other dtypes are returned unchanged.
 
     >>> real_of("complex128"), real_of("float32")
     ('float64', 'float32')
@@ -66,7 +67,7 @@ def real_of(dtype: str) -> str:
 
 
 def complex_of(dtype: str) -> str:
-    """Return the complex dtype with parts of this dtype: ``float32`` -> ``complex64``.
+    """Return the complex dtype for parts of this dtype; float16 and bfloat16 have complex64.
 
     Complex dtypes, integers and bool are returned unchanged.
 
@@ -93,9 +94,10 @@ _SECTION = "bits"
 
 @declare(_SECTION)
 def packbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpec:
-    """Pack each eight elements along ``axis`` into a byte (uint8), with a bit set if one is nonzero.
+    """Pack every eight elements along ``axis`` into a byte (uint8): a bit is 1 if its element is not zero.
 
-    The end is padded with zeros.
+    The first element is the highest bit, or with ``bitorder="little"`` the lowest. The end is padded with
+    zeros.
     """
     return ArraySpec((*x.shape[:axis], -(-x.shape[axis] // 8), *x.shape[axis + 1 :]), "uint8")
 
@@ -113,7 +115,10 @@ def _packbits(b: Any, x: Any, *, axis: int, bitorder: str) -> Any:
 
 @declare(_SECTION)
 def unpackbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpec:
-    """Unpack each byte along ``axis`` into its eight bits, 0 or 1 (uint8)."""
+    """Unpack each byte along ``axis`` into its eight bits, 0 or 1 (uint8).
+
+    The highest bit comes first, or with ``bitorder="little"`` the lowest.
+    """
     if x.dtype != "uint8":
         raise InvalidGraph(f"bits of bytes (uint8) are wanted, not of {x}")
     return ArraySpec((*x.shape[:axis], x.shape[axis] * 8, *x.shape[axis + 1 :]), "uint8")

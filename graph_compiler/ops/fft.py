@@ -17,7 +17,7 @@ Sizes = tuple[Dim, ...] | None
 
 
 def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Any = None) -> tuple[Dim, ...]:
-    """Return the shape with ``sizes`` at ``axes``, and ``last`` at the last of these."""
+    """Return the shape of ``x`` with ``sizes`` at ``axes``, and ``last``, if given, at the last of these."""
     shape = list(x.shape)
     for axis, size in zip(axes, sizes or ()):
         shape[axis] = size
@@ -62,13 +62,19 @@ def ifftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str 
 
 @declare(_SECTION)
 def rfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the Fourier transform of real ``x`` up to frequency ``n // 2``; the rest is redundant."""
+    """Compute the Fourier transform of real ``x`` along ``axis``, up to frequency ``n // 2``.
+
+    The other frequencies are redundant. ``x`` is truncated or zero-padded to ``n`` before.
+    """
     return ArraySpec(_resized(x, None, (axis,), _one(x, n, axis) // 2 + 1), complex_of(x.dtype))
 
 
 @declare(_SECTION)
 def irfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``rfft``, with an output of size ``n``; without ``n`` the size is even."""
+    """Compute the inverse of ``rfft``, with an output of size ``n``.
+
+    Without ``n`` the size is even: twice the number of frequencies minus 2.
+    """
     return ArraySpec(
         _resized(x, None, (axis,), 2 * (x.shape[axis] - 1) if n is None else n), real_of(x.dtype)
     )
@@ -140,8 +146,8 @@ def stft(
 ) -> ArraySpec:
     """Compute the short-time Fourier transform along the last axis: [frequencies, frames].
 
-    A shorter ``window`` is centred in it; ``center`` pads ``x`` by half a window on both sides;
-    ``normalized`` divides by ``sqrt(n_fft)``.
+    A frame has ``n_fft`` elements, and a shorter ``window`` is centred in it. ``center`` pads ``x`` by
+    half a frame on both sides. ``normalized`` divides by ``sqrt(n_fft)``.
     """
     size = x.shape[-1] + (2 * (n_fft // 2) if center else 0)
     frequencies = n_fft // 2 + 1 if onesided else n_fft

@@ -14,9 +14,8 @@ _SECTION = "gradients"
 def with_gradient(*arrays: ArraySpec) -> ArraySpec:
     """Return the first array, with gradients defined by pairs of a source and a derivative.
 
-    The gradient of each source is the gradient of the result times the derivative. No gradient flows to
-    the first array itself, nor through the rule to the derivatives, which are differentiated only for
-    higher derivatives.
+    The gradient of each source is the gradient of the result times its derivative. No gradient flows to
+    the first array. The derivatives are themselves differentiated only for higher derivatives.
     """
     if len(arrays) % 2 == 0:
         raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")
@@ -25,7 +24,10 @@ def with_gradient(*arrays: ArraySpec) -> ArraySpec:
 
 @declare(_SECTION)
 def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
-    """Return the first array; differentiating it with respect to any of the arrays raises an error."""
+    """Return the first array. Differentiating it with respect to any of the arrays raises an error.
+
+    The error has the text ``message``.
+    """
     return arrays[0]
 
 

@@ -23,7 +23,7 @@ class MakerNode(Protocol):
 
 
 def _repeats_write(made: MakerNode | None, value: Any, key: Any) -> bool:
-    """Return True if the array already results from the same write.
+    """Return True if ``made``, the node of the array, has written the same ``value`` to the same ``key``.
 
     ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
     write.
@@ -86,7 +86,7 @@ def identity_of(
 
 
 def _other_operand(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
-    """Return the boolean array that is combined with a scalar made by ``op``, or None."""
+    """Return the operand that is a bool array if the other one is a scalar made by ``op``, or None."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)
         if (

@@ -55,7 +55,10 @@ def scatter_nd(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> ArraySpec:
-    """Write ``values``, broadcast, to the elements of ``x`` that ``gather_nd`` would read."""
+    """Write ``values``, broadcast, to the elements of ``x`` that ``gather_nd`` would read.
+
+    ``reduce`` combines several values for one element. With None the new value replaces the old one.
+    """
     _check_reduce(reduce)
     shape = gathered_shape(x, indices, axes)
     if isinstance(values, ArraySpec) and values.ndim > len(shape):
@@ -69,7 +72,7 @@ def dynamic_slice(
 ) -> ArraySpec:
     """Slice ``x[.., starts[0]:starts[0] + sizes[0], ..]`` at computed starts along the ascending ``axes``.
 
-    The slices must lie inside ``x``; negative starts count from the end.
+    The slices must lie inside of ``x``; negative starts count from the end.
     """
     _check_windows(x, starts, axes, sizes)
     size_at = dict(zip(axes, sizes, strict=True))
@@ -136,6 +139,7 @@ def scatter(
     """Write ``values[i, j, ..]`` to ``x[i, indices[i, j, ..], ..]``, with the index at ``axis``.
 
     ``indices`` has as many axes as ``x`` and may be smaller; ``values`` has its shape, or is a number.
+    ``reduce`` combines several values for one element.
     """
     _check_reduce(reduce)
     if indices.ndim != x.ndim:
@@ -147,16 +151,15 @@ def scatter(
 def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
     """Select the elements where ``mask`` is true, in row-major order, as one axis.
 
-    The axes of ``mask`` begin at ``axis`` of ``x``.
-
-    The number of elements depends on data; it is ``hint`` while recording.
+    The axes of ``mask`` begin at ``axis`` of ``x``. The number of elements depends on data; it is ``hint``
+    while recording.
     """
     return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
 
 
 @declare(_SECTION)
 def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> ArraySpec:
-    """Write the elements of ``source``, in row-major order, to ``x`` where ``mask`` is true.
+    """Write the first elements of ``source``, in row-major order, to ``x`` where ``mask`` is true.
 
     The mask has the shape of ``x``.
     """

@@ -31,7 +31,9 @@ def weight_to_first(rank: int) -> tuple[int, ...]:
 
 
 def axes_of_space(rank: int, count: int, layout: str) -> range:
-    """Return the ``count`` spatial axes: the last ones, or those before the channels.
+    """Return the ``count`` spatial axes: the last ones, or with channels last those before the last one.
+
+    Raise ``InvalidGraph`` if the layout is unknown or the array has too few axes.
 
     >>> list(axes_of_space(4, 2, CHANNELS_FIRST)), list(axes_of_space(4, 2, CHANNELS_LAST))
     ([2, 3], [1, 2])

@@ -47,7 +47,7 @@ def _merge_sizes(known: Any, dim: Any) -> Any:
 
 @declare(_SECTION)
 def inner(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Contract the last axes of both, without conjugation.
+    """Contract the last axes of ``x1`` and ``x2``, without conjugation.
 
     The other axes of ``x1``, then those of ``x2``, remain.
     """
@@ -87,9 +87,9 @@ def matrix_exp(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
-    """Compute the first columns of the product of Householder reflections.
+    """Compute the first columns of the product of Householder reflections, as many as ``x`` has.
 
-    Their vectors are below the diagonal of ``x``.
+    The vectors of the reflections are below the diagonal of ``x``, their factors are ``tau``.
     """
     return x
 
@@ -98,8 +98,8 @@ def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
 def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
     """Compute the QR decomposition in the format of LAPACK.
 
-    R is on and above the diagonal, the Householder vectors are below it, and their factors are the second
-    result.
+    In the first result, R is on and above the diagonal, and the Householder vectors are below it. The
+    second result has their factors.
     """
     return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), x.dtype)
 
@@ -114,9 +114,9 @@ def ormqr(
 
 @declare(_SECTION)
 def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
-    """Compute the condition number: the matrix norm times that of the inverse.
+    """Compute the condition number: the matrix norm ``ord`` times that of the inverse.
 
-    For 2 and -2 it is computed by singular values.
+    For 2 and -2 it is computed from the singular values.
     """
     return ArraySpec(x.shape[:-2], real_of(x.dtype))
 
@@ -142,11 +142,10 @@ def solve_triangular(
 
 @declare(_SECTION)
 def tridiagonal_solve(lower: ArraySpec, diagonal: ArraySpec, upper: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Solve ``A @ x == x2`` for tridiagonal A.
+    """Solve ``A @ x == x2`` for tridiagonal ``A``, given by its diagonals.
 
-    ``A[i, i - 1] == lower[i]`` and ``A[i, i + 1] == upper[i]``.
-
-    All three diagonals have equal length.
+    ``A[i, i - 1] == lower[i]`` and ``A[i, i + 1] == upper[i]``. All three diagonals have equal length, so
+    ``lower[0]`` and the last element of ``upper`` are not used.
     """
     return ArraySpec(x2.shape, dtype_of(lower, diagonal, upper, x2))
 
@@ -175,7 +174,7 @@ def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
 def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tuple[ArraySpec, ArraySpec]:
     """Compute the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
 
-    ``rcond`` is ``max(M, N) * eps`` if it is None.
+    Singular values up to ``rcond`` times the largest count as zero. None means ``max(M, N) * eps``.
     """
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(
@@ -187,7 +186,7 @@ def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tup
 def tensorsolve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     """Solve ``tensordot(x1, x, x.ndim) == x2``.
 
-    The leading axes of ``x1``, as many as ``x2`` has, are the rows.
+    The leading axes of ``x1``, as many as ``x2`` has, are the rows of the equations.
     """
     return ArraySpec(x1.shape[x2.ndim :], dtype_of(x1, x2))
 
@@ -215,9 +214,8 @@ def eigvals(x: ArraySpec, /) -> ArraySpec:
 def cholesky_ex(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
     """Compute ``cholesky``, and the order of the first leading minor that is not positive.
 
-    The order is int32, and 0 if all minors are positive.
-
-    The factor of a matrix that has none is unspecified: NaN, or what the target returns.
+    The order is int32, and 0 if all minors are positive. If a matrix has no factor, the first result is
+    unspecified: NaN, or what the target returns.
     """
     return x, ArraySpec(x.shape[:-2], "int32")
 
@@ -232,7 +230,7 @@ def lu(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
 def lu_factor(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
     """Compute L and U in one matrix, and the pivots as in LAPACK.
 
-    These are the rows swapped in each step, counted from 1 (int32).
+    The pivots are int32: element ``i`` is the row, counted from 1, that row ``i`` was swapped with.
     """
     return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), "int32")
 

@@ -18,7 +18,7 @@ _Shape = tuple[Dim, ...]
 
 @declare(_SECTION)
 def random_fold_in(key: ArraySpec, index: Input, /) -> ArraySpec:
-    """Derive the ``index``-th key from ``key``; the index is an integer or an integer scalar array."""
+    """Derive the ``index``-th key from ``key``; ``index`` is an integer or an integer scalar array."""
     if shape_of(index):
         raise InvalidGraph(f"a key is derived by one integer, not {index}")
     return key
@@ -34,10 +34,9 @@ def random_key(*, seed: int) -> ArraySpec:
 def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
     """Generate two 32-bit random words for each key and count of two words.
 
-    The words are along the last axis; other axes broadcast.
-
-    Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on
-    uint32 arrays: exactly the generator of JAX.
+    The words are along the last axis; other axes broadcast. This is Threefry-2x32 with 20 rounds (Salmon
+    et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays: exactly the generator of
+    JAX.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 2), "uint32")
 
@@ -46,10 +45,9 @@ def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
     """Generate four 32-bit random words for each key of two words and count of four.
 
-    The words are along the last axis; other axes broadcast.
-
-    Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on
-    uint32 arrays: exactly the generator of TensorFlow.
+    The words are along the last axis; other axes broadcast. This is Philox-4x32 with 10 rounds (Salmon et
+    al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays: exactly the generator of
+    TensorFlow.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 4), "uint32")
 
@@ -76,7 +74,7 @@ def random_integers(key: ArraySpec, /, *, shape: _Shape, low: Any, high: Any, dt
 
 @declare(_SECTION)
 def random_bernoulli(key: ArraySpec, probability: Input, /, *, shape: _Shape) -> ArraySpec:
-    """Sample True with the given probability, a number or an array that is broadcast."""
+    """Sample True with the given probability, a number or an array that broadcasts with ``shape``."""
     return ArraySpec(broadcast(shape, shape_of(probability)), "bool")
 
 

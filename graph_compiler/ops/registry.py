@@ -58,7 +58,8 @@ SECTIONS: dict[str, bool] = {
 def declare_section(name: str, *, sums_products: bool = False) -> str:
     """Declare a section for operations of your own, and return its name.
 
-    Raise ``DuplicateRow`` if the section exists with another value of ``sums_products``.
+    ``sums_products`` says that its operations may sum products along an axis, as matrix products do. Raise
+    ``DuplicateRow`` if the section exists with another value.
     """
     if SECTIONS.setdefault(name, sums_products) is not sums_products:
         raise DuplicateRow(f"the section {name!r} is declared with sums_products={SECTIONS[name]}")
@@ -70,10 +71,10 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A size that a rule cannot express, so that it is read from the array.
+    """A size in the result of a rule that the rule cannot express, so that it is read from the array.
 
     hint: the size while recording.
-    if_equal: sizes that were broadcast against each other and had this one size, more than 1. Code that
+    if_equal: sizes that were broadcast against each other and had the same hint, more than 1. Code that
         may assume that they are equal can use any of them.
     """
 
@@ -85,7 +86,8 @@ class Unknown:
 class ArraySpec:
     """Shape and dtype of an array.
 
-    ``shape`` holds ints and sizes; a rule may also put ``Unknown(hint)`` into the shape it returns.
+    shape: ints and sizes; in the result of a rule also ``Unknown(hint)``.
+    dtype: the array API name of the dtype.
     """
 
     shape: tuple[Any, ...]
@@ -97,7 +99,7 @@ class ArraySpec:
 
     @property
     def hints(self) -> tuple[int, ...]:
-        """Shape while recording."""
+        """The shape that the array had while recording, in ints."""
         return tuple([dim.hint if isinstance(dim, (Size, Unknown)) else dim for dim in self.shape])
 
     def __repr__(self) -> str:
@@ -108,9 +110,16 @@ class ArraySpec:
 class Op:
     """Declaration of an operation.
 
-    ``infer(*specs, **params)`` returns the spec of the output, or a tuple of specs. The regions of an
-    operation that runs blocks are passed as the keyword arguments ``regions``; a single name that starts
-    with ``*`` takes all of them as one tuple.
+    name: its name in graphs.
+    section: the section of the vocabulary that it belongs to. infer(*specs, **params): the rule, which
+        returns the spec of the output, or a tuple of specs.
+    inputs: the names of the array inputs.
+    required: how many of them have no default.
+    variadic: True if the operation takes any number of arrays.
+    params: the defaults of the parameters by name; ``REQUIRED`` for a parameter without one.
+    doc: the docstring of the rule.
+    regions: the names of the blocks that the operation runs, which the rule receives as keyword arguments.
+        A single name that starts with ``*`` takes all of them as one tuple.
     """
 
     name: str
@@ -124,7 +133,10 @@ class Op:
     regions: tuple[str, ...] = ()
 
     def named_regions(self, regions: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the regions of a node as keyword arguments of the rule."""
+        """Return the regions of a node as keyword arguments of the rule.
+
+        Raise ``InvalidGraph`` if their number is not that of the declaration.
+        """
         if self.regions[:1] and self.regions[0].startswith("*"):
             return {self.regions[0][1:]: regions}
         if len(regions) != len(self.regions):
@@ -142,9 +154,10 @@ REQUIRED = inspect.Parameter.empty
 def declare(
     section: str, *, name: str | None = None, regions: tuple[str, ...] = ()
 ) -> Callable[[Rule], Rule]:
-    """Declare an operation of a section by its shape and dtype rule.
+    """Declare the decorated rule as an operation of ``section``.
 
-    Raise ``DuplicateRow`` if an operation of that name exists.
+    The operation has the name of the rule, without trailing underscores, unless ``name`` is given. Raise
+    ``UnknownOperation`` if the section does not exist, and ``DuplicateRow`` if the operation does.
     """
     if section not in SECTIONS:
         raise UnknownOperation(
@@ -188,9 +201,11 @@ def _op_of(name: str, section: str, rule: Callable[..., Any], regions: tuple[str
 
 
 def decomposition(name: str) -> Callable[[Rule], Rule]:
-    """Register how operation ``name`` is written in smaller ones: ``f(build, *inputs, **params) -> outputs``.
+    """Register the decorated function as the decomposition of the operation ``name`` into smaller ones.
 
-    Backends without a row for the operation use it.
+    It is called as ``f(build, *inputs, **params)`` and returns the outputs. Backends without a row for the
+    operation use it. Raise ``DuplicateRow`` if the operation has one already, and ``UnknownOperation`` if
+    it does not exist.
     """
 
     def register(function: Rule) -> Rule:
@@ -220,19 +235,19 @@ def get(name: str) -> Op:
 
 
 def find(name: str) -> Op | None:
-    """Return the declaration of an operation, or None, as for calls of a framework."""
+    """Return the declaration of an operation, or None if the vocabulary has none of that name."""
     return _OPS.get(name)
 
 
 def all_ops() -> dict[str, Op]:
-    """Return all operations by name, in order of declaration."""
+    """Return a new dict of all operations by name, in the order of their declarations."""
     return dict(_OPS)
 
 
 def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
-    """Return ``params`` with defaults filled in.
+    """Return ``params`` with the defaults of ``op`` filled in.
 
-    Raise ``UnknownOperation`` if a parameter is unknown or missing.
+    Raise ``UnknownOperation`` if a parameter is unknown, or if one without a default is missing.
     """
     if params.keys() == op.params.keys():
         return params

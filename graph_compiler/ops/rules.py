@@ -14,9 +14,10 @@ Input = Any
 
 
 def broadcast_dims(left: Any, right: Any) -> Any:
-    """Return the size of two sizes broadcast against each other (array API "Broadcasting", step 3).
+    """Return the size that ``left`` and ``right`` broadcast to (array API "Broadcasting", step 3).
 
-    If it cannot be expressed, return ``Unknown``.
+    Return ``Unknown`` if no expression gives it. Raise ``InvalidGraph`` if both are ints that do not
+    match.
     """
     if left == right or (isinstance(right, int) and right == 1):
         return left
@@ -68,7 +69,10 @@ def shape_of(operand: Input) -> tuple[Any, ...]:
 
 
 def dtype_of(*operands: Input) -> str:
-    """Return the dtype that all arrays among ``operands`` share; raise ``InvalidGraph`` if they differ."""
+    """Return the dtype that all arrays among ``operands`` share.
+
+    Raise ``InvalidGraph`` if their dtypes differ, or if all operands are numbers.
+    """
     found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
     if len(found) != 1:
         raise InvalidGraph(
@@ -79,12 +83,15 @@ def dtype_of(*operands: Input) -> str:
 
 
 def elementwise(*operands: Input) -> ArraySpec:
-    """Return the spec of an elementwise operation: broadcast shape, the operands' dtype."""
+    """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the operands."""
     return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
 
 
 def predicate(*operands: Input) -> ArraySpec:
-    """Return the spec of an elementwise predicate: broadcast shape, bool."""
+    """Return the spec of an elementwise predicate: the broadcast shape and bool.
+
+    Raise ``InvalidGraph`` if the dtypes of the operands differ.
+    """
     dtype_of(*operands)
     return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
 
@@ -101,7 +108,10 @@ def normalise_axis(axis: int, rank: int) -> int:
 
 
 def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """Return all axes counted from the front; None means all axes."""
+    """Return the axes in ``axis``, an int, a tuple or None for all, counted from the front.
+
+    Raise ``InvalidGraph`` if one is out of range.
+    """
     if axis is None:
         return tuple(range(rank))
     return tuple(normalise_axis(a, rank) for a in (axis if isinstance(axis, tuple) else (axis,)))
@@ -146,7 +156,7 @@ Rule = Callable[..., ArraySpec]
 
 
 def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Mapping[str, str]) -> None:
-    """Declare an operation with one operand for each ``name: meaning``."""
+    """Declare an operation with one operand for each name in ``meanings``, which has its docstring."""
     for name, meaning in meanings.items():
 
         def infer(x: Input, /) -> ArraySpec:
@@ -159,7 +169,7 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
 def declare_binary(
     section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
 ) -> None:
-    """Declare an operation with two operands for each ``name: meaning``."""
+    """Declare an operation with two operands for each name in ``meanings``, which has its docstring."""
     for name, meaning in meanings.items():
 
         def infer(x1: Input, x2: Input, /) -> ArraySpec:

@@ -113,9 +113,9 @@ def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def isclose(
     x1: Input, x2: Input, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> ArraySpec:
-    """Return whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
+    """Return True where ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
 
-    Infinities are close to themselves only, and so is NaN with ``equal_nan``.
+    An infinity is close only to itself. NaN is close to NaN only if ``equal_nan``.
     """
     return predicate(x1, x2)
 
@@ -130,7 +130,10 @@ def logit(x: ArraySpec, /, *, eps: float | None = None) -> ArraySpec:
 def nan_to_num(
     x: ArraySpec, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> ArraySpec:
-    """Replace NaN and infinities by numbers; None means the largest and the smallest finite number."""
+    """Replace NaN by ``nan`` and infinities by ``posinf`` and ``neginf``.
+
+    None stands for the largest and the lowest finite number.
+    """
     return x
 
 
@@ -153,7 +156,7 @@ def polygamma(x: ArraySpec, /, *, n: int) -> ArraySpec:
 
 @declare(_SECTION)
 def view_as_complex(x: ArraySpec, /) -> ArraySpec:
-    """Return complex numbers from pairs along the last axis."""
+    """Combine pairs along the last axis, of size 2, into complex numbers."""
     last: Any = x.shape[-1] if x.shape else 0
     if isinstance(last, int) and last != 2:
         raise InvalidGraph(f"complex numbers of {x}: the last axis must hold two numbers")
@@ -162,5 +165,5 @@ def view_as_complex(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def view_as_real(x: ArraySpec, /) -> ArraySpec:
-    """Return real and imaginary parts along a new last axis."""
+    """Split complex numbers into real and imaginary parts along a new last axis."""
     return ArraySpec((*x.shape, 2), real_of(x.dtype))

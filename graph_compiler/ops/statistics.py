@@ -22,7 +22,7 @@ def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> 
 def nansum(
     x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
 ) -> ArraySpec:
-    """Sum over ``axis`` with NaN as zero."""
+    """Sum over ``axis``, with NaN as zero; without ``dtype`` integers are summed in 64 bits."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
 
@@ -41,9 +41,9 @@ def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Ar
 def lower_median(
     x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Return the median along ``axis``, the lower of two, and its index.
+    """Return the median along ``axis``, the lower one of two, and its index.
 
-    It is NaN if any element is NaN, unless ``skip_nan`` excludes these.
+    If a slice contains NaN, the result is the first NaN. With ``skip_nan``, NaN is ignored.
     """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
@@ -68,9 +68,10 @@ def quantile(
     interpolation: str = "linear",
     skip_nan: bool = False,
 ) -> ArraySpec:
-    """Compute the ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+    """Compute the ``q``-th quantiles of ``x`` along ``axis``, or of all elements if it is None.
 
-    ``interpolation``: linear, lower, higher, midpoint, nearest.
+    ``q`` lies in [0, 1], and its axes come first in the result. ``interpolation`` is linear, lower,
+    higher, midpoint or nearest. A slice that contains NaN gives NaN, unless ``skip_nan`` ignores it.
     """
     return ArraySpec(shape_of(q) + reduced(x, axis, keepdims).shape, x.dtype)
 
@@ -78,7 +79,7 @@ def quantile(
 # ----------------------------------------------------------------------------------------- running statistics
 @declare(_SECTION)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
-    """Compute the cumulative maximum along ``axis`` and the index of its last occurrence.
+    """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far.
 
     The gradient goes to that element.
     """
@@ -87,7 +88,7 @@ def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
 
 @declare(_SECTION)
 def cummin(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
-    """Compute the cumulative minimum along ``axis`` and the index of its last occurrence.
+    """Compute the cumulative minimum along ``axis``, and the index of its last occurrence so far.
 
     The gradient goes to that element.
     """
@@ -103,7 +104,10 @@ def logcumsumexp(x: ArraySpec, /, *, axis: int) -> ArraySpec:
 # ---------------------------------------------------------------------------------------------- integrals
 @declare(_SECTION)
 def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
-    """Integrate ``y`` along ``axis`` by the trapezoidal rule, at points ``x`` or with spacing ``dx``."""
+    """Integrate ``y`` along ``axis`` by the trapezoidal rule, at points ``x`` or with spacing ``dx``.
+
+    ``x`` is a vector of points along ``axis``, or broadcasts with ``y``.
+    """
     shape = _sample_shape(y, x, axis)
     return ArraySpec(shape[:axis] + shape[axis + 1 :], y.dtype)
 
@@ -114,7 +118,7 @@ def cumulative_trapezoid(
 ) -> ArraySpec:
     """Integrate ``y`` cumulatively along ``axis`` by the trapezoidal rule.
 
-    The result has one element less than ``y``.
+    The result has one element less than ``y`` along ``axis``.
     """
     shape = _sample_shape(y, x, axis)
     size = shape[axis]
@@ -123,7 +127,6 @@ def cumulative_trapezoid(
 
 
 def _sample_shape(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
-    """Return the shape of ``y`` broadcast against its points; a vector of points runs along ``axis``."""
     return y.shape if x is None or x.ndim == 1 else broadcast(y.shape, x.shape)
 
 
@@ -143,7 +146,7 @@ def bincount(
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
-    If both are equal, the range of ``x`` is used.
+    If ``min`` equals ``max``, the range of ``x`` is used.
     """
     return ArraySpec((bins,), x.dtype)
 
@@ -158,9 +161,9 @@ def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float
 def histogram(
     x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False
 ) -> ArraySpec:
-    """Count the elements, or sum their weights, between the edges.
+    """Count the elements, or sum their weights, between neighbouring ``bin_edges``.
 
-    The last bin includes its end. ``density`` normalises the integral to 1.
+    The last bin includes its upper edge. ``density`` normalises the integral to 1.
     """
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
@@ -175,16 +178,17 @@ def cov(
     *,
     correction: float = 1,
 ) -> ArraySpec:
-    """Compute the covariance matrix of the rows of ``x``; a scalar array for one variable.
+    """Compute the covariance matrix of the rows of ``x``; for a vector, its variance as a scalar array.
 
-    Frequency weights are integers, importance weights any numbers.
+    ``fweights`` are integers that say how often each column occurs, ``aweights`` any other weights of the
+    columns.
     """
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 
 @declare(_SECTION)
 def corrcoef(x: ArraySpec, /) -> ArraySpec:
-    """Compute Pearson's correlation matrix of the rows of ``x``; a scalar array for one variable."""
+    """Compute Pearson's correlation matrix of the rows of ``x``; for a vector, a scalar array."""
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 

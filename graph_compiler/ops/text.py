@@ -35,7 +35,7 @@ _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lam
 
 @functools.lru_cache(maxsize=4096)
 def factor(text: str) -> str:
-    """Put ``text`` in parentheses unless it can be an operand of any operator as it is.
+    """Put ``text`` in parentheses unless it can be an operand of any operator without them.
 
     >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
     ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')

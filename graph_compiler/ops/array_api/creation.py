@@ -19,7 +19,7 @@ def arange(*, start: Scalar = 0, stop: Scalar, step: Scalar = 1, dtype: str) -> 
 
 
 def arange_length(start: Any, stop: Any, step: Any) -> Any:
-    """Return the length of an ``arange``: ``ceil((stop - start) / step)``, at least 0 for known sizes.
+    """Return the length of an ``arange``: ``ceil((stop - start) / step)``, and at least 0 if it is an int.
 
     >>> arange_length(2, 9, 2), arange_length(0, 1, 0.3), arange_length(5, 0, -2)
     (4, 4, 3)
@@ -51,7 +51,7 @@ def _nested_shape(data: Any) -> tuple[int, ...]:
 
 @declare(_SECTION)
 def copy(x: ArraySpec, /) -> ArraySpec:
-    """Return the same elements in memory of their own."""
+    """Return a copy of ``x`` that shares no memory with it."""
     return x
 
 
@@ -63,7 +63,7 @@ def eye(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
 
 @declare(_SECTION)
 def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
-    """Return an array filled with one number."""
+    """Return an array filled with ``fill_value``."""
     return ArraySpec(shape, dtype)
 
 
@@ -71,7 +71,7 @@ def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
 def linspace(start: Input, stop: Input, /, *, num: Dim, dtype: str) -> ArraySpec:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
 
-    Both are numbers or scalar arrays.
+    ``start`` and ``stop`` are numbers or scalar arrays.
     """
     return ArraySpec((num,), dtype)
 
@@ -146,9 +146,9 @@ _DATA_TYPES = "data types"
 
 @declare(_DATA_TYPES)
 def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
-    """Convert to another dtype.
+    """Cast ``x`` to ``dtype``.
 
-    Floats become integers by truncation and bools by ``!= 0``; complex numbers become real by their real
-    part.
+    Floats are truncated to integers, a cast to bool is ``x != 0``, and complex numbers become real by
+    dropping the imaginary part.
     """
     return ArraySpec(x.shape, dtype)

@@ -18,9 +18,8 @@ _SECTION = "linear algebra"
 def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     """Multiply the matrices in the last two axes; leading axes broadcast.
 
-    A vector on either side is a row or a column, whose added axis is dropped again.
-
-    The axis that is added to a vector is dropped again.
+    A vector on the left is a row, a vector on the right a column. The axis that is added for it is dropped
+    again.
     """
     left, right = x1.shape, x2.shape
     inner = (left[-1], right[-1 if x2.ndim == 1 else -2])
@@ -82,7 +81,7 @@ def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> Arra
 # ------------------------------------------------------------------------------------- norms and determinants
 @declare(_SECTION)
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
-    """Compute ``sum(|x| ** ord) ** (1 / ord)`` over ``axis``.
+    """Compute ``sum(abs(x) ** ord) ** (1 / ord)`` over ``axis``.
 
     0 counts nonzero elements; inf and -inf are the largest and the smallest absolute value.
     """
@@ -91,7 +90,10 @@ def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdim
 
 @declare(_SECTION)
 def matrix_norm(x: ArraySpec, /, *, ord: Any = "fro", keepdims: bool = False) -> ArraySpec:
-    """Compute the norm of the matrices in the last two axes: fro, nuc, or 1, -1, 2, -2, inf, -inf."""
+    """Compute the norm ``ord`` of the matrices in the last two axes.
+
+    ``ord`` is "fro", "nuc", 1, -1, 2, -2, inf or -inf.
+    """
     return reduced(x, (x.ndim - 2, x.ndim - 1), keepdims, real_of(x.dtype))
 
 
@@ -111,7 +113,7 @@ def slogdet(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def matrix_rank(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
     """Count the singular values above ``max(atol, rtol * largest)``.
 
-    ``rtol`` is ``max(M, N) * eps`` if neither is given.
+    If neither ``rtol`` nor ``atol`` is given, ``rtol`` is ``max(M, N) * eps``.
     """
     return ArraySpec(broadcast(x.shape[:-2], *_shapes(rtol, atol)), "int64")
 
@@ -181,9 +183,9 @@ def svdvals(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """Compute ascending eigenvalues and the eigenvectors of a Hermitian matrix.
+    """Compute the ascending eigenvalues and the eigenvectors of a Hermitian matrix.
 
-    Only one triangle of the matrix is read.
+    Only its lower triangle is read, or with ``upper`` the upper one.
     """
     return eigvalsh(x), x
 
@@ -192,11 +194,10 @@ def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]
 def eigvalsh(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """Compute the ascending eigenvalues of a Hermitian matrix.
 
-    Only one triangle of the matrix is read.
+    Only its lower triangle is read, or with ``upper`` the upper one.
     """
     return ArraySpec(x.shape[:-1], real_of(x.dtype))
 
 
 def least(left: Dim, right: Dim) -> Any:
-    """Return the smaller of two sizes, simplified if they are known to be equal."""
     return left if left == right else apply("min", left, right)

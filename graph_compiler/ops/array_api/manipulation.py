@@ -63,7 +63,10 @@ def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
 
 
 def _agreed(dims: tuple[Any, ...]) -> Any:
-    """Return the size that all of ``dims`` must have, an int if one of them is known."""
+    """Return the size that all of ``dims`` must have, an int if one of them is an int.
+
+    Raise ``InvalidGraph`` if two ints among them differ.
+    """
     known = {dim for dim in dims if isinstance(dim, int)}
     if len(known) > 1:
         raise InvalidGraph(f"sizes {sorted(known)} should be equal")
@@ -104,7 +107,7 @@ def flip(x: ArraySpec, /, *, axis: int | tuple[int, ...]) -> ArraySpec:
 def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int, ...]) -> ArraySpec:
     """Shift the elements by ``shift`` along ``axis``.
 
-    Elements that leave at the end enter at the beginning.
+    Elements that leave at one end enter at the other.
     """
     return x
 
@@ -127,7 +130,7 @@ def repeat(
 
 @declare(_SECTION)
 def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
-    """Repeat ``x`` as a whole along each axis.
+    """Repeat the whole array along each axis as often as ``repetitions`` says.
 
     The shorter of its shape and ``repetitions`` gets leading ones.
     """
@@ -178,7 +181,7 @@ def as_strided(
 def bitcast(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
     """Reinterpret the bytes of ``x`` as another dtype.
 
-    If the dtypes differ in size, so does the last axis.
+    If the dtypes differ in item size, the last axis is longer or shorter by their ratio.
     """
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -199,7 +202,9 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 
 
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
-    """Return the shape of what ``key`` selects; raise ``InvalidGraph`` if it leaves the shape.
+    """Return the shape of what ``key`` selects from an array of this ``shape``.
+
+    Raise ``InvalidGraph`` if the key has too many items, or if known bounds leave an axis.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)
@@ -226,7 +231,7 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
 
 
 def _inside(first: Any, size: Any, count: Any) -> bool:
-    """Return False if known bounds leave the axis."""
+    """Return False if ``count`` elements from ``first`` on leave an axis of ``size``; True if not known."""
     if not (isinstance(first, int) and isinstance(size, int) and isinstance(count, int)):
         return True
     return first >= 0 and count >= 0 and (count == 0 or first < size)

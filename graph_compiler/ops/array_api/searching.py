@@ -49,7 +49,7 @@ def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
 
 @declare(_SECTION)
 def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_value: int = -1) -> ArraySpec:
-    """Return the indices of the nonzero elements in row-major order, as one row each.
+    """Return the indices of the nonzero elements in row-major order, one row for each element.
 
     With ``size`` there are that many rows, truncated or filled with ``fill_value``.
     """
@@ -62,8 +62,9 @@ def searchsorted(
 ) -> ArraySpec:
     """Return the indices at which to insert ``x2`` into ``x1``, which is sorted along its last axis.
 
-    ``x1`` is a vector, or has the leading axes of ``x2`` and is searched row by row. ``sorter`` holds
-    indices that sort ``x1``.
+    With ``side="left"`` an index precedes elements equal to the inserted one, with "right" it follows
+    these. ``x1`` is a vector, or has the leading axes of ``x2`` and is searched row by row. ``sorter``
+    holds indices that sort ``x1``.
     """
     return ArraySpec(x2.shape, "int64")
 
@@ -76,7 +77,7 @@ def where(condition: ArraySpec, x1: Input, x2: Input, /) -> ArraySpec:
 
 @declare(_SECTION)
 def isin(x1: ArraySpec, x2: ArraySpec, /, *, invert: bool = False) -> ArraySpec:
-    """Return whether each element of ``x1`` is (with ``invert``: is not) an element of ``x2``."""
+    """Return True where an element of ``x1`` is in ``x2``; with ``invert``, where it is not."""
     return ArraySpec(x1.shape, "bool")
 
 
@@ -96,13 +97,13 @@ def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tu
 
 @declare(_SETS)
 def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> ArraySpec:
-    """Return the sorted unique elements, or slices along ``axis``."""
+    """Return the sorted unique elements, or with ``axis`` the unique slices along it."""
     return _unique(x, axis, hint)[0]
 
 
 @declare(_SETS)
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """Return the first element of each run of equal ones, with inverse indices and run lengths.
+    """Return the first element of each run of equal elements, with inverse indices and run lengths.
 
     With ``axis``, slices along it are compared.
     """
@@ -124,7 +125,7 @@ _SORTING = "sorting"
 
 @declare(_SORTING)
 def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
-    """Sort the elements along ``axis``."""
+    """Sort the elements along ``axis``, in ascending order unless ``descending``."""
     return x
 
 

@@ -15,7 +15,10 @@ Axis = int | tuple[int, ...] | None
 
 
 def accumulated(dtype: str) -> str:
-    """Return the default dtype of sums and products: integers are accumulated in 64 bits."""
+    """Return the default dtype of sums and products: int64 or uint64 for integers and bools.
+
+    Other dtypes are returned unchanged.
+    """
     if is_bool(dtype) or is_integer(dtype):
         return "uint64" if dtype in UNSIGNED else "int64"
     return dtype
@@ -66,7 +69,10 @@ def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: b
 
 @declare(_SECTION)
 def min_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """Compute the minimum over ``axis``; NaN if any element is. Ties share the gradient as in ``max``."""
+    """Compute the minimum over ``axis``; NaN if any element is. Ties share the gradient.
+
+    With ``first`` and one axis, the first of equal elements gets the gradient.
+    """
     return reduced(x, axis, keepdims)
 
 
@@ -87,19 +93,19 @@ _UTILITY = "utility"
 
 @declare(_UTILITY)
 def all_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """Return whether all elements over ``axis`` are true; numbers are true if they are not zero."""
+    """Return True where all elements over ``axis`` are true; numbers are true if they are not zero."""
     return reduced(x, axis, keepdims, "bool")
 
 
 @declare(_UTILITY)
 def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """Return whether any element over ``axis`` is true; numbers are true if they are not zero."""
+    """Return True where any element over ``axis`` is true; numbers are true if they are not zero."""
     return reduced(x, axis, keepdims, "bool")
 
 
 @declare(_UTILITY)
 def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
-    """Compute the ``n``-th difference of neighbours along ``axis``; for bools whether they differ."""
+    """Compute the ``n``-th difference of neighbours along ``axis``; for bools, True where they differ."""
     size = x.shape[axis]
     # The result of too few elements is empty, not of negative size.
     left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)

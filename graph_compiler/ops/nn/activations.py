@@ -73,19 +73,22 @@ def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
 
 @declare(_SECTION)
 def gelu(x: ArraySpec, /, *, approximate: bool = False) -> ArraySpec:
-    """Multiply ``x`` by the normal distribution function of ``x``; ``approximate`` uses tanh for it."""
+    """Compute ``x * Phi(x)``, where ``Phi`` is the standard normal distribution function.
+
+    ``approximate`` selects the tanh approximation.
+    """
     return _same(x)
 
 
 @declare(_SECTION)
 def softplus(x: ArraySpec, /, *, beta: float = 1.0, threshold: float = 20.0) -> ArraySpec:
-    """Compute ``log1p(exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
+    """Compute ``log1p(exp(beta * x)) / beta``, or ``x`` itself where ``beta * x`` is above ``threshold``."""
     return _same(x)
 
 
 @declare(_SECTION)
 def soft_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """Move ``x`` towards 0 by ``threshold``; 0, without gradient, where ``abs(x) <= threshold``."""
+    """Move ``x`` towards 0 by ``threshold``. Where ``abs(x) <= threshold`` it is 0, without gradient."""
     return _same(x)
 
 
@@ -110,13 +113,13 @@ def glu(x: ArraySpec, /, *, axis: int) -> ArraySpec:
 
 @declare(_SECTION)
 def softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """Divide ``exp(x)`` by its sum over ``axis``; NaN where all of ``x`` is -inf."""
+    """Compute ``exp(x) / sum(exp(x))`` along ``axis`` without overflow; NaN where all of ``x`` is -inf."""
     return _same(x)
 
 
 @declare(_SECTION)
 def log_softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """Compute ``log(softmax(x))`` without overflow."""
+    """Compute ``log(softmax(x))`` along ``axis`` without overflow."""
     return _same(x)
 
 

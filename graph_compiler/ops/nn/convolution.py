@@ -93,9 +93,8 @@ def conv_transpose(
 ) -> ArraySpec:
     """Compute a transposed convolution (torch.nn.functional.conv_transpose2d).
 
-    It is the gradient of :func:`conv` with respect to its input.
-
-    ``output_padding`` enlarges the result at the end of each axis.
+    It is the gradient of :func:`conv` with respect to its input. ``output_padding`` enlarges the result at
+    the end of each axis.
     """
     channels, space = _split(x, layout)
     _check(x, weight, channels, weight.shape[0])

@@ -14,9 +14,9 @@ _LINEAR = "linear layers"
 
 @declare(_LINEAR)
 def linear(x: ArraySpec, weight: ArraySpec, bias: ArraySpec | None = None, /) -> ArraySpec:
-    """Compute ``x @ weight.T + bias`` with weight [out, in].
+    """Compute ``x @ weight.T + bias`` with a weight [out, in].
 
-    For a weight [in] the result lacks the last axis.
+    For a weight [in] the result lacks the last axis. ``bias`` may be omitted.
     """
     inner = (x.shape[-1], weight.shape[-1])
     if inner[0] != inner[1] and not is_symbolic(*inner):
@@ -41,11 +41,10 @@ def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | 
 
 @declare(_LINEAR)
 def grouped_matmul(x: ArraySpec, weight: ArraySpec, offsets: ArraySpec, /) -> ArraySpec:
-    """Multiply groups of rows of x [rows, in] by the matrices of weight [groups, in, out].
+    """Multiply groups of rows of ``x`` [rows, in] by the matrices of ``weight`` [groups, in, out].
 
-    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``.
-
-    Rows after the last offset become 0.
+    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``, the first one those before ``offsets[0]``. Rows
+    after the last offset become 0.
     """
     return ArraySpec((x.shape[0], weight.shape[2]), dtype_of(x, weight))
 
@@ -55,7 +54,7 @@ _EMBEDDING = "embedding"
 
 @declare(_EMBEDDING)
 def embedding(weight: ArraySpec, indices: ArraySpec, /, *, padding_idx: int | None = None) -> ArraySpec:
-    """Take rows ``indices`` of ``weight`` [rows, width].
+    """Take the rows ``indices`` of ``weight`` [rows, width].
 
     Indices lie in [0, rows): sources raise an error for others, and a target may return NaN. The row
     ``padding_idx`` is taken as any other, but gets no gradient.
@@ -90,11 +89,10 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> ArraySpec:
-    """Compute the sum, mean or maximum of the rows of ``weight`` in each bag of indices.
+    """Compute the sum, mean or maximum (``mode``) of the rows of ``weight`` in each bag of indices.
 
-    Bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
-
-    Rows equal to ``padding_idx`` are skipped; an empty bag is 0.
+    Bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``. Indices equal to ``padding_idx`` are skipped. An
+    empty bag is 0.
     """
     bags = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
     return ArraySpec((bags, weight.shape[1]), dtype_of(weight, per_sample_weights))
@@ -119,11 +117,11 @@ def scaled_dot_product_attention(
 ) -> ArraySpec:
     """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
-    ``mask`` is added to the scores, or, if it is bool, keeps those where it is True; a row without any
-    kept score is 0. ``is_causal`` keeps scores whose column is at most their row. ``scale`` is 1 /
-    sqrt(features) if it is None. With ``enable_gqa``, groups of consecutive query heads (axis -3) share a
-    head of key and value. With a ``random_key`` (and no groups), a share ``dropout_rate`` of the weights
-    is dropped before they are multiplied by the values.
+    ``mask`` is added to the scores. A mask of bools keeps the scores where it is True instead, and a row
+    without any kept score is 0. ``is_causal`` keeps the scores whose column is at most their row.
+    ``scale`` is 1 / sqrt(features) if it is None. With ``enable_gqa``, groups of consecutive query heads
+    (axis -3) share a head of key and value. With a ``random_key`` (and no groups), a share
+    ``dropout_rate`` of the weights is dropped before they are multiplied by the values.
     """
     if enable_gqa:
         batch = (*broadcast(query.shape[:-3], key.shape[:-3], value.shape[:-3]), query.shape[-3])

@@ -24,8 +24,9 @@ def nll_loss(
 ) -> ArraySpec:
     """Compute the negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
 
-    Classes are on axis 1, or on axis 0 if there is only one. Targets equal to ``ignore_index`` yield 0;
-    "mean" divides by the summed weights of the others.
+    Classes are on axis 1, or on axis 0 if there is only one. Targets equal to ``ignore_index`` yield 0.
+    ``reduction`` is "none", "sum" or "mean"; "mean" divides by the summed weights of the targets that are
+    not ignored.
     """
     return _by_reduction(target.shape, dtype_of(log_probabilities, weight), reduction)
 
@@ -41,9 +42,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> ArraySpec:
-    """Compute the cross entropy of ``softmax(logits)`` against class indices, as ``nll_loss``.
+    """Compute the cross entropy of ``softmax(logits)`` and class indices; options as in ``nll_loss``.
 
-    ``label_smoothing`` is distributed equally over all classes.
+    ``label_smoothing`` is the share that is distributed equally over all classes.
     """
     return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
 
@@ -69,9 +70,7 @@ def ctc_loss(
 ) -> ArraySpec:
     """Compute the connectionist temporal classification loss, ``-log p(targets)`` of each sequence.
 
-    It is inf if no alignment fits.
-
-    ``log_probabilities`` is [time, batch, classes]; ``targets`` is [batch, length], padded beyond
-    ``target_lengths``.
+    It is inf if no alignment fits. ``log_probabilities`` is [time, batch, classes]; ``targets`` is [batch,
+    length], padded beyond ``target_lengths``.
     """
     return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)

@@ -28,9 +28,9 @@ def batch_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Normalise by a given mean and variance, which are vectors over ``axis`` as weight and bias are.
+    """Normalise by a given ``mean`` and ``variance``, which are vectors over ``axis`` like weight and bias.
 
-    Training passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
+    In training, the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
     """
     normalise_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
@@ -128,7 +128,6 @@ def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:
 
 # ------------------------------------------------------------------------------ in smaller operations
 def upcast_half(b: Any, x: Any) -> Any:
-    """Convert half precision to float32."""
     return b.astype(x, dtype="float32") if x.dtype in ("float16", "bfloat16") else x
 
 

@@ -56,7 +56,7 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """Compute the maximum of each window; NaN if it contains one (torch.nn.functional.max_pool2d)."""
+    """Compute the maximum of each window, NaN if the window contains NaN (torch.nn.functional.max_pool2d)."""
     return _pooled(x, kernel, strides, padding, dilation, ceil_mode, layout)
 
 
@@ -94,9 +94,8 @@ def avg_pool(
 ) -> ArraySpec:
     """Compute the mean of each window (torch.nn.functional.avg_pool2d).
 
-    It is the sum divided by the size of the window or by ``divisor_override``.
-
-    ``count_include_pad`` includes the padding in the size.
+    It is the sum divided by the size of the window, or by ``divisor_override`` if that is given. The size
+    includes the padding if ``count_include_pad``.
     """
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 
@@ -107,7 +106,7 @@ def lp_pool(
 ) -> ArraySpec:
     """Compute the ``ord``-norm of each window (torch.nn.functional.lp_pool2d).
 
-    Signs are kept if ``ord`` is odd.
+    As in torch, ``x ** ord`` is summed without absolute values, so odd powers keep their signs.
     """
     rank = len(kernel)
     return _pooled(x, kernel, strides, ((0, 0),) * rank, (1,) * rank, ceil_mode)
@@ -153,9 +152,7 @@ def fractional_max_pool(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Compute the maxima, and their indices, of ``size`` windows with random strides.
 
-    The strides vary with ``samples`` in [0, 1).
-
-    ``samples`` is [batch, channels, axes].
+    The strides vary with ``samples`` [batch, channels, axes], which lie in [0, 1).
     """
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")
@@ -181,8 +178,8 @@ def interpolate(
 ) -> ArraySpec:
     """Resample the last axes, or those before the channels, to ``size`` (torch.nn.functional.interpolate).
 
-    ``scales`` are the factors that positions are computed with, None for output size by input size;
-    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos"; ``antialias``
+    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales``
+    are the factors that positions are computed with; None means output size by input size. ``antialias``
     widens the filter when shrinking.
     """
     if method not in METHODS:
@@ -203,10 +200,8 @@ def grid_sample(
 ) -> ArraySpec:
     """Sample ``x[batch, channels, *space]`` at positions (torch.nn.functional.grid_sample).
 
-    The positions are ``grid[batch, *out, axes]``.
-
-    Positions are -1 to 1 over each axis, the last axis first. ``padding`` says what lies outside: "zeros",
-    "border" (the nearest element) or "reflection".
+    The positions are ``grid[batch, *out, axes]``, from -1 to 1 over each axis, the last axis first.
+    ``padding`` says what lies outside: "zeros", "border" (the nearest element) or "reflection".
     """
     if method not in ("nearest", "linear", "cubic") or padding not in PADDINGS:
         raise InvalidGraph(f"grid_sample knows no method {method!r} with padding {padding!r}")
@@ -217,7 +212,7 @@ def grid_sample(
 def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
     """Compute the positions for :func:`grid_sample` from affine maps ``theta[batch, n, n + 1]``.
 
-    The space has ``size``.
+    The result has spatial ``size``.
     """
     return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
 
@@ -228,8 +223,6 @@ def pixel_shuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
 
     ``[..., channels * factor ** 2, height, width]`` becomes ``[..., channels, height * factor, width *
     factor]``.
-
-    It corresponds to ``torch.pixel_shuffle``.
     """
     *batch, channels, height, width = x.shape
     return ArraySpec((*batch, channels // (factor * factor), height * factor, width * factor), x.dtype)

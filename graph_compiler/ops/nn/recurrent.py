@@ -35,8 +35,8 @@ def lstm(
 ) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
     """Run a long short-term memory layer; return outputs, last hidden state and last cell state.
 
-    Rows of the weights are the input, forget, cell and output gates. ``weight_hr`` projects the hidden
-    state.
+    The rows of the weights belong to the input, forget, cell and output gates. ``weight_hr`` projects the
+    hidden state.
     """
     dtype = dtype_of(x, hidden, cell, weight_ih, weight_hh)
     return (
@@ -61,7 +61,7 @@ def gru(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Run a gated recurrent unit; return outputs and last hidden state.
 
-    Rows of the weights are the reset, update and new gates.
+    The rows of the weights belong to the reset, update and new gates.
     """
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
@@ -188,7 +188,7 @@ def _rnn(
 
 
 def _input_products(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
-    """Return the contribution of the inputs to all steps, as one product with ``biases`` added."""
+    """Return the products of ``x`` and ``weight`` for all time steps, with the sum of ``biases`` added."""
     given = [bias for bias in biases if bias is not None]
     return b.linear(x, weight, *([functools.reduce(b.add, given)] if given else []))
 
@@ -220,7 +220,7 @@ def _scan_over_time(
     """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the last states.
 
     The first state of each step is its output. In the body, all sizes are those of the hidden state and of
-    ``matrix``. Outside they are equal, but may be read from other arrays.
+    ``matrix``. Outside of it they are equal, but may be read from other arrays.
     """
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}
