@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, if the packages that it needs are installed."""
+    """Run the command line, or exit with status 5 if packages that it needs are not installed."""
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         sys.stderr.write(
@@ -19,6 +19,7 @@ def main() -> None:
         from .cli import run
         from .cli.exits import end_when_interrupted, exit_interrupted
     except KeyboardInterrupt:
+        # The exit status of a process that Ctrl-C ended: 128 and the number of SIGINT.
         sys.exit(130)
     end_when_interrupted()
     try:

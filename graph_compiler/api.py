@@ -168,12 +168,14 @@ def compile(
 
 
 def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
-    """Return ``one``, applied to the object under ``trace`` if that is wanted."""
     return (lambda obj, **options: one(trace(obj), **options)) if is_wanted else one
 
 
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
-    """Let the lazy graph of a function also serve as a method of a class."""
+    """Let `graph` serve as a method of a class, too, if it is the lazy graph of a function, and return it.
+
+    of_object(bound): returns the graph of a bound method.
+    """
     if isinstance(graph, LazyGraph) and isinstance(obj, FunctionType):
         graph._method = LazyMethod(obj.__qualname__, obj, of_object)
     return graph
@@ -187,7 +189,10 @@ def _with_parameters(
     limits: tuple[Any, ...],
     obj: Any,
 ) -> Graph:
-    """Return the graph of a function with arguments that are parameters, whose arrays ``call`` has."""
+    """Return the graph of a function some of whose arguments, named by `which`, become parameters.
+
+    Raise ``InvalidOption`` if `call` has no arguments, or if the source framework does not permit this.
+    """
     source, to, options = how
     args, kwargs = call[0] or (), call[1] or {}
     if call == (None, None):
@@ -208,6 +213,7 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
     """Return the static arguments of an object.
 
     For a function of a class or Python module (``is_part``) these are the requested ones that it has.
+    Raise ``CallMismatch`` if a path of `named` begins with a keyword that the function does not have.
     """
     if is_part:
         return own_static_arguments(obj, *static)
@@ -247,7 +253,6 @@ def _method_graph(
     limits: tuple[str, int, str],
     bound: Any,
 ) -> Graph:
-    """Return the lazy graph of a bound method."""
     names = None if static == (None, None) else StaticArguments(bound.__func__, *static).names
     pipeline = _pipeline(bound, source, to, (), {}, _method_options(options, bound.__self__), True)
     return _graph(pipeline, True, (None, names), *limits)
@@ -263,7 +268,7 @@ def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 
 def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """Return the graph with a first variant if arguments, or example inputs of its own, are known."""
+    """Record a first variant if arguments, or example inputs of the model, are known; return the graph."""
     pipeline: Any = graph.pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
@@ -313,7 +318,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 class _DefaultTarget:
-    """Target of :func:`transpile` if none is given: the source framework's default, once it is known."""
+    """Target of :func:`transpile` without ``to``: the default of the source framework, found later."""
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
@@ -377,7 +382,6 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
 
 def _compile_object(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
-    """Compile an object, or all functions of a class or Python module."""
     return (
         _compile_members(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(_bound_call(obj))
     )
@@ -434,7 +438,6 @@ def _renderer() -> ModuleType:
 
 
 def graph_from_bytes(data: bytes) -> Graph:
-    """Return the graph from the bytes of a saved file, as a pickle holds them."""
     return files.from_bytes(data, frontend_of, backend_of)
 
 
@@ -454,7 +457,8 @@ def _pipeline(
 ) -> Any:
     """Return the pipeline of a callable.
 
-    If the framework of a lazy graph can only be inferred from arguments, return a deferred pipeline.
+    If the framework of a lazy graph can only be inferred from arguments, return a deferred pipeline. Raise
+    ``NotCompilable`` if `obj` cannot be called, and ``UnknownFramework`` for an unknown `to`.
     """
     if not callable(obj) or isinstance(obj, type):
         # An object such as a loaded SavedModel may hold callables, which the message names.
@@ -486,8 +490,8 @@ def _pipeline(
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return the framework that a callable is written in.
 
-    It is the one that the user names, or the inferred one, or a loaded framework that takes code without
-    any. Raise ``SourceNotFound`` if there is none.
+    It is `source` if given, else the one that code or arguments show, else a loaded framework that takes
+    code without any. Raise ``SourceNotFound`` if there is none.
     """
     if source:
         return frontends.get(source).name

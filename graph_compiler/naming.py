@@ -78,4 +78,5 @@ class Namespace:
         self._taken.update(names)
 
     def release(self, name: str) -> None:
+        # The name without a number, or with the smallest number, is used again first.
         heapq.heappush(self._free.setdefault(self._base[name], []), (len(name), name))

@@ -28,7 +28,7 @@ class ArrayProperty:
     """A property of arrays besides shape and dtype, on which a recording may rely.
 
     words: what to say if the property differs from the recording, after the name of the input.
-    read(array): the property.
+        read(array): returns the property.
     is_of_source: True if programs for other frameworks do not depend on it.
     """
 
@@ -89,7 +89,6 @@ class Entry:
 
     @property
     def is_loaded(self) -> bool:
-        """True if the framework is imported."""
         return self.packages[0] in sys.modules
 
     def require(self) -> None:
@@ -149,8 +148,9 @@ E = TypeVar("E", bound=Entry)
 class Registry(Generic[E]):
     """Entries of frontends or of backends, by name.
 
-    The group of entry points has the name of the package with this package's own entries. ``problems``
-    holds an error for each name that another package failed to register.
+    The group of entry points has the name of the package with this package's own entries.
+
+    problems: an error for each name that another package failed to register.
     """
 
     def __init__(self, kind: type[E], group: str, parameter: str) -> None:
@@ -174,6 +174,7 @@ class Registry(Generic[E]):
             from importlib.metadata import entry_points
 
             for point in entry_points(group=self._group):
+                # Another package cannot replace an entry of this one.
                 if point.name not in self.own:
                     self._read(point)
             self._is_read = True
@@ -200,7 +201,7 @@ class Registry(Generic[E]):
         self._add(entry.name, entry, "the entry")
 
     def unregister(self, name: str) -> None:
-        """Remove an entry that :meth:`register` added."""
+        """Remove an entry that :meth:`register` added. Raise ``KeyError`` if there is none."""
         del self._others[name]
         _clear_caches()
 
@@ -223,8 +224,11 @@ class Registry(Generic[E]):
     def get(self, name: Any) -> E:
         """Return the entry of a name.
 
-        Raise ``UnknownFramework``, with the nearest names, if there is none.
+        A module, as in `to=jax`, counts as its name in the search for similar names. Raise
+        ``UnknownFramework`` with these if there is no entry, or the stored ``InvalidRegistration`` if a
+        package failed to register the name.
         """
+        # Reading entry points takes time, so it is left to names that are unknown without them.
         found = self.known().get(name) if isinstance(name, str) else None
         if found is None and isinstance(name, str):
             found = self.all().get(name)
@@ -258,7 +262,7 @@ def trait(name: str) -> Any:
 
 
 def responds_to(item: Any, *names: str) -> bool:
-    """Return True if `item` has all attributes of these names.
+    """Return True if `item` has all attributes of these names; False if reading one raises.
 
     >>> responds_to(1, "real", "imag"), responds_to(1, "shape")
     (True, False)
@@ -311,7 +315,6 @@ def packages() -> frozenset[str]:
 
 @functools.cache
 def stateless_packages() -> frozenset[str]:
-    """Return the packages of frameworks whose objects hold no state of the user's."""
     return frozenset(
         package
         for entry in frontends.known().values()
@@ -321,13 +324,15 @@ def stateless_packages() -> frozenset[str]:
 
 
 def _clear_caches() -> None:
-    """Clear the caches of functions that merge all entries."""
     for joined in (trait, packages, stateless_packages):
         joined.cache_clear()
 
 
 def frameworks_by_package(entries: Iterable[FrontendEntry]) -> dict[str, str]:
-    """Map each package and library of ``entries`` to the framework that code naming it is written in."""
+    """Map each package and library of ``entries`` to the framework that code naming it is written in.
+
+    A loaded package that computes with one of several frameworks is mapped to the one that it uses now.
+    """
     return {
         package: entry.computing[package]()
         if package in entry.computing and package in sys.modules

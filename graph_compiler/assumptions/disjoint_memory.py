@@ -24,7 +24,11 @@ _MOST_WORK: Any = 10_000
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Return True if an array in `written` shares memory with another array or overlaps itself."""
+    """Return True if an array in `written` (indices) shares memory with another array or overlaps itself.
+
+    Arrays that tell neither strides nor an address never overlap.
+    """
+    # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
         return False
     places = [_place(array) for array in arrays]
@@ -68,6 +72,7 @@ class _Steps:
             "data": (start, True),
             "shape": tuple(array.shape),
             "strides": steps,
+            # Only the number of bytes matters, and NumPy lacks some dtypes, such as bfloat16.
             "typestr": f"|V{size}",
         }
 
@@ -84,7 +89,7 @@ def _repeats(array: Any) -> bool:
 
 
 def _place(array: Any) -> tuple[int, int] | None:
-    """Return the address range of a writable array, or None if it is empty or has no address."""
+    """Return the address range of an array, or None if it is empty or has no address."""
     if hasattr(array, "strides") and not hasattr(array, "data_ptr"):
         start = array.__array_interface__["data"][0]
         reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides)) + array.itemsize
@@ -98,10 +103,13 @@ def _place(array: Any) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
-    """The inputs `written`, a subset of `arrays`, share memory neither with others nor within themselves.
+    """Assumption that arrays which are written to share no memory, neither with others nor within themselves.
 
     Otherwise a write to one array would show in another. Frontends with mutable arrays add it if something
     is written.
+
+    arrays: indices of inputs.
+    written: those of `arrays` that are written to.
     """
 
     kind: ClassVar[str] = "disjoint_memory"

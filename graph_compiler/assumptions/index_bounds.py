@@ -26,12 +26,14 @@ _LARGEST = 2**31
 
 @dataclass(frozen=True, slots=True)
 class IndexBounds:
-    """The elements of input `number` lie in `[low, high)`, or equal `besides`.
-
-    The bounds are ints or sizes of inputs.
+    """Assumption that the elements of an input lie in `[low, high)`, or equal `besides`.
 
     Targets clamp an index out of bounds, or return NaN, where the source framework raises. Lifting rows
     add it.
+
+    number: index of the input.
+    low, high: ints or sizes of inputs.
+    besides: another permitted element; None if there is none.
     """
 
     kind: ClassVar[str] = "index_bounds"

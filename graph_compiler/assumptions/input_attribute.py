@@ -19,9 +19,13 @@ from ..ir.assumption import (
 
 @dataclass(frozen=True, slots=True)
 class InputAttribute:
-    """The attribute `name` of input `number` has the `repr` `held`, or does not exist if `held` is None.
+    """Assumption about an attribute that the user has set on an array.
 
     The torch frontend adds it if a function reads an attribute of a tensor argument.
+
+    number: index of the input.
+    name: name of the attribute.
+    held: its `repr`; None if the attribute must not exist.
     """
 
     kind: ClassVar[str] = "input_attribute"

@@ -17,8 +17,8 @@ Fact = Union[bool, str, tuple[int, ...]]
 # Name of a device.
 _NAME = re.compile(r"[a-z]+(:\d+)?")
 
-# Facts of memory, which arrays of several frameworks have -> what is said where one is another than while
-# recording. All others are facts of a framework (``Traits.facts``).
+# Facts of memory, which arrays of several frameworks have, with the end of a message about an array that
+# differs from the recording. All other facts belong to a framework (``Traits.facts``).
 _WORDS = {
     "layout": "lies in memory in another order than while recording, by which the function decided",
     "is_contiguous": "is contiguous, or is not, other than while recording",
@@ -27,11 +27,12 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """The property `fact` of the first inputs equals `expected` (see :func:`fact_of`).
-
-    A value is a bool, a name, or an order of axes.
+    """Assumption about one property of the first inputs, such as `requires_grad`.
 
     Frontends add it if a function reads the property, or if its result depends on it.
+
+    fact: name of the property (see :func:`fact_of`).
+    expected: its value for each of the inputs: a bool, a name, or an order of axes.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -89,7 +90,10 @@ def _read_fact(item: Any) -> Fact:
 
 
 def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
-    """Assume a property of the first inputs. Of two such assumptions, the one about more inputs is kept."""
+    """Assume that the property `fact` of the first inputs has the values `expected`.
+
+    If the graph has an assumption about this property already, keep the one about more inputs.
+    """
     known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
     if known is None:
         graph.assume(InputFact(fact, tuple(expected)))
@@ -101,7 +105,7 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 def fact_of(array: Any, fact: str) -> Fact:
     """Return a property of an array: `"is_contiguous"`, `"layout"` or one that a framework registered.
 
-    Objects without such a property count as contiguous.
+    Objects that do not tell whether they are contiguous count as contiguous.
     """
     return _reader(fact)(array)
 

@@ -11,7 +11,7 @@ from ..ir.assumption import JsonReader, JsonWriter, MatcherNames, MismatchedCall
 
 @dataclass(frozen=True, slots=True)
 class KeywordOrder:
-    """The keywords that `**kwargs` of the original receives come in the order `keywords`.
+    """Assumption that the keywords in `**kwargs` of the original come in the order `keywords`.
 
     Added if there are at least two.
     """

@@ -16,13 +16,13 @@ NO_ARRAY = -1
 
 @dataclass(frozen=True, slots=True)
 class SameArray:
-    """Identity of inputs: which of them are the same object.
-
-    firsts: for each input, the index of the first input that is the same object; `NO_ARRAY` if its
-        identity does not matter.
+    """Assumption about which inputs are the same object.
 
     Inputs that were one object while recording are one object in each call, and distinct ones are
     distinct, since a write to one shows in the other. Frontends with mutable arrays add it once.
+
+    firsts: for each input, the index of the first input that is the same object; `NO_ARRAY` if its
+        identity does not matter.
     """
 
     kind: ClassVar[str] = "same_array"
@@ -38,6 +38,7 @@ class SameArray:
             if first not in (number, NO_ARRAY)
         ]
         apart = [names.given(number) for number in self.apart()]
+        # For two arrays a comparison costs less than a set, and most calls have few.
         if len(apart) == 2:
             return [*is_one, names.require(f"{apart[0]} is not {apart[1]}")]
         if len(apart) > 2:

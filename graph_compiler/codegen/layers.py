@@ -18,15 +18,16 @@ from ..passes.repeats.layers import difference
 
 
 class HolderEntry(NamedTuple):
-    """Entry of a dict that the function is passed: ``holder[name]``."""
+    """Entry of a dict that is an argument of the function: ``holder[name]``."""
 
     holder: str
     name: str
 
 
 class IndexedWeight(NamedTuple):
-    """Entry whose name contains the layer index.
+    """Entry of a dict whose name contains the layer index.
 
+    holder: name of the dict.
     before, after: text around the index; `after` is None if all layers read the same entry.
     more: difference between the number in the name and the layer index.
     """
@@ -49,6 +50,7 @@ class IndexedWeight(NamedTuple):
         number = (
             f"{index} + {self.more}" if self.more > 0 else f"{index} - {-self.more}" if self.more else index
         )
+        # The name becomes an f-string, in which braces of the text are doubled.
         before, after = (part.replace("{", "{{").replace("}", "}}") for part in (self.before, self.after))
         return f"{self.holder}[f{quoted(f'{before}{{{number}}}{after}')}]"
 
@@ -57,8 +59,8 @@ class IndexedWeight(NamedTuple):
 class IndexedWeights:
     """Weights that the function of a region reads by layer index.
 
-    weights: entry for the position of an input.
-    numbers: layer index for each call.
+    weights: entry for each position of an input that is such a weight.
+    numbers: layer index for each call; empty if no name contains one.
     """
 
     weights: Mapping[int, IndexedWeight]
@@ -66,6 +68,7 @@ class IndexedWeights:
 
     @property
     def holders(self) -> list[str]:
+        # In the order of the arguments of the function: ``parameters``, then ``constants``.
         return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
 
 
@@ -110,7 +113,7 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
     """Return the text before and after the only number that differs between names, and the numbers.
 
-    Return None if more differs.
+    Return None if more differs. The names must not all be equal.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -130,7 +133,11 @@ HELPER = "stacked_weights"
 
 
 class Stack(NamedTuple):
-    """Weights that are stacked. `*` in the name stands for the layer number."""
+    """Weights that are stacked.
+
+    name: their name, with `*` for the layer number.
+    numbers: the layer numbers.
+    """
 
     name: str
     numbers: tuple[int, ...]
@@ -158,7 +165,7 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return the nodes that stack parameters whose names differ only in a number.
+    """Return the weights that nodes stack whose names differ only in a number, by node.
 
     Nothing else may read or replace these parameters.
     """
@@ -176,6 +183,7 @@ def stacks_of(graph: Graph) -> dict[Node, Stack]:
                 if len(node.uses) == len(node.inputs) > 1
                 else None
             )
+            # A ``*`` in the name could not be told from the one that stands for the number.
             if told is not None and "*" not in f"{told[0]}{told[1]}":
                 found[node] = Stack(f"{told[0]}*{told[1]}", tuple(told[2]))
     return found

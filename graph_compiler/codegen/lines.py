@@ -16,9 +16,9 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return `expression` with `inner` substituted for `name`, or None.
+    """Return `expression` with `inner` substituted for `name`, in parentheses if needed.
 
-    None means that `name` does not occur exactly once, or that the result is too long.
+    Return None if `name` does not occur exactly once, or if `inner` or the result is too long.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'
@@ -40,6 +40,7 @@ def inline_expression(expression: str, name: str, inner: str) -> str | None:
     """
     if len(inner) > LONGEST_INNER or len(expression) + len(inner) - len(name) > LONGEST:
         return None
+    # Words and brackets in strings must not count, and positions must stay.
     masked = _STRING.sub(lambda text: "_" * len(text[0]), expression)
     found = [word for word in _WORD.finditer(masked) if word[0] == name]
     if len(found) != 1:
@@ -59,11 +60,11 @@ def _stands_alone(masked: str, start: int, end: int) -> bool:
 
 
 def _binds_more(inner: str, before: str, after: str) -> bool:
-    """Return True if `inner` binds more tightly than the operators on both sides."""
     own = _weakest(inner)
     sides = [
         _BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after.lstrip())) if side
     ]
+    # Operators of equal precedence need the parentheses: ``x - (y + z)`` is not ``x - y + z``.
     return own > 0 and all(0 < side < own for side in sides)
 
 
@@ -80,7 +81,7 @@ def _weakest(expression: str) -> int:
 
 
 def _operator_at_end(text: str) -> str:
-    """Return the binary operator before an operand, `"unary"` for a sign, or an empty string."""
+    """Return the binary operator at the end of `text`, `"unary"` for a sign, or an empty string."""
     before = text.rstrip()
     if not before or before.endswith(("(", "[", ",")):
         return ""

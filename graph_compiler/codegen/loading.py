@@ -40,6 +40,8 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
             f"the source written for {program.name} needs {package}, which is not installed here; "
             f"install it with: pip install {package}"
         ) from None
+    # The source defines these classes to stand alone, while callers in this process catch those of this
+    # package.
     scope.update({name: getattr(errors, name) for name in ERRORS if name in scope})
     function: Callable[..., Any] = scope[program.name]
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)

@@ -39,9 +39,10 @@ MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance
 class ResultText:
     """The expression of a result and what it needs.
 
+    text: the expression.
     imports: import lines of the classes that it names.
     makers: functions that make its containers, which are copied into the source.
-    globals: objects it names that no text can spell.
+    globals: objects that it names and that no text can express.
     """
 
     text: str = ""
@@ -54,8 +55,7 @@ class ResultText:
 
 
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
-    """Return the expression that builds the outputs of `graph`, with the imports, helpers and globals that it
-    needs.
+    """Return the expression that builds the outputs of `graph`, with what it needs.
 
     `literal` maps a leaf to an object whose ``repr`` is its source text.
     """
@@ -80,6 +80,7 @@ class _Results:
         return self._branch(tree, children)
 
     def _static(self, value: Any) -> str:
+        # NaN differs from itself, and 314159 is the hash of infinity. Neither has a literal.
         if type(value) in _SPELLED and value == value and abs(hash(value)) != 314159:
             return repr(value)
         if type(value) is slice and all(
@@ -91,7 +92,7 @@ class _Results:
         return self._spelled(value) or self._named_object(value)
 
     def _spelled(self, value: Any) -> str | None:
-        """Return an expression for an equal value, or None. Only immutable values have one."""
+        """Return an expression for a value equal to `value`, or None. Only immutable values have one."""
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
@@ -100,6 +101,7 @@ class _Results:
                 if value.name in type(value).__members__
                 else None
             )
+        # Objects with a hash of their own are taken to be immutable, so an equal copy can replace them.
         own_hash: Any = type(value).__hash__
         if own_hash in (None, object.__hash__):
             return self._member(value)
@@ -132,6 +134,7 @@ class _Results:
             return f"({', '.join(children)}{',' if len(children) == 1 else ''})"
         if cls is list:
             return f"[{', '.join(children)}]"
+        # Exact classes only: the text of a literal would lose a subclass.
         if cls is dict:
             return (
                 "{"
@@ -152,7 +155,10 @@ class _Results:
         return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
 
     def _maker(self, cls: type) -> str:
-        """Return the name of the function that builds a `cls`: one copied into the source, or registered."""
+        """Return the name of the function that builds a `cls`.
+
+        A function of ``trees.making`` is copied into the source; a registered one is imported or bound.
+        """
         make = maker_of(cls)
         if vars(making).get(make.__name__) is make:
             assert isinstance(make, FunctionType)
@@ -164,7 +170,10 @@ class _Results:
         return self._object(cls.__name__, cls)
 
     def _object(self, name: str, item: Any) -> str:
-        """Return the name for a class or function in the source, which imports it if possible."""
+        """Return the name for a class or function in the source.
+
+        It is imported if it is found under its name in its module, and otherwise bound as a global.
+        """
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)
         if id(item) not in self.named:
@@ -173,7 +182,6 @@ class _Results:
         return self.named[id(item)]
 
     def _imported(self, module: str, name: str) -> str:
-        """Return the name for a member of a module in the source."""
         line = f"from {module} import {name}"
         if module == "builtins":
             return name
@@ -193,4 +201,5 @@ def _is_called_by_name(tree: Branch) -> bool:
 
 def _is_importable(item: Any) -> bool:
     module = sys.modules.get(item.__module__)
+    # Another process has another ``__main__``.
     return item.__module__ != "__main__" and getattr(module, getattr(item, "__name__", ""), None) is item

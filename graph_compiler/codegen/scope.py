@@ -48,12 +48,13 @@ class Definitions:
     origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """Return the name for a definition, which stands in `text` as `OWN_NAME`.
+        """Return the name for a definition, which stands in `text` as `OWN_NAME`, and reserve it.
 
         `wanted` is the preferred name; names with these suffixes are reserved too.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
+            # Functions that are still being written could name a variable like the definition, and hide it.
             everywhere = (names, *self.open)
             name = next(
                 name
@@ -105,6 +106,8 @@ _STEP = "    "
 class SharedState:
     """State that all scopes of one program share.
 
+    dialect: how nodes are written.
+    structured: writers of operations with regions.
     names: names in use.
     globals: objects that no text can express, by name.
     reserved: names that no function of the module may use for another purpose.
@@ -128,7 +131,13 @@ _NAME = re.compile(r"\w+")
 
 
 class Scope:
-    """Block that is being written. `roots` are the values needed after its last node."""
+    """Block that is being written.
+
+    text: expression for each value, usually its name.
+    symbols: names of the sizes that were read.
+    lines: the lines so far.
+    needed: values that are read after the last node, the constructor's `roots`.
+    """
 
     def __init__(
         self,
@@ -171,7 +180,7 @@ class Scope:
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """Return the expression for a size.
+        """Return the expression for a size, and write the line that reads it if there is none yet.
 
         A size that the enclosing scope also has is read there, before the block.
         """
@@ -196,7 +205,7 @@ class Scope:
         return Text(text if text is not None else self._bound(item))
 
     def _bound(self, item: Any) -> str:
-        """Return a name for an object that no text can express."""
+        """Return a global name for an object that no text can express, the same for the same object."""
         by_value = getattr(type(item), "is_bound_by_value", False)
         for name, known in self.shared.globals.items():
             if known is item or by_value and type(known) is type(item) and known == item:
@@ -225,7 +234,6 @@ class Scope:
 
     @contextmanager
     def indented(self, head: str) -> Iterator[None]:
-        """Append `head`, and indent the lines written within the context."""
         self.line(head)
         self.depth += 1
         yield
@@ -250,13 +258,17 @@ class Scope:
         before = len(self.lines)
         if after is not None:
             after(node.outputs)
+        # Lines that `after` wrote are outside of the ``with`` block, and end it.
         self.context = self.context if len(self.lines) == before else ""
 
     def _plain(self, node: Node) -> None:
         before = len(self.lines)
         stack = self.shared.stacks.get(node)
         expression = self.dialect.expression(node, self.literal) if stack is None else stack.text()
+        # The expression may have needed a line that reads a size, which ends an open ``with`` block.
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
+        # Names are freed before the outputs get theirs, so that a result can take the name of an operand. The
+        # assignment then frees the operand's memory.
         gone = self._release_after(node)
         targets = self._targets(node, self.name(node))
         expression = remove_parentheses(self._inline_preceding(node, expression))
@@ -271,8 +283,9 @@ class Scope:
         self._delete(node, gone)
 
     def _is_inlinable(self, node: Node) -> bool:
-        """Return True if the expression may be inlined: it is used once and the user stores it in no
-        variable.
+        """Return True if the expression of `node` is used once, and the user stores it in no variable.
+
+        Calls that write or draw random numbers are not inlined.
         """
         if self.context or node.writes or node.is_random:
             return False
@@ -280,9 +293,9 @@ class Scope:
         return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
 
     def _inline_preceding(self, node: Node, expression: str) -> str:
-        """Return the expression with preceding expressions inlined that only it uses.
+        """Return the expression with those preceding expressions inlined that only it uses.
 
-        They come from the same line of the user's code.
+        They must come from the same line of the user's code. Their lines are removed.
         """
         while self.foldable and self.foldable[-1][0] == len(self.lines) and not self.context:
             _, before, inner = self.foldable[-1]
@@ -310,9 +323,9 @@ class Scope:
             origins[last] = place, origins[last][1]
 
     def _structured(self, node: Node) -> None:
-        """Write a node with regions.
+        """Write a node with regions, by the target's writer, which names the outputs.
 
-        The target's writer names the outputs; the operands keep their names meanwhile.
+        The names of the operands are freed after that, unless the writer calls :meth:`release`.
         """
         self.context = ""
         before = len(self.lines)
@@ -328,7 +341,7 @@ class Scope:
         self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
-        """Return names for the outputs of a node, with `_` for unused ones among several."""
+        """Name the outputs of a node and return the names, with `_` for unused ones among several."""
         unused = (
             self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)
             if len(node.outputs) > 1
@@ -390,19 +403,18 @@ class Scope:
             self.context = ""
 
     def guard(self, condition: Any, origin: Origin) -> None:
-        """Write the check of a condition on sizes, which raises `GuardFailed`."""
         text = repr(self.literal(condition))
+        # The message is written in double quotes.
         message = f"{text}, assumed by {portable(origin)}".replace("\\", "/").replace('"', "'")
         with self.indented(f"if not ({text}):"):
             self.line(f'raise GuardFailed("{message}")')
 
     # ------------------------------------------------------------------------------ blocks inside
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> WrittenRegion:
-        """Return a region written to inner lines.
+        """Return a region written to inner lines, for a function or statement inside this scope.
 
-        Its inputs have the names `inputs`; captured values keep their outer names.
-
-        Sizes shared with this scope are read here, before the next line.
+        Its inputs have the names `inputs`; captured values keep their outer names. Sizes shared with this
+        scope are read here, before the next line.
         """
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
@@ -415,9 +427,8 @@ class Scope:
     def results(self, outputs: Sequence[Any]) -> list[str]:
         """Return the texts of the outputs of a block.
 
-        Trailing expressions that only produce an output are inlined.
-
-        The order of calls that write or draw random numbers is kept.
+        Trailing expressions that only produce an output are inlined, as long as calls that write or draw
+        random numbers keep their order.
         """
         text = [repr(self.literal(item)) for item in outputs]
         first, has_effect = len(text), False
@@ -518,7 +529,11 @@ class Scope:
 
 @dataclass(frozen=True)
 class WrittenRegion:
-    """Region that has been written: its lines and the text of its outputs."""
+    """Region that has been written.
+
+    scope: its lines.
+    outputs: texts of its outputs.
+    """
 
     scope: Scope
     outputs: list[str]

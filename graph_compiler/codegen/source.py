@@ -35,6 +35,7 @@ _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 class Program:
     """Source of a function, and the objects that must be bound for it to run.
 
+    source: text of the module.
     name: name of the function.
     arguments: leading arguments that are not inputs of the user's function (`"parameters"`,
         `"constants"`).
@@ -63,7 +64,7 @@ class Program:
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
-    """Return the source of `graph` in `dialect`, beginning with `header`.
+    """Return the program of `graph` in `dialect`, whose source begins with `header`.
 
     If `dialect` writes recorded calls, the helpers and the writers of operations with regions come from
     `target`, the dialect of the framework's target (default: `dialect`).
@@ -88,6 +89,7 @@ class _Writer:
             dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own)
         )
         self.shared.numbered = indexed_weights_by_block(graph) if graph.parameters or graph.constants else {}
+        # Only targets that loop over layers have the helper that reads stacked weights.
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         for effect in graph.effects:
@@ -124,6 +126,7 @@ class _Writer:
             name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held
         )
         inputs = tuple(map(scope.text.__getitem__, graph.inputs))
+        # Which sizes are read is known only now, because inlining and the writers of regions drop lines.
         lines = list(map(_break_line, _without_unread_sizes(scope.lines[:reads], scope.lines[reads:])))
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
@@ -146,6 +149,7 @@ class _Writer:
     def _origins(
         self, source: str, lines: list[str], origins: list[tuple[int, Origin]]
     ) -> tuple[tuple[int, Origin], ...]:
+        # Lines are counted from the end of the source, because imports and helpers precede the function.
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
         return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)
@@ -217,7 +221,6 @@ class _Writer:
 
 
 def _return_comments(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
-    """Return comments that describe what a function returns besides its result."""
     written = ", ".join(f"{effect.kind} {effect.target}" for effect in graph.effects)
     seen = "; ".join(
         f"{guard.condition.name} is {guard.expected!r:.40} ({portable(guard.origin)})"
@@ -259,11 +262,10 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the prelude functions that the source text ``function`` uses, directly or indirectly,
-    dependencies first.
+    """Return the prelude functions that the source text ``function`` uses, dependencies first.
 
-    Only names in `known`, if given, are looked up directly. Functions imported from other packages are
-    skipped unless `__all__` lists them.
+    Functions that these use are included. Only names in `known`, if given, are looked up directly.
+    Functions imported from other packages are skipped unless `__all__` lists them.
     """
     if prelude is None:
         return []
@@ -279,6 +281,8 @@ def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -
                     continue
                 found[name] = helper
                 visit(_used_by(helper))
+                # The first entry keeps recursive helpers from being visited again. The second one moves the
+                # helper behind those that it uses.
                 del found[name]
                 found[name] = helper
 
@@ -307,6 +311,7 @@ def _source_of(helper: FunctionType) -> str:
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
     """Return the distinct names that a helper uses, without its own arguments and variables."""
     codes = list(_codes_in(helper.__code__))
+    # A variable of one function may have the name of a global or attribute in another.
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {
         name for code in codes for name in code.co_names
     }

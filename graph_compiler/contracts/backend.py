@@ -24,13 +24,16 @@ class Tracer(Protocol):
         """Return True while the calling code is being traced."""
 
     def register_check(self, check: Callable[[], None]) -> int:
-        """Register a check and return its number.
+        """Register ``check`` and return its number, for :meth:`require_when_run`.
 
         The check raises if something that the compiler cannot see has changed.
         """
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Make the traced program run the check with this number. Called in traced code."""
+        """Make the traced program run the check with this number each time it runs.
+
+        Called in traced code, with the arrays ``leaves`` of the call.
+        """
 
     def graph_break(self, message: str) -> None:
         """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
@@ -54,13 +57,16 @@ class Target(Protocol):
         """The classes of its arrays."""
 
     def convert(self, array: Any) -> Any:
-        """An array of any framework as a native one, sharing memory where possible.
+        """An array of any framework as a native one; None for any other object.
 
-        None for any other object.
+        The memory is shared if the framework can share it.
         """
 
     def dtype(self, name: str) -> Any:
-        """Return what ``array.dtype`` equals for this dtype, or None if the framework does not have it."""
+        """Return what ``array.dtype`` equals for a native array of dtype ``name``; None if there is none.
+
+        A target without 64-bit dtypes returns the 32-bit one that it narrows them to.
+        """
 
     def to_numpy(self, array: Any) -> Any:
         """Return the elements as a NumPy array. A dtype that NumPy lacks becomes the nearest wider one."""
@@ -75,7 +81,10 @@ class Target(Protocol):
     @property
     @default
     def shares(self) -> bool:
-        """True if arrays of other frameworks are converted without a copy."""
+        """True if arrays of other frameworks are converted without a copy.
+
+        Such conversions are not cached.
+        """
         return False
 
     @default
@@ -103,14 +112,15 @@ class Target(Protocol):
 
     @default
     def to_bytes(self, array: Any) -> bytes:
-        """Return the elements in row-major order."""
+        """Return the elements as bytes in row-major order."""
         data: bytes = self.to_numpy(array).tobytes()
         return data
 
     @default
     def write_back(self, array: Any, value: Any) -> None:
-        """Write the elements of ``value`` to a caller's array, as the original function would have done.
-        Raise ``GuardFailed`` if the array cannot be written to.
+        """Write the elements of ``value`` to ``array``, an array of the caller.
+
+        Raise ``GuardFailed`` if it cannot be written to.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -121,10 +131,9 @@ class Target(Protocol):
 
     @default
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Register `classes` as containers that the framework's transformations traverse (pytree nodes in
-        JAX).
+        """Register ``classes`` as containers that the framework's transformations traverse.
 
-        Does nothing by default.
+        In JAX, they become pytree nodes. Does nothing by default.
         """
         return
 
@@ -133,7 +142,8 @@ class Target(Protocol):
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result`` of a pure call after its guards on elements were checked.
 
-        Raise ``GuardFailed`` if one does not hold.
+        Raise ``GuardFailed`` if a guard does not hold. If the framework traces ``checks``, the traced
+        program checks them when it runs.
         """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
@@ -177,6 +187,8 @@ class Target(Protocol):
         static: positions of arguments that are Python numbers which sizes depend on.
         text: the source of the function if it depends on nothing else, so that compiled programs can be
             stored across processes; otherwise None.
+
+        Raise ``NotCompilable`` for ``options`` without a compiler.
         """
         if options:
             raise NotCompilable(
@@ -229,7 +241,7 @@ class Target(Protocol):
 
     @default
     def follows(self, given: Iterable[Any]) -> bool:
-        """Return True if the framework records what is computed from one of these for a gradient."""
+        """Return True if the framework records operations on an item of ``given`` to compute gradients."""
         return False
 
     @property
@@ -243,10 +255,10 @@ class Target(Protocol):
     def either(
         self,
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
-        """Function of checks, their guards and two functions that return lists of arrays.
+        """Function ``either(checks, guards, run, otherwise)``: a branch of the traced program.
 
-        It calls the first if all guards hold and the second otherwise, as a branch of the traced program.
-        None if the framework has no such branch.
+        It returns the list of arrays that ``run()`` returns if all guards hold, and that of
+        ``otherwise()`` if not. The property is None if the framework has no such branch.
         """
         return None
 
@@ -261,26 +273,27 @@ class Target(Protocol):
     def size_of(self) -> Callable[[Any, int], Any] | None:
         """Function of an array and an axis that returns the size, as a symbol if it is unknown.
 
-        Sizes are unknown only while the framework traces a function. None if the framework always knows
-        them. A target with this function implements ``where_sizes_fit``.
+        Sizes are unknown only while the framework traces a function. The property is None if the framework
+        always knows them. A target with this function implements ``where_sizes_fit``.
         """
         return None
 
     @default
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """Return ``result`` of a traced function with conditions on unknown sizes checked at run time.
+        """Return ``result`` of a traced function, whose program checks ``conditions`` when it runs.
 
-        Each condition has its error message.
+        A condition concerns sizes that are unknown while tracing, and is paired with its error message.
         """
         return result
 
     @property
     @default
     def traced_number(self) -> Callable[[Any, type], Any] | None:
-        """Function of an object and a number's class.
+        """Function that recognizes a Python number that a transformation has replaced by a symbolic array.
 
-        If a transformation has replaced a Python number of that class by the object, it returns what
-        represents the number, otherwise None. None if transformations leave numbers unchanged.
+        It is called with the object and the class of the recorded number (``int`` or ``float``), and
+        returns a symbolic array, or None for any other object. The property is None if transformations
+        leave numbers unchanged.
         """
         return None
 
@@ -288,7 +301,7 @@ class Target(Protocol):
     @property
     @default
     def a_key(self) -> str:
-        """How a user makes a key for random numbers."""
+        """Python expression that makes a key for random numbers, for error messages."""
         return "None"
 
     @default
@@ -300,8 +313,8 @@ class Target(Protocol):
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         """Return a new key for a call with these array ``leaves``.
 
-        Raise ``CallMismatch`` if the framework traces the call or maps it over rows, so that keys have to
-        be arguments.
+        Return None if graphs draw from the framework's own generator instead. Raise ``CallMismatch`` if
+        the framework traces the call or maps it over rows, so that keys have to be arguments.
         """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
@@ -309,7 +322,7 @@ class Target(Protocol):
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Return a function that resets random generators to their current state.
 
-        These are the framework's own and those among the inputs that a graph draws from.
+        These are the framework's own, and those among ``leaves`` that a graph draws from.
         """
         return lambda: None
 
@@ -344,7 +357,7 @@ class Backend(Protocol):
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
         """Pass that copies results whose aliasing would be visible to the caller in this framework.
 
-        It returns the graph, and True if it added copies. None if arrays are immutable.
+        It returns the graph, and True if it added copies. The property is None if arrays are immutable.
         """
         return None
 
@@ -367,6 +380,7 @@ class Backend(Protocol):
     def as_module(self, graph: Any) -> Any:
         """Return a graph as a trainable module of the framework.
 
-        Raise ``ModuleNotFoundError`` if the library that provides modules is missing.
+        Raise ``NotCompilable`` if the framework has no modules, and ``ModuleNotFoundError`` if the library
+        that provides them is missing.
         """
         raise NotCompilable(f"{self.name} has no modules: call the graph itself, or graph.functional")

@@ -14,13 +14,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def default(member: F) -> F:
-    """Mark a member of a protocol that subclasses need not define."""
+    """Mark a member of a protocol that classes which inherit from the protocol need not define."""
     member.is_default = True  # type: ignore[attr-defined]
     return member
 
 
 def require(contract: type, item: Any, what: str) -> None:
     """Raise ``InvalidRegistration`` with each member of ``contract`` that ``item`` lacks and its purpose.
+
+    `what` names the item in the message. A purpose is the first paragraph of the member's docstring.
 
     >>> class Named:
     ...     @property
@@ -43,7 +45,8 @@ def require(contract: type, item: Any, what: str) -> None:
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
     """Yield a line for each missing member, also of members that have a protocol of their own.
 
-    If the class of ``item`` inherits from the contract, its defaults count as present.
+    If the class of ``item`` inherits from the contract, its defaults count as present. Methods that cannot
+    be called count as missing.
     """
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
@@ -64,7 +67,10 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 
 
 def _members(contract: type) -> dict[str, Any]:
-    """Return methods and properties of a contract by name, those of its base protocols first."""
+    """Return methods and properties of a contract by name, those of its base protocols first.
+
+    Names with a leading underscore are left out, except ``__call__``.
+    """
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
         name: item
@@ -78,7 +84,7 @@ def _purpose(function: Any) -> str:
 
 
 def _contract_of(contract: type, function: Any) -> type | None:
-    """Return the protocol that the annotation of a member names, or None."""
+    """Return the protocol that the return annotation of ``function`` names; None if that is no protocol."""
     annotation = getattr(function, "__annotations__", {}).get("return")
     found = (
         vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation

@@ -20,7 +20,7 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 @dataclass(frozen=True)
 class Mapping:
-    """How a function is vectorised.
+    """How a function is vectorised (vmap).
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.
@@ -46,7 +46,7 @@ class Derivatives(Protocol):
     """Options of the framework's compiler, with which it compiles rather than traces."""
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array, or return None."""
+        """Convert a number or an array of any framework to a native array; None for any other object."""
 
     def owns(self, item: Any) -> bool:
         """Return True for an array of the framework, traced ones included."""
@@ -54,7 +54,8 @@ class Derivatives(Protocol):
     def keeps_derivative(self, item: Any) -> bool:
         """Return True if a result is an array of the framework or certainly a constant.
 
-        An array of another framework is neither and has lost the derivative.
+        An array of another framework is neither: it may have been computed from arguments, without a
+        derivative.
         """
 
     def is_traced(self, array: Any) -> bool:
@@ -67,7 +68,7 @@ class Derivatives(Protocol):
         """Return a context inside which arrays may have 64-bit dtypes."""
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Move the array to a device of the framework, given as such or by name.
+        """Move the array to ``device``, a device of the framework or its name.
 
         Raise ``ValueError`` if there is no such device.
         """
@@ -88,8 +89,9 @@ class Derivatives(Protocol):
         """Return zeros of the dtype of ``array``, of shape ``(*leading, *array.shape)``."""
 
     def basis(self, array: Any) -> Any:
-        """Return the standard basis for arrays of this shape and dtype, stacked along a new first axis:
-        [elements, *shape].
+        """Return the standard basis for arrays of this shape and dtype, stacked along a new first axis.
+
+        Its shape is ``(elements, *shape)``.
         """
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
@@ -102,7 +104,7 @@ class Derivatives(Protocol):
         """Like ``numpy.moveaxis``."""
 
     def stop_gradient(self, array: Any) -> Any:
-        """Return the array without its derivative (stop gradient)."""
+        """Return the array without its derivative."""
 
     @default
     def size(self, array: Any, axis: int) -> Any:
@@ -119,7 +121,7 @@ class Derivatives(Protocol):
         """Compute ``state, outputs = step(state, row)`` for each row of arrays of equal length.
 
         Return the last state and the outputs stacked along a new first axis. With ``checkpoint``, reverse
-        mode recomputes the steps.
+        mode recomputes the iterations instead of storing their intermediate results.
         """
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -138,7 +140,7 @@ class Derivatives(Protocol):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Linearise at ``primals``.
+        """Linearise ``function`` at ``primals``.
 
         Return the results, the auxiliary arrays, and the function from tangents of the primals to tangents
         of the results.
@@ -153,7 +155,7 @@ class Derivatives(Protocol):
         """Vectorise ``function`` over slices of its arguments (vmap). Results get a new first axis."""
 
     def named(self, array: Any, name: str) -> Any:
-        """Return the array, tagged with a name for the policies of :meth:`checkpoint`."""
+        """Return the array, tagged with ``name`` for the policies of :meth:`checkpoint`."""
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Return the function with checkpointing: reverse mode stores only what ``policy`` selects.

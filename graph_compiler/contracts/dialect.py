@@ -42,13 +42,16 @@ class Dialect(Protocol):
         """Return the lines above the function."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the expression of a node. ``text`` turns nested arguments into literals and names."""
+        """Return the expression of a node.
+
+        ``text`` maps nested arguments to objects whose ``repr`` is their source text.
+        """
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """Return the expression that reads one size of ``array``."""
+        """Return the expression that reads the size or stride ``symbol`` of the expression ``array``."""
 
     def sizes(self, array: str) -> str:
-        """Return the expression that reads all sizes of ``array``."""
+        """Return the expression that reads all sizes of the expression ``array``, as a tuple."""
 
     def context(self, node: Node) -> str:
         """Return the ``with`` context that a node's line needs, or an empty string."""

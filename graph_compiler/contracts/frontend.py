@@ -18,7 +18,7 @@ from .dialect import Dialect
 
 
 class Watch(Protocol):
-    """Detects changes of arrays since it was made."""
+    """Detector of changes of arrays since the watch was made."""
 
     def changed(self) -> bool:
         """Return True if one of the arrays has other memory or was written to."""
@@ -64,7 +64,10 @@ class Live(Protocol):
 
     @default
     def watch(self, names: Iterable[str]) -> Watch:
-        """Return a watch of the arrays that have these names now, for mutable arrays."""
+        """Return a watch of the arrays that have these names now.
+
+        The default is for immutable arrays.
+        """
         return Unwatched()
 
     @property
@@ -72,7 +75,7 @@ class Live(Protocol):
     def is_counted(self) -> bool:
         """True if replacing an array changes a dict in ``dicts``, which the environment check detects.
 
-        ``refresh`` then updates ``current``.
+        ``refresh`` then updates ``current``, the mapping that a call returns.
         """
         return False
 
@@ -99,25 +102,25 @@ class Fillable(Protocol):
     """Weights that a user may provide later (``load_weights``)."""
 
     def names(self) -> Iterable[str]:
-        """Return the names of all weights."""
+        """Return the names of all weights and buffers."""
 
     def other_names(self) -> Mapping[str, str]:
-        """Return further names of weights that have several, each with its name in ``names``."""
+        """Return further names of weights that have several, each with its name in :meth:`names`."""
 
     def held(self, name: str) -> Any:
-        """Return the current array."""
+        """Return the current array of the weight ``name``."""
 
     def is_persistent(self, name: str) -> bool:
-        """Return True if files of weights contain it."""
+        """Return True if files of weights contain ``name``; False for a non-persistent buffer."""
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """Return arrays that no file contains and that their module computes when it is built.
+        """Return arrays for those of ``names`` that their module computes when it is built.
 
-        Names that need another source are left out.
+        No file contains these. Names that need another source are left out.
         """
 
     def fill(self, name: str, array: Any) -> None:
-        """Set the elements of a weight."""
+        """Set the elements of the weight ``name``. ``array`` is of any framework, or read from a file."""
 
 
 class Weights(Protocol):
@@ -127,39 +130,42 @@ class Weights(Protocol):
     """
 
     def live(self, names: Iterable[str]) -> Live:
-        """Return the function that returns the current arrays of these names."""
+        """Return a function that returns the current arrays of ``names``."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the object that holds a buffer.
+        """Return the object that holds the buffer ``name``.
 
         Calls of graphs that change the same object run one after the other.
         """
 
     def rebind(self, name: str, array: Any) -> None:
-        """Replace the array of a buffer."""
+        """Replace the array of the buffer ``name``."""
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Set the elements of a buffer to those of a NumPy array and return the buffer's array.
+        """Set the elements of the buffer ``name`` to those of a NumPy array and return the buffer's array.
 
-        ``rebound`` replaces the array by a new one instead.
+        If ``rebound``, the buffer gets a new array; otherwise its array is written to, if it is mutable.
         """
 
     def is_trained(self, name: str) -> bool:
-        """Return True if an optimizer may change it, so that it is no buffer."""
+        """Return True if an optimizer may change the array ``name``, and False for a buffer.
+
+        A weight that is frozen counts as trained.
+        """
 
     @property
     @default
     def tells_buffers(self) -> bool:
         """True if the framework distinguishes weights from buffers.
 
-        A weight is then trained even if calls write to it. Otherwise an array that calls write to is a
-        buffer.
+        A weight is then trained even if calls write to it. If this is False, an array that calls write to
+        is a buffer.
         """
         return True
 
     @default
     def is_frozen(self, name: str) -> bool:
-        """Return True if the original model currently excludes a weight from training.
+        """Return True if the original model currently excludes the weight ``name`` from training.
 
         torch does so with ``requires_grad=False``. A buffer is not frozen.
         """
@@ -172,7 +178,10 @@ class Weights(Protocol):
 
     @default
     def awaited(self, names: Iterable[str] | None = None) -> list[str]:
-        """Return the names, of those given or of all, whose arrays have no elements yet."""
+        """Return those of ``names``, or of all names, whose arrays have no elements yet.
+
+        In torch, these are on the device ``meta``.
+        """
         return []
 
     @property
@@ -189,7 +198,7 @@ class Weights(Protocol):
 
     @default
     def set_training(self, mode: bool) -> None:
-        """Set the training mode."""
+        """Set the training mode of the model's modules."""
         return
 
     @default
@@ -218,7 +227,8 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype.
 
-        ``seen`` are the least and the greatest element of the array it replaces.
+        ``seen`` are the least and the greatest element of the array that it replaces; random elements lie
+        between.
         """
 
     @default
@@ -236,12 +246,12 @@ class Reference(Protocol):
 
     @default
     def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
-        """Give a new array the properties that the recording relied on (``Traits.facts``)."""
+        """Return a new array with the properties that the recording relied on, by name (``Traits.facts``)."""
         return array
 
     @default
     def copied(self, leaves: Sequence[Any]) -> list[Any]:
-        """Copy the arrays; return them unchanged if they are immutable."""
+        """Return copies of the arrays; the arrays themselves if they are immutable."""
         return list(leaves)
 
     @default
@@ -301,13 +311,13 @@ class Reference(Protocol):
     @property
     @default
     def COPY(self) -> str:
-        """The call that copies an array, if random numbers can become constants; otherwise empty."""
+        """Name of the call that copies an array, if random numbers can become constants; otherwise empty."""
         return ""
 
     @property
     @default
     def RANDOM_STATE(self) -> tuple[str, str]:
-        """The calls that read and set the framework's generator; empty if it has none."""
+        """Names of the calls that read and set the framework's generator; empty if it has none."""
         return ("", "")
 
 
@@ -318,7 +328,7 @@ class ArrayAccess(Protocol):
         """Return True for an array of the framework."""
 
     def own(self, elements: Any, dtype: str) -> Any:
-        """Return a new array of the framework with the elements of a NumPy array."""
+        """Return a new array of the framework, of this dtype, with the elements of a NumPy array."""
 
     @default
     def write(self, array: Any, elements: Any) -> None:
@@ -340,7 +350,7 @@ class SavedCalls(Protocol):
 
     @default
     def spell(self, item: Any) -> str | None:
-        """Return the text of an object of the framework, or None."""
+        """Return the text of an object of the framework, such as a dtype; None if it has none."""
         return None
 
     @default
@@ -350,7 +360,7 @@ class SavedCalls(Protocol):
 
     @default
     def row_key(self, op: str) -> str:
-        """Return the name of a call in the table of rows."""
+        """Return the key of the call ``op`` in the table of lifting rows."""
         return op
 
     @default
@@ -383,7 +393,7 @@ class Frontend(Protocol):
         """Access to the arrays of the user's objects."""
 
     def record(self, request: Request) -> Recording:
-        """Run the function once and record it.
+        """Run the function of ``request`` once and record it.
 
         A frontend may record a canonical graph directly; nothing is lifted then.
         """
@@ -418,18 +428,18 @@ class Frontend(Protocol):
 
     @default
     def example_inputs(self, function: Any) -> dict[str, Any]:
-        """Return keyword arguments that the original provides itself, or none."""
+        """Return keyword arguments for a recording that the model provides itself; otherwise ``{}``."""
         return {}
 
     @property
     @default
     def where_parameters_are(self) -> str:
-        """Advice for a graph without parameters; empty if there is none."""
+        """Advice for users whose graph has no parameters, on how to get some; empty if there is none."""
         return ""
 
 
 class LoadsModels(Frontend, Protocol):
-    """Frontend whose entry says that it loads models."""
+    """Frontend whose entry has ``loads_models``."""
 
     def pretrained(self, source: str) -> Any:
-        """Return a model from a folder, or by its name on a hub."""
+        """Return a model from the folder ``source``, or from a hub by the name ``source``."""

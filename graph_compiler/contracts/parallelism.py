@@ -29,8 +29,9 @@ REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 @dataclass(frozen=True)
 class DeviceAxis:
-    """A row of devices.
+    """A named row of devices.
 
+    name: name of the axis in collectives.
     size: number of devices.
     local: how many of them belong to this process.
     native: the framework's object for the axis.
@@ -46,6 +47,7 @@ class DeviceAxis:
 class Spread:
     """How a function runs on the devices of an axis.
 
+    axis: the devices.
     split: for each array, True if it is sharded along its first axis; others are replicated.
     reduce: one of ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first
         axis.
@@ -62,7 +64,7 @@ class Spread:
 
 
 class ModuleFunction(Protocol):
-    """A module as a function of a dict that replaces its parameters, and of its arguments."""
+    """A module as a function of its parameters and arguments."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -76,12 +78,15 @@ class ModuleFunction(Protocol):
 
 
 def is_count(devices: Any) -> bool:
-    """Return True if ``devices=`` is a number of devices; booleans are not."""
+    """Return True if ``devices`` is a number of devices. Booleans are no numbers."""
     return isinstance(devices, Integral) and not isinstance(devices, bool)
 
 
 def require_count(count: int, known: int, kind: str) -> int:
-    """Return ``count``, or raise ``InvalidOption`` unless there are that many devices of this kind."""
+    """Return ``count``; raise ``InvalidOption`` unless it is from 1 to ``known``, the number of devices.
+
+    kind: name of the devices in the message.
+    """
     if not 1 <= count <= known:
         raise InvalidOption(
             f"devices= is {count}, and has to be a number from 1 to {known}, for there are {known} {kind}"
@@ -90,9 +95,9 @@ def require_count(count: int, known: int, kind: str) -> int:
 
 
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
-    """Mark an axis as running; ``native`` is the framework's object for it.
+    """Mark the axis ``axis_name`` as running in this context, and return a token for :func:`end_axis`.
 
-    :func:`end_axis` resets this with the returned token.
+    native: the framework's object for the axis.
     """
     return _axes.set({**_axes.get(), axis_name: (framework, native, regions())})
 
@@ -102,7 +107,7 @@ end_axis = _axes.reset
 
 @contextmanager
 def running_over(axis_name: str | None, framework: str, native: Any = None) -> Iterator[None]:
-    """Mark an axis as running inside the block. Does nothing if ``axis_name`` is None."""
+    """Mark the axis ``axis_name`` as running inside the context. Do nothing if it is None."""
     if axis_name is None:
         yield
         return
@@ -116,7 +121,8 @@ def running_over(axis_name: str | None, framework: str, native: Any = None) -> I
 def running_axes() -> Mapping[str, str]:
     """Return the names of the running axes with their frameworks.
 
-    While a function is recorded, only those that began in it, because it may later run over others.
+    While a function is recorded, only axes that began in it are returned, because it may later run over
+    others.
     """
     return {
         name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()
@@ -124,9 +130,10 @@ def running_axes() -> Mapping[str, str]:
 
 
 def native_axis(axis_name: str, framework: str) -> Any:
-    """Return the framework's object for a running axis.
+    """Return the framework's object for the running axis ``axis_name``.
 
-    Raise ``LookupError`` if none of this name is running.
+    Raise ``LookupError`` (``KeyError`` included) if no axis of this name and framework is running, or it
+    has no object.
     """
     owner, native, _ = _axes.get()[axis_name]
     if owner != framework or native is None:
@@ -136,7 +143,7 @@ def native_axis(axis_name: str, framework: str) -> Any:
 
 @contextmanager
 def running_over_mesh(mesh: Any) -> Iterator[None]:
-    """Mark a mesh as running inside the block, for sharding hints in functions that are partitioned."""
+    """Mark a mesh as running inside the context, for sharding hints in functions that are partitioned."""
     token = _mesh.set(mesh)
     try:
         yield
@@ -145,7 +152,6 @@ def running_over_mesh(mesh: Any) -> Iterator[None]:
 
 
 def running_mesh() -> Any:
-    """Return the running mesh, or None."""
     return _mesh.get()
 
 
@@ -156,11 +162,11 @@ class Parallelism(Protocol):
     """
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array, or return None."""
+        """Convert a number or an array of any framework to a native array; None for any other object."""
 
     @default
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Return, by class of array, the function for the properties that decide how an argument is handled.
+        """Return, by class of array, a function for the properties that decide how an argument is handled.
 
         A call is flattened again only if these differ from those of the last call, or if it has arrays of
         other classes.
@@ -168,20 +174,20 @@ class Parallelism(Protocol):
         return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return the devices as an axis: all for None, the first ones for a number.
+        """Return the devices as an axis named ``name``: all for None, the first ones for a number.
 
         Raise ``InvalidOption`` for anything that is no device, or if devices have to be set up first.
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if ``array`` is replicated over the devices of ``axis``, so that a call must not split
-        it as a batch.
+        """Return True if ``array`` is replicated over the devices of ``axis``.
 
-        Raise ``InvalidOption`` if its sharding cannot be read, because it is traced.
+        A call must not split such an array as a batch. Raise ``InvalidOption`` if its sharding cannot be
+        read, because it is traced.
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Replicate the arrays of the first process on every device."""
+        """Return the arrays of the first process, replicated on every device."""
 
     @default
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
@@ -192,29 +198,30 @@ class Parallelism(Protocol):
         return self.replicated(arrays, axis)
 
     def single(self, array: Any) -> Any:
-        """Return a replicated or sharded array as an unsharded one on one device."""
+        """Return a replicated or sharded array as one array on one device."""
 
     @default
     def opened(self, function: Any) -> ModuleFunction | None:
-        """Return a module as a function of its parameters, or None.
+        """Return ``function`` as a function of its parameters if it is a module; otherwise None.
 
-        It is needed if functions may not close over arrays that have gradients.
+        A framework needs this if functions may not close over arrays that have gradients.
         """
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """Return the function running on every device of the axis, with results reduced.
+        """Return ``function`` running on every device of the axis, with results reduced.
 
         For the reduction ``"none"``, each result is a list with one array per device of this process.
         """
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if devices hold different elements of an array that the reduction ``"first"`` returned.
-        Every process must call it.
+        """Return True if devices hold different elements of ``array``, a result of the reduction ``"first"``.
+
+        Every process must call this.
         """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """Apply ``psum``, ``pmean``, ``pmax`` or ``pmin`` over the axis.
+        """Apply the collective ``name`` (``psum``, ``pmean``, ``pmax`` or ``pmin``) over the axis.
 
         Raise ``LookupError`` if no such axis is running.
         """
@@ -236,16 +243,19 @@ class Parallelism(Protocol):
 
     @property
     def a_mesh(self) -> str:
-        """How a user makes a mesh."""
+        """Python expression that makes a mesh, for error messages."""
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Return names and sizes of the axes of a mesh of the framework; None for any other object."""
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """Shard the array over the mesh."""
+        """Return the array sharded over the mesh."""
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """Constrain the sharding of an array inside a function that :meth:`partitioned` runs."""
+        """Return the array with a constraint on its sharding.
+
+        Called inside a function that :meth:`partitioned` runs.
+        """
 
     def partitioned(
         self,
@@ -255,9 +265,12 @@ class Parallelism(Protocol):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """Return a function of sharded arrays and of arguments that computes what it would on one device.
+        """Return a function of sharded arrays and of arguments.
 
-        split: arguments that are sharded along their first axis over the axes ``batch`` of the mesh.
+        It computes what ``function`` would compute on one device.
+
+        split: for each argument, True if it is sharded along its first axis over the axes ``batch`` of the
+            mesh.
         local_batch: as in :class:`Spread`.
         """
 
@@ -267,7 +280,7 @@ class Parallelism(Protocol):
     ) -> tuple[Training, StepState]:
         """Return training that splits each batch over the axis, and its state, replicated on every device.
 
-        It minimises the mean of the devices' losses.
+        The training minimises the mean of the devices' losses. ``make`` makes the optimizer.
         """
 
     def training_over_mesh(
@@ -281,8 +294,9 @@ class Parallelism(Protocol):
     ) -> tuple[Training, StepState]:
         """Return training over a mesh that computes what it would on one device, and its sharded state.
 
-        ``layouts`` are the layouts by parameter name.
+        layouts: shardings by parameter name.
+        batch: axes of the mesh that batches are split over.
         """
 
     def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
-        """Return training on one device, and the state from training over an axis or a mesh, unsharded."""
+        """Return training on one device, and the unsharded state of a training over an axis or a mesh."""

@@ -53,32 +53,34 @@ to the next state and a structure of arrays.
 
 
 class Training(Protocol):
-    """A framework's own optimizers, gradients and compilation of steps.
+    """A framework's own optimizers, gradients and compilation of training steps.
 
-    A step is written once, in ``graph_compiler.training``, as a function of a :class:`StepState`. Where
-    the framework updates arrays in place, members return the arrays that they received.
+    A step is written once, in ``graph_compiler.training``, as a function of a :class:`StepState`. In a
+    framework that updates arrays in place, members return the arrays that they received.
     """
 
     @property
     @default
     def is_pure(self) -> bool:
-        """True if steps mutate no array, so that one compiled step serves all states of a structure."""
+        """True if steps mutate no array, so that one compiled step serves all states of one structure."""
         return False
 
     @property
     @default
     def compiles_models(self) -> bool:
-        """True if, for a compiled graph, the model is compiled by itself instead of whole steps."""
+        """True if a compiled graph is compiled as a model, and steps with it are not compiled as a whole."""
         return False
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """Return the optimizer of a name in the table of ``training.optimizers``, with options of that table.
-        Raise ``InvalidOption`` if the framework has none that computes the same.
+        """Return the factory of the optimizer ``name`` of the table ``training.optimizers``.
+
+        ``options`` are those of that table. Raise ``InvalidOption`` if the framework has none that
+        computes the same.
         """
 
     def own(self, item: Any) -> Make | None:
-        """Return an optimizer of the framework that the user has made as a factory.
+        """Return an optimizer of the framework that the user has made, ``item``, as a factory.
 
         Return None for any other object.
         """
@@ -89,7 +91,7 @@ class Training(Protocol):
     def begun(self, make: Make, trained: Arrays) -> Any:
         """Return the state of the optimizer before its first update of ``trained``.
 
-        These are the arrays in the state.
+        ``trained`` are the arrays of the training state, not copies: the optimizer may refer to them.
         """
 
     def updated(
@@ -98,7 +100,7 @@ class Training(Protocol):
         """Return the trained arrays and the optimizer state after one update.
 
         rate: learning rate; None for that of the optimizer.
-        is_finite: the update happens only if this is True; None for always.
+        is_finite: a boolean array; the update happens only if it is True. None for always.
         """
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
@@ -107,21 +109,21 @@ class Training(Protocol):
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         """Return the state of a new optimizer of the trained arrays, set to ``arrays``.
 
-        Raise ``KeyError`` with the name of a missing one.
+        Raise ``KeyError`` with the name of an array that is missing.
         """
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """Copy an array for training."""
+        """Return a copy of ``array`` for training."""
 
     def kept(self, array: Any) -> Any:
-        """Copy an array for the state without training it."""
+        """Return a copy of ``array`` for the state that is not trained."""
 
     def values(self, arrays: Arrays) -> Arrays:
         """Return arrays of the state in the form that a graph computes with."""
 
     def snapshot(self, array: Any) -> Any:
-        """Copy an array of the state, so that later steps do not change it."""
+        """Return a copy of an array of the state that later steps do not change."""
 
     @default
     def storable(self, array: Any) -> Any:
@@ -132,23 +134,26 @@ class Training(Protocol):
     def stored_spec(self, array: Any) -> list[Any] | None:
         """Return dtype and sizes of what a file stores for ``array``, which may be deleted already.
 
-        Return None if they are its own.
+        Return None if they are those of ``array``.
         """
         return None
 
     @default
     def restored(self, array: Any, like: Any) -> Any:
-        """Convert an array from a file to one like an array of the state."""
+        """Convert ``array``, read from a file, to the dtype and device of ``like``, an array of the state."""
         return array
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
-        """Return the arrays of ``held`` by name, with the elements of ``new`` where it has them."""
+        """Return the arrays of ``held`` by name, with the elements of ``new`` for names that ``new`` has.
+
+        If arrays are mutable, those of ``held`` are written to and returned.
+        """
 
     def zeros_like(self, array: Any) -> Any:
-        """Return zeros of this shape and dtype."""
+        """Return zeros of the shape and dtype of ``array``."""
 
     def number(self, value: float | int) -> Any:
-        """Return a float as a float32 scalar array, an int as an int32 one."""
+        """Return a float as a 0-d float32 array, an int as a 0-d int32 array."""
 
     def is_floating(self, array: Any) -> bool:
         """Return True if the dtype is real floating, so that the array can be trained."""
@@ -157,20 +162,20 @@ class Training(Protocol):
     def device_of(self, held: StepState) -> Any:
         """Return the device for batches, as :meth:`placed` takes it.
 
-        None if the framework moves them itself.
+        Return None if the framework moves arrays itself.
         """
         return None
 
     @default
     def received(self, array: Any) -> Any:
-        """Return an array that another thread has placed so that this thread may use it."""
+        """Return ``array``, which another thread has placed, so that this thread may use it."""
         return array
 
     # ------------------------------------------------------------------------------ gradients
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """Return the value, the auxiliary output and the gradients of ``function``.
+        """Return the value, the auxiliary output, and the gradients of ``function`` at ``trained``.
 
         ``function`` returns a scalar and an auxiliary output. Arrays that the value does not depend on
         have zero gradients.
@@ -178,17 +183,20 @@ class Training(Protocol):
 
     @default
     def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
-        """Combine gradients and metrics of all devices, if each has computed those of its part of a batch."""
+        """Return gradients and metrics of the whole batch, if each device has computed those of its part.
+
+        The default returns them unchanged, for a step that one device runs.
+        """
         return gradients, metrics
 
     @default
     def detached(self, array: Any) -> Any:
-        """Detach an array from the gradient computation."""
+        """Return ``array`` without its derivative."""
         return array
 
     @default
     def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
-        """Multiply each array by a number."""
+        """Multiply each array by ``factor``."""
         return {name: array * factor for name, array in arrays.items()}
 
     @default
@@ -208,20 +216,20 @@ class Training(Protocol):
         """Return the smaller of two numbers."""
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """Return whether no element is infinite or NaN, as a boolean scalar array."""
+        """Return a 0-d boolean array: True if no element of ``arrays`` is infinite or NaN."""
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
-        """Return all of ``new`` if a scalar boolean is True, otherwise all of ``old``."""
+        """Return all of ``new`` if the 0-d boolean ``condition`` is True, otherwise all of ``old``."""
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """Return the source of random numbers for training, on the device of an array.
+        """Return the source of random numbers for training, on the device of ``like``.
 
         It starts at the state of the framework's own generator.
         """
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """Return what one call of a graph draws random numbers from, and the next state."""
+        """Return the key that one call of a graph draws random numbers from, and the next state."""
 
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
@@ -229,10 +237,10 @@ class Training(Protocol):
         return nullcontext()
 
     def rng_arrays(self, rng: Any) -> Arrays:
-        """Return the state of the generator as arrays."""
+        """Return the state of the generator ``rng`` as arrays by name."""
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """Return a generator in this state, on the device of an array."""
+        """Return a generator in the state ``arrays``, on the device of ``like``."""
 
     # ------------------------------------------------------------------------------ running
     @default
@@ -248,8 +256,9 @@ class Training(Protocol):
         """
 
     def placed(self, array: Any, where: Any) -> Any:
-        """Move an array of NumPy or any framework to a device, or shard it, as an array of this framework.
-        None is the first device.
+        """Return an array of NumPy or any framework as one of this framework, on a device or sharded.
+
+        where: device, name of a device or sharding; None is the first device.
         """
 
     def is_device(self, item: Any) -> bool:

@@ -26,7 +26,7 @@ class Assumption(Protocol):
     kind: ClassVar[str]
 
     def lines(self, names: MatcherNames) -> list[str]:
-        """Return code for the generated matcher that leaves the variant if the statement does not hold."""
+        """Return lines of the generated matcher that reject the call if the statement does not hold."""
 
     def broken_by(self, call: MismatchedCall) -> str | None:
         """Return why the assumption does not hold for `call`, or None if it holds.
@@ -55,10 +55,10 @@ class MatcherNames(Protocol):
     """Names of the parts of a call in generated matching code. Inputs are referred to by index."""
 
     def given(self, number: int) -> str:
-        """Return the name of the argument passed for an input."""
+        """Return the name of the argument passed for input ``number``."""
 
     def on_host(self, number: int) -> str:
-        """Return an expression for the elements of an input as a numpy array, or None if that would block."""
+        """Return an expression for the elements of input ``number``, None at run time if that would block."""
 
     def knows(self, symbol: Symbol) -> bool:
         """Return True if a size or number can be computed from the arguments of the call."""
@@ -70,13 +70,13 @@ class MatcherNames(Protocol):
         """Make objects available to the code under these names."""
 
     def require(self, condition: str) -> str:
-        """Return a line that leaves the variant unless `condition` holds."""
+        """Return a line that rejects the call unless `condition` holds."""
 
     def require_of_sizes(self, condition: str, words: str) -> list[str]:
-        """Return lines that leave the variant unless a condition on sizes holds.
+        """Return lines that reject the call unless a condition on sizes holds.
 
-        Sizes may be unknown while the target traces a function. Then `words` describe the condition in the
-        error.
+        Sizes may be unknown while the target traces a function. Then the traced program checks the
+        condition, and `words` describe it in the error.
         """
 
 
@@ -102,7 +102,7 @@ class MismatchedCall(Protocol):
         """Return the value of a size or number in this call, or None if it is unknown yet."""
 
     def on_host(self, number: int) -> Any:
-        """Return the elements of an input as a numpy array, or None if reading them would block."""
+        """Return the elements of input ``number`` as a numpy array, or None if reading them would block."""
 
 
 class JsonWriter(Protocol):

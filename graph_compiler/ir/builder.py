@@ -23,6 +23,9 @@ class Body:
     """Block whose nodes may still read values and sizes of the enclosing scope.
 
     name: name of the function that is generated for it.
+    inputs: values that the operation passes, such as the carry of a loop.
+    nodes: operations in program order.
+    outputs: values, sizes or numbers that it returns.
     """
 
     name: str
@@ -52,7 +55,10 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
 
 
 def _captured(body: Body) -> Iterable[Value]:
-    """Yield the outer values that nodes read, then sources of sizes that no input or captured value has."""
+    """Yield the outer values that `body` captures.
+
+    First come those that nodes or outputs read, then sources of sizes that no input or captured value has.
+    """
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
     read = [
         (node.inputs, node.params, [list(region.sizes.values()) for region in node.regions])
@@ -73,7 +79,7 @@ def _captured(body: Body) -> Iterable[Value]:
 
 @dataclass(slots=True)
 class _Closing:
-    """Conversion of one body.
+    """Closure conversion of one body to a region.
 
     own: region value for each value of the enclosing scope and of the body.
     inner: size inside the region for each size outside.
@@ -101,11 +107,10 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """Return the size inside the region for `dim`.
+        """Return the size inside the region for size `dim` of an input; numbers stay.
 
-        Equal sizes share the symbol of the first input that has them.
-
-        A size read from an input of the body itself has no counterpart outside.
+        Equal sizes share the symbol of the first input that has them. The symbol is entered in `sizes`,
+        unless `dim` is read from an input of the body itself, which does not exist outside.
         """
         if not isinstance(dim, Size):
             return dim
@@ -172,6 +177,7 @@ class Builder:
         def make(*inputs: Any, **params: Any) -> Any:
             return self.apply(op, inputs, params)
 
+        # The next access finds the attribute without this method.
         setattr(self, name, make)
         return make
 
@@ -179,7 +185,7 @@ class Builder:
         """Append a node for `op` and return its output, or a tuple of outputs.
 
         Return an operand instead if the operation would not change it. Raise `InvalidGraph` for a wrong
-        number of operands.
+        number of operands, and `UnknownOperation` for a parameter that `op` does not have.
         """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
@@ -246,6 +252,7 @@ class Builder:
         has a size that depends on elements.
         """
         regions, captured = close(*bodies)
+        # Each iteration may have another size, so no symbol of the enclosing scope can express it.
         for region in regions:
             self._refuse_inner_sizes(region)
         op, inputs = get(name), (*operands, *captured)
@@ -312,7 +319,6 @@ def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> 
 
 
 def _has_inner(region: Region, dim: Any) -> bool:
-    """Return True if an outward size still depends on a value that the region produces."""
     made = {value for node in region.block.nodes for value in node.outputs}
     return isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols())
 

@@ -15,7 +15,8 @@ from .node import Node, Region, Value
 def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
     """Return a copy of `node` with new outputs and with `mapped` applied to every value and size.
 
-    The new outputs are entered in `own`.
+    In regions, only the sizes of the enclosing scope are mapped; their blocks are shared. The new outputs
+    are entered in `own`, by the old ones.
     """
 
     def whole(structure: Any) -> Any:
@@ -28,6 +29,8 @@ def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -
     inputs, params = whole(node.inputs), whole(node.params)
     outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
     own.update(zip(node.outputs, outputs))
+    # Sizes of an output may be symbols that are read from it, so the new values exist before their shapes are
+    # mapped.
     for value in outputs:
         value.spec = ArraySpec(tuple(map(mapped, value.shape)), value.dtype)
     return Node(
@@ -75,7 +78,11 @@ def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], Non
 
 @dataclass(slots=True)
 class _Inlined:
-    """Inlining of one region. `own` maps values of the region to those that replace them."""
+    """Inlining of one region.
+
+    own: for each value of the region, the value or number that replaces it.
+    append: called with each copied node.
+    """
 
     region: Region
     own: dict[Value, Any]

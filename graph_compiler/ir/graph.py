@@ -48,8 +48,8 @@ GUARD = "guard"
 class Guard:
     """Condition that must hold for the graph to be right.
 
-    Conditions on sizes of inputs are checked when a call is matched, those on sizes of intermediate arrays
-    inside of the function, and elements after the function has run (:meth:`require`).
+    Conditions on sizes of inputs are checked when a call is matched, conditions on sizes of intermediate
+    arrays inside of the function, and elements after the function has run (:meth:`require`).
 
     condition: a boolean `Size`, or a value whose elements must equal `expected`.
     expected: elements that were read while recording; True for conditions on sizes.
@@ -89,8 +89,9 @@ class Guard:
         return names.require_of_sizes(self.condition.text(names.size), str(self))
 
     def broken_by(self, call: MismatchedCall) -> str | None:
-        """Return a description of the condition if it does not hold, or cannot be decided, for this call.
-        Conditions on elements return None.
+        """Return a description of the condition if it does not hold for this call, or cannot be decided.
+
+        Return None also for conditions on elements and on sizes of intermediate arrays.
         """
         # The other inputs are not arguments, such as random numbers.
         given = call.inputs[: len(call.leaves)]
@@ -114,7 +115,6 @@ class Guard:
         return None if condition is True else dataclasses.replace(self, condition=condition)
 
     def to_json(self, write: JsonWriter) -> Any:
-        """Return condition, expected elements, origin and rounding."""
         return [
             write.item(self.condition),
             write.item(self.expected),
@@ -124,7 +124,6 @@ class Guard:
 
     @classmethod
     def from_json(cls, data: Any, read: JsonReader) -> Guard:
-        """Return the guard that `to_json` wrote. Raise `InvalidFile` for malformed data."""
         condition, expected, origin, rounding = row(data, 4)
         condition, expected = read.item(condition), read.item(expected)
         if not isinstance(condition, (Size, Value)):
@@ -137,10 +136,11 @@ class Guard:
 
 
 def check(guard: Guard, is_recorded: bool = False) -> Node:
-    """Return a node without outputs that stands for `guard` within a block.
+    """Return a node without outputs that checks `guard` within a block.
 
-    A check on sizes runs where it stands. The pass :mod:`graph_compiler.passes.lowering.region_checks` moves
-    a check on elements out of its region.
+    A check on sizes runs at that point of the block. The pass
+    :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region.
+    `is_recorded` makes the node one of recorded calls.
     """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(
@@ -149,7 +149,7 @@ def check(guard: Guard, is_recorded: bool = False) -> Node:
 
 
 def guard_of(node: Node) -> Guard | None:
-    """Return the guard for which a check node stands, or None for other nodes."""
+    """Return the guard that the node `node` checks, or None if it is no check."""
     if node.op != GUARD:
         return None
     condition, *details = node.inputs
@@ -239,7 +239,6 @@ class GraphState:
 
 
 def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
-    """Return the graph as described at :meth:`Graph.to_networkx`."""
     sources = [("input", value) for value in graph.inputs] + [
         ("parameter", value) for value in graph.parameters.values()
     ]
@@ -383,6 +382,7 @@ class Graph:
                 list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value
             )
             for name, value in vars(self).items()
+            # The copy gets an index of its own, because it may have other nodes.
             if name != "_makers"
         }
         return Graph(**{**fields, **changes})
@@ -399,8 +399,10 @@ class Graph:
     def with_block(self, block: Block) -> Graph:
         """Return the graph with nodes and outputs of `block`, which a pass derived from :attr:`block`.
 
-        Guards whose condition became True and duplicate guards are dropped.
+        Guards whose condition became True are dropped, and so are duplicate guards if their expected
+        elements can be hashed.
         """
+        # The order is that of :attr:`block`: results, conditions of guards, values of effects.
         made = list(block.outputs)
         outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
         conditions, values = made[: len(self.guards)], made[len(self.guards) :]
@@ -420,7 +422,6 @@ class Graph:
 
     @property
     def inputs_of_call(self) -> list[Value]:
-        """Inputs that are arguments of the call."""
         return self.inputs[: self.call_inputs]
 
     @property
@@ -429,20 +430,16 @@ class Graph:
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
 
     def assume(self, assumption: Assumption) -> None:
-        """Add an assumption, unless it is present."""
         if assumption not in self.assumptions:
             self.assumptions = (*self.assumptions, assumption)
 
     def assumed(self, kind: type[A]) -> list[A]:
-        """Return the assumptions of one kind."""
         return [assumption for assumption in self.assumptions if isinstance(assumption, kind)]
 
     def all_assumptions(self) -> tuple[Assumption, ...]:
-        """Return guards and assumptions on arguments."""
         return (*self.guards, *self.assumptions)
 
     def demand(self, **demands: Any) -> None:
-        """Set fields of :class:`TargetDemands`."""
         self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
@@ -454,10 +451,11 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards that depend only on sizes and numbers of the inputs.
+        """Return the guards that depend only on sizes and numbers of inputs, parameters and constants.
 
         They are checked before the function runs.
         """
+        # Most graphs have no guards, and need no search.
         if not self.guards:
             return []
         return [
@@ -467,7 +465,7 @@ class Graph:
         ]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
-        """Return the guards on sizes of intermediate arrays, with their conditions.
+        """Return the guards on sizes that the function computes, with their conditions.
 
         The function checks them when the sizes are known.
         """
@@ -500,7 +498,10 @@ class Graph:
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return inputs that are Python numbers on which sizes depend; compilers must take them as static."""
+        """Return the inputs that are Python numbers from which sizes in parameters of nodes are computed.
+
+        Compilers must take them as static. Fill values do not count.
+        """
         return {
             symbol.source
             for size in _sizes_in_params(self.nodes)
@@ -522,7 +523,7 @@ class Graph:
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
     """Yield the sizes among the parameters of nodes, except for fill values.
 
-    Sizes inside of regions are expressed in the enclosing scope.
+    Sizes inside of regions are expressed in the enclosing scope, as far as they exist there.
     """
     for node in nodes:
         params = (param for name, param in node.params.items() if name not in _ELEMENTS)
@@ -533,6 +534,7 @@ def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
 
 
 def _distinct(guards: list[Guard]) -> list[Guard]:
+    # Lists of elements cannot be hashed. Duplicates among such guards stay.
     is_hashable = all(not isinstance(guard.expected, list) for guard in guards)
     return list(dict.fromkeys(guards)) if is_hashable else guards
 
@@ -543,7 +545,8 @@ __all__ = ["Effect", "Graph", "Guard"]
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
     """Return the graph as text.
 
-    With `around`, only that node, marked by ``->``, and `lines` lines before and after it.
+    With `around`, return only the line of that node, marked by ``->``, and up to `lines` lines before and
+    after it.
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
@@ -581,7 +584,6 @@ class _Names:
     taken: dict[str, int] = field(default_factory=dict)
 
     def name(self, value: Value) -> str:
-        """Return the name of `value`, with a number appended if another value has the name."""
         if value not in self.of:
             name = value.name
             while name in self.taken:
@@ -597,7 +599,6 @@ class _Names:
         return f"%{name}: {value.dtype}[{', '.join(str(self._part(dim)) for dim in value.shape)}]"
 
     def node(self, node: Node) -> str:
-        """Return the text of a node: outputs with their specs, operation, inputs and params."""
         arguments = [self.text(item) for item in node.inputs] + [
             f"{key}={self.text(item)}" for key, item in node.params.items()
         ]

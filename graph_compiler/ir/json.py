@@ -35,7 +35,10 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """Return the JSON form of a tree. `item` writes keys and static values."""
+    """Return the JSON form of a tree. `item` writes keys and static values.
+
+    Settings of containers, such as the factory of a defaultdict, are left out.
+    """
     if isinstance(tree, Leaf):
         return (
             {"number": tree.type.__name__}
@@ -73,7 +76,11 @@ def _form(cls: type) -> str:
 
 
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
-    """Return the tree for its JSON form. `known` returns the class for a module and name."""
+    """Return the tree for its JSON form. Raise `InvalidFile` for malformed data.
+
+    `known` returns the class for a module and name. If it returns None for a container, a plain container
+    replaces it, with a warning.
+    """
     if data == "*":
         return Leaf()
     if not isinstance(data, dict):
@@ -135,9 +142,12 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 class KnownClasses:
     """Lookup of classes that a file may name.
 
-    Only libraries that a frontend trusts (`Traits.results`) are imported because a file names them.
-    Objects are created without running their code, so classes of the standard library with finalizers, and
-    classes that are no containers, are rejected.
+    Only libraries that a frontend trusts (`Traits.results`) are imported because a file names them; other
+    modules must be loaded. Objects are created without running their code. So classes with finalizers,
+    exceptions, enums and metaclasses are rejected, and of the standard library everything but tuples and
+    dataclass mappings.
+
+    given: classes by module and name, to look up in instead; None to search modules.
     """
 
     def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
@@ -152,6 +162,8 @@ class KnownClasses:
         found: Any = _imported(module) if is_trusted else sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
+        # A module may import the class of another one under its name, which would evade the check of the
+        # module.
         if not isinstance(found, type) or (found.__module__, found.__qualname__) != (module, name):
             return None
         is_pythons = module.partition(".")[0] in sys.stdlib_module_names
@@ -166,7 +178,7 @@ class KnownClasses:
         return found if takes else None
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
-        """Log a warning, once per class, that a plain container replaces it."""
+        """Log a warning that a plain container replaces a class, once per class."""
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(
@@ -203,11 +215,16 @@ _MOST_TERMS, _MOST_FACTORS = 1000, 64
 _FLAGS = ("no_grad", "aside", "random", "strided", "weak", "read")
 _RECORDED = ("result", "writes", "views", *_FLAGS)
 _KINDS = ("size", "stride", "item", "number")
+# A large exponent in a file that is not trusted could make a number that fills the memory.
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
 
 class Encoder:
-    """Writer of one graph. `spell` returns the text of a framework object, or None if it has none."""
+    """Encoder of one graph as JSON data.
+
+    spell(item): returns the text of a framework object, or None if it has none.
+    values: table of values, in the order in which they were met.
+    """
 
     def __init__(self, graph: Graph, spell: Spell) -> None:
         self.graph, self.spell = graph, spell
@@ -262,7 +279,6 @@ class Encoder:
         ]
 
     def number(self, value: Value) -> int:
-        """Return the index of `value` in the table of values."""
         if value not in self.numbers:
             self.numbers[value] = len(self.values)
             self.values.append(value)
@@ -360,12 +376,12 @@ def _line(text: str) -> str:
 
 
 class Decoder:
-    """Reader of one graph.
+    """Decoder of one graph from JSON data.
 
-    read: returns the framework object for a text, or raises.
+    read(text): returns the framework object for a text, or raises.
     arrays: constants by name.
-    kinds: classes of assumptions by name.
-    key_of: returns the name of a recorded call without its module.
+    kinds: classes of assumptions by name. key_of(op): returns the name of a recorded call without its
+        module.
     known: classes that the file may name.
     """
 
@@ -387,6 +403,7 @@ class Decoder:
             Value(matching(KEY, name), ArraySpec((), matching(DTYPE, dtype)))
             for name, dtype, _ in data["values"]
         ]
+        # Sizes refer to values, so all values exist before their shapes are decoded.
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
 
@@ -426,6 +443,7 @@ class Decoder:
         return graph
 
     def value(self, number: Any) -> Value:
+        # ``type`` instead of ``isinstance``, because JSON's true would be the index 1.
         if type(number) is not int or not 0 <= number < len(self.values):
             raise InvalidFile(f"there is no value {number!r}")
         return self.values[number]
@@ -501,14 +519,12 @@ class Decoder:
         return CallRecord(self.key_of(op), **known)
 
     def origin(self, data: Any) -> Origin:
-        """Return the source location for its JSON form."""
         file, line, module, call = data
         if type(line) is not int:
             raise InvalidFile(f"{line!r} is no line number")
         return Origin(matching(LINE, file), line, matching(LINE, module), matching(LINE, call))
 
     def item(self, data: Any) -> Any:
-        """Return the argument for its JSON form, nested or not."""
         if data is None or isinstance(data, (bool, int, float, str)):
             return data
         if isinstance(data, list):
@@ -567,11 +583,8 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
 }
 
 
+# The text may contain quotes: the framework's reader accepts only texts that it could have written.
 def _object_text(text: Any) -> str:
-    """Return the text of a framework object.
-
-    It may contain quotes: the framework's reader accepts only texts that it could have written.
-    """
     if not isinstance(text, str):
         raise InvalidFile(f"{text!r:.80} is no text")
     return text
@@ -607,7 +620,6 @@ def _demands(precision: Any, source_only: Any, wide: Any, casts_are_written: Any
 
 
 def _refuse_unsaved(graph: Graph) -> None:
-    """Raise `InvalidFile` if the graph refers to objects of this process."""
     unsaved = {
         "state": graph.state.places,
         "call inputs": graph.call_inputs,

@@ -19,7 +19,7 @@ from .node import Node, Region, Value
 Range = tuple[float, float]
 """The least and the greatest of the numbers that a value may be."""
 
-# Empty intervals, which no number is in.
+# Empty intervals, which contain no number. MIXED is the greater tuple, so ``max`` returns it.
 OF_ARRAY, MIXED = (1.0, -1.0), (2.0, -2.0)
 _ENDLESS = (-math.inf, math.inf)
 # Assumed trip count of a loop. The product of two counters below it fits in int32.
@@ -38,7 +38,10 @@ _Ranges = Mapping[Value, Range]
 
 
 def outgrows(graph: Graph) -> bool:
-    """Return True if a Python integer in a canonical graph may exceed the integer dtypes of arrays."""
+    """Return True if a Python integer in a canonical graph may exceed the integer dtypes of arrays.
+
+    Integer arguments are assumed to be below 2 ** 30, and trip counts below 2 ** 15.
+    """
     known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():
         known[value] = _only(array) if _is_number(value) else OF_ARRAY
@@ -66,7 +69,7 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Record the ranges of all results in `known`. Return False if one is too wide."""
+    """Enter the ranges of all results in `known`. Return False if one exceeds int32."""
     for node in nodes:
         made = (
             _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
@@ -161,7 +164,7 @@ _RULES: dict[str, Callable[..., Range]] = {
 
 
 def _either(ranges: Sequence[Range]) -> Range:
-    """Return the union of ranges, or the least certain of them."""
+    """Return the union of ranges; if one of them is not known as numbers, the least certain of them."""
     untold = [numbers for numbers in ranges if not _is_told(numbers)]
     if _ENDLESS in ranges or not ranges:
         return _ENDLESS if ranges else (0.0, 0.0)
@@ -185,7 +188,10 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 
 
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
-    """Return the widest ranges of the carry. Stacked outputs are arrays."""
+    """Return the ranges of a loop's outputs: of the carry, at a fixed point, and arrays for stacked ones.
+
+    If no fixed point is found, all of them are endless.
+    """
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)
     carried, rest = given[:count], [*[OF_ARRAY] * rows, *given[count + rows :]]
@@ -213,17 +219,17 @@ def _stays(old: Range, new: Range) -> bool:
 
 
 def _widened(old: Range, new: Range) -> Range:
-    """Widen a bound that moved by a small amount to the assumed trip count, since it belongs to a counter."""
     if not (_is_told(old) and _is_told(new)):
         return new
+    # A bound that moves by a small amount belongs to a counter, so it moves on to the assumed trip count.
     low = min(new[0], -_STEPS) if 0 < old[0] - new[0] <= _LITTLE else new[0]
     return low, max(new[1], _STEPS) if 0 < new[1] - old[1] <= _LITTLE else new[1]
 
 
 def _widest(old: Range, new: Range) -> Range:
-    """Widen a bound that still moves to the range of arguments, which `(low + high) // 2` approaches."""
     if not (_is_told(old) and _is_told(new)):
         return new
+    # The range of arguments suffices for values that approach a limit, such as ``(low + high) // 2``.
     return min(new[0], -_GIVEN) if new[0] < old[0] else new[0], max(new[1], _GIVEN) if new[1] > old[
         1
     ] else new[1]

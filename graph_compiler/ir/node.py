@@ -59,7 +59,6 @@ class CallRecord:
     extra: Extra | None = None
 
     def mapped(self, function: Callable[[Any], Any]) -> CallRecord:
-        """Return a copy with `function` applied to the nested arguments in it."""
         return replace(
             self,
             result=function(self.result),
@@ -99,9 +98,11 @@ class Origin:
 class Value:
     """Array in a graph: an input, a parameter, a constant, or an output of a node.
 
-    `name` is a preference for the name in generated code and need not be unique. Derived graphs share
-    values, so `name` and `spec` are assigned only by the code that creates the value. The node that
-    produces a value depends on the graph: see `Graph.maker`.
+    name: preferred name in generated code. It need not be unique.
+    spec: shape and dtype.
+
+    Derived graphs share values, so `name` and `spec` are assigned only by the code that creates the value.
+    The node that produces a value depends on the graph: see `Graph.maker`.
     """
 
     __slots__ = ("name", "spec")
@@ -250,8 +251,8 @@ class Makers:
         self._makers: dict[Value, Node] = {}
 
     def of(self, value: Value, nodes: Sequence[Node]) -> Node | None:
-        """Return the node of `nodes` that produces `value`, or None."""
         known = self._known
+        # Nodes are added and removed at the end, so the length and the last node show most changes.
         if len(known) != len(nodes) or (known and known[-1] is not nodes[-1]):
             self._follow(nodes)
         return self._makers.get(value)
@@ -285,7 +286,6 @@ class Block:
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that produces `value`, or None for inputs and foreign values."""
         return self._makers.of(value, self.nodes)
 
 
@@ -308,7 +308,7 @@ class Region:
     def outward(self, size: Any) -> Any:
         """Return `size` expressed in symbols of the enclosing scope.
 
-        Symbols that have no counterpart there are kept.
+        Symbols that have no counterpart in the enclosing scope stay.
         """
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 

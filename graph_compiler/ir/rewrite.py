@@ -34,6 +34,7 @@ class Rewriter:
         self._instead.update(zip(values, others))
 
     def name(self, value: Value, old: Value) -> None:
+        # Values of the original block belong to other graphs, too, so they keep their names.
         if value not in self.block.inputs and self.block.maker(value) is None:
             value.name = old.name
 

@@ -15,6 +15,9 @@ from .node import Node, Region, Value
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
     """Return True if both recordings have equal calls, conditions, captured arrays and effects.
 
+    `same_array` compares two captured arrays. Names of graphs and values do not count. Return False if a
+    comparison raises.
+
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
     (True, False)
@@ -73,7 +76,7 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 
 
 def hashable(item: Any) -> Any:
-    """Return nested arguments as tuples.
+    """Return nested arguments as tuples that can be hashed and compared.
 
     Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and -0.0).
     """
@@ -85,6 +88,7 @@ def hashable(item: Any) -> Any:
         return ("slice", hashable(item.start), hashable(item.stop), hashable(item.step))
     if isinstance(item, (Value, Size)):
         return item
+    # The text of a float distinguishes 0.0 from -0.0, and makes NaN equal to itself.
     return (type(item), str(item) if isinstance(item, (float, complex)) else item)
 
 

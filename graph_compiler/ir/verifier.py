@@ -17,12 +17,10 @@ from .node import DEEPEST, Node, Region, Value, values_in
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
     """Yield a description of each rule that the regions of `node` break.
 
-    The verifier checks the nodes inside of them.
-
-    A region is isolated. It has an input for each operand. The carry keeps its types. Branches return the
-    same types. Conditions are booleans. Sizes that leave a region are known outside. Random draws in a
+    A region is isolated. It has an input for each operand. The carry keeps its specs. Branches return the
+    same specs. Conditions are booleans. Sizes that leave a region are known outside. Random draws in a
     loop depend on something that changes per iteration. Checks of elements have been moved out of the
-    region.
+    region. Nodes inside of regions are not checked.
     """
     if not node.regions:
         return
@@ -177,7 +175,7 @@ def verify(graph: Graph) -> Graph:
 
     Each value is produced once, before it is used. All roots exist. In canonical graphs, each operation is
     in the vocabulary and has exactly its parameters, and the specs of its outputs equal those that its
-    rule infers. :func:`faults` checks regions.
+    rule infers. Regions obey the rules of :func:`faults`.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)
@@ -196,6 +194,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             if value in made:
                 raise _fault(graph, node, f"%{value.name} is made twice")
             made.add(value)
+        # ``params`` is a dict, which a pass may have changed in place by mistake.
         if tuple(dict.fromkeys(node.reads())) != node.uses:
             raise _fault(graph, node, "its list of used values is out of date")
         if fault := next(faults(node, depth), None):

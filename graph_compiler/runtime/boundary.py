@@ -66,8 +66,8 @@ def leave(problem: Exception, doing: str) -> None:
 def as_internal_error(problem: Exception, doing: str) -> Exception:
     """Return an ``InternalError`` for a bug of this package, and ``problem`` for any other exception."""
     trace = problem.__traceback__
-    # In the first frame alone, the arguments do not fit the function that was called: the user's own
-    # TypeError.
+    # If there is only the first frame, the arguments do not fit the function that was called, which is a
+    # TypeError of the user.
     is_bug = trace is not None and trace.tb_next is not None and _is_bug(problem)
     return _internal_error(problem, doing) if is_bug else problem
 

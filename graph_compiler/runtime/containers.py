@@ -135,6 +135,8 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
         return done[item]
     if (
         isinstance(item, types.FunctionType)
+        # Generators and coroutines run after the call has returned, so a recording of the call would miss
+        # their code.
         and not inspect.isgeneratorfunction(item)
         and not inspect.iscoroutinefunction(item)
     ):

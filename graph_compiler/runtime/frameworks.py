@@ -61,8 +61,6 @@ class MissingFrontend:
     """
 
     class Stamp:
-        """Version of an array that never fits, because there are no converted arrays."""
-
         def __init__(self, array: Any) -> None:
             pass
 

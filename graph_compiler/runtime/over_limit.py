@@ -32,7 +32,6 @@ class VariantLimit:
     """
 
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
-        # ``calls`` counts the calls that the original has run.
         self.options, self.calls = (variants, on_limit), 0
 
     def is_reached(self, graph: Graph) -> bool:

@@ -389,6 +389,8 @@ class Pipeline:
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
         )
         if not self.options.include_generators:
+            # Random numbers become constants before constants are folded, so that what depends on these alone
+            # is folded, too.
             graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:
                 graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))

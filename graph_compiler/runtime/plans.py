@@ -66,8 +66,8 @@ def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRu
         run = PlanRun(plan)
         try:
             made = carry_out(run)
-        # The user's code runs while it is recorded, and may raise anything on account of symbols in the place
-        # of its numbers.
+        # The user's code runs while it is recorded, and may raise anything because it got symbols instead of
+        # numbers.
         except Exception as problem:
             other = None if is_fault(problem) else _next_plan(run, problem)
             if other is None:

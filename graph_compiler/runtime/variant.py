@@ -515,7 +515,7 @@ class Variant:
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
-        # Each exception leaves as another one, or as it is.
+        # The target may raise anything. What it raises is translated, or raised again.
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
                 raise missing_weight_error(self.graph, problem.args[0]) from None

@@ -156,8 +156,8 @@ class RecordingMethods:
                     f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else "")
                 )
                 raise
-            # The user's own exception, of whatever kind: the original leaves behind what it changes before it
-            # raises.
+            # This is an exception of the user's own code, which may be of any class. The original makes some
+            # of its changes before it raises, so it is run once more to make them.
             except Exception as problem:
                 if not is_fault(problem):
                     self.pipeline.fail_as_original(args, kwargs)
@@ -173,7 +173,8 @@ class RecordingMethods:
                 if not variant.folds_loops:
                     raise
                 self._note_given_up("making loops of recorded iterations", problem)
-                # An iteration may do what those that the loop was made of do not, so record it unrolled.
+                # An iteration of this call may differ from those that the loop was made of, so the call is
+                # recorded unrolled.
                 variant = self._record_under_locks(locks, args, kwargs, why, folds=False)
                 result = self._first_result(variant, args, kwargs)
             # Adopt the variant only after its first run, because other threads call what they find here.
@@ -282,6 +283,7 @@ class RecordingMethods:
             if len(nodes) > LONG and is_unrolled(self.pipeline.function, nodes):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
             if self.pipeline.options.verify:
+                # A model without weights computes nothing that could be compared.
                 hold_back(variant)
                 require_weights([variant])
                 from .verify.verify import verify_variant

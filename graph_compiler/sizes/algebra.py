@@ -12,7 +12,7 @@ def _ite(condition: bool, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
-# of Python's math, by how many numbers they take; all give floats
+# Functions of Python's ``math`` of one number and of two numbers, which return floats.
 _OF_ONE = (
     "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan",
     "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
@@ -20,8 +20,8 @@ _OF_ONE = (
 )  # fmt: skip
 _OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
 
-# name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
-# Some functions do not exist in older versions of Python.
+# Name -> (function, type of the result or None for that of the arguments, template of the Python expression).
+# Older versions of Python lack some functions.
 FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
     **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},
     **{name: (getattr(math, name), float, f"math.{name}({{}}, {{}})") for name in _OF_TWO},
@@ -63,7 +63,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
     "not": (operator.not_, bool, "not {}"),
     "ite": (_ite, None, "({1} if {0} else {2})"),
 }
-# function of Python's math -> by how many numbers it is given, its name above
+# Function of Python's ``math`` -> number of arguments -> name in ``FUNCTIONS``.
 FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
     **{name: {1: name} for name in (*_OF_ONE, "isqrt") if name in FUNCTIONS},
     **{name: {2: name} for name in (*_OF_TWO, "gcd", "lcm")},
@@ -100,9 +100,9 @@ def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """Return the sum by which `divisor` is multiplied to get `dividend`, or None.
+    """Return the sum that, multiplied by `divisor`, gives `dividend`, or None if there is none.
 
-    Products of terms must not coincide.
+    No two products of terms may be alike.
     """
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
@@ -182,7 +182,13 @@ class Symbol:
 
 
 class Apply:
-    """Function of sizes that is not a polynomial, such as `floordiv`, `max` or a comparison."""
+    """Function of sizes that is not a polynomial, such as `floordiv`, `max` or a comparison.
+
+    function: name in :data:`FUNCTIONS`.
+    arguments: sizes or numbers.
+    hint: the number while recording.
+    weight: number of symbols and functions in the expression, repetitions included.
+    """
 
     __slots__ = ("_hash", "arguments", "function", "hint", "weight")
 
@@ -242,6 +248,7 @@ class Size:
             product: Any = coefficient
             for atom in monomial:
                 self.weight += atom.weight
+                # ``1 * True`` would be an int, so the hint of a single atom is not multiplied.
                 product = product * atom.hint if coefficient != 1 or len(monomial) > 1 else atom.hint
             total = product if len(terms) == 1 else total + product
         self.hint = total
@@ -339,6 +346,7 @@ class Size:
     def __mod__(self, other: Scalar) -> Scalar:
         if not (_integral(self) and _integral(other)):
             return apply("mod", self, other)
+        # Terms that the divisor divides exactly do not change the remainder.
         _, rest = _divide(self, other)
         return 0 if isinstance(rest, int) and rest == 0 else apply("mod", rest, other)
 
@@ -352,6 +360,7 @@ class Size:
         return apply("truediv", other, self)
 
     def __pow__(self, other: Scalar) -> Scalar:
+        # A larger power of a sum has too many terms to expand.
         if type(other) is int and 0 < other < 8 and _integral(self):
             power: Scalar = math.prod([self] * other)
             return power
@@ -423,7 +432,8 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
     """Return `(whole, rest)` with `dividend == whole * divisor + rest`.
 
-    `whole` collects the terms that `divisor` divides exactly.
+    `whole` collects the terms that `divisor` divides exactly. If `divisor` has several terms, `whole` is 1
+    if the two are equal, and otherwise 0.
     """
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:
@@ -497,7 +507,9 @@ def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
 
 
 def apply(function: str, *arguments: Scalar) -> Scalar:
-    """Return `function` of the arguments: a number if all of them are numbers, and a size otherwise.
+    """Return `function` of the arguments: a number if all of them are numbers, otherwise a size.
+
+    A comparison of two equal integer sizes is folded to a bool, and `max` and `min` to one of them.
 
     >>> n = Size.of(Symbol("x", 0, hint=6))
     >>> apply("max", n, 1), apply("max", 2, 1), apply("eq", n, n)
@@ -517,7 +529,7 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
 
 
 def negate(condition: Scalar) -> Scalar:
-    """Return the negation of a condition. Comparisons of integers become the opposite comparison."""
+    """Return the negation of a condition. A comparison of integers becomes the opposite comparison."""
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())

@@ -17,7 +17,8 @@ Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 def upper_bound(size: Scalar, ends: Ends) -> Any:
     """Return an upper bound of `size`, or None if none is known.
 
-    The bounds of a symbol may depend on other bounded symbols.
+    `ends` returns the bounds of a symbol, which may depend on other bounded symbols, or None. A size
+    without bounded symbols is its own bound.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -30,7 +31,8 @@ def upper_bound(size: Scalar, ends: Ends) -> Any:
 def largest_magnitude(size: Scalar, at: Callable[[Symbol], int]) -> float:
     """Return the greatest absolute value of an integer computed while evaluating `size`.
 
-    Symbols have the values that `at` returns.
+    Symbols have the values that `at` returns. Return infinity if the evaluation raises, as a division by 0
+    does.
 
     >>> from graph_compiler.sizes import Symbol
     >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -67,7 +69,7 @@ def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_term(monomial: Any, ends: Ends, is_greatest: bool) -> Any:
-    """Return the bound of a product of atoms. A bounded atom must be the only factor."""
+    """Return the bound of a product of atoms; None unless a bounded atom is the only factor."""
     known = [atom for atom in monomial if all(ends(symbol) is None for symbol in Size.of(atom).symbols())]
     if len(known) == len(monomial):
         product: Any = 1
@@ -86,7 +88,7 @@ def _of_atom(atom: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
-    """Return the bound of a function that is monotonic in each argument."""
+    """Return the bound of `max`, `min` or a floor division by a positive number; None for other functions."""
     arguments = [_extreme(argument, ends, is_greatest) for argument in atom.arguments]
     if any(argument is None for argument in arguments):
         return None
@@ -96,23 +98,29 @@ def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
 
 
 class Compared(NamedTuple):
-    """Comparison of an integer size with a number. `function` is `"eq"`, `"ne"`, `"ge"` or `"le"`."""
+    """Comparison of an integer size with a number.
+
+    function: `"eq"`, `"ne"`, `"ge"` or `"le"`.
+    """
 
     size: Size
     function: str
     number: int
 
 
-# A truth value if it is the same for all sizes.
+# A bool if the comparison has the same result for all sizes.
 Solved = Union[Compared, bool]
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
-# A strict comparison of integers as one that is not strict.
+# For integers, ``n > 3`` is ``n >= 4``.
 _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
 def comparison(condition: Any) -> Compared | None:
-    """Return a comparison of an integer size with an integer in normal form, or None."""
+    """Return a comparison of an integer size with an integer in normal form; None for any other condition.
+
+    The size comes first, and strict comparisons become those with the next integer.
+    """
     atom = next(condition.atoms())
     if not isinstance(atom, Apply) or atom.function not in _MIRRORED:
         return None
@@ -145,7 +153,7 @@ def isolate(compared: Compared) -> Solved:
 
 
 def _step(compared: Compared) -> Solved | None:
-    """Return the comparison solved one step further, or None if it cannot be."""
+    """Return the comparison solved one step further, a bool, or None if it cannot be solved further."""
     terms = list(compared.size.terms())
     atoms, factor = terms[0]
     if len(terms) > 1 or factor != 1:
@@ -175,11 +183,9 @@ def _product(monomial: Any, coefficient: int) -> Any:
 
 
 def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
-    """Solve `size * factor` compared with `number`.
-
-    The caller has mirrored `function` if the factor was negative.
-    """
+    """Solve `size * factor` compared with `number`, for a positive `factor`."""
     if function == "ge":
+        # Rounded up, to the smallest size whose multiple reaches the number.
         return Compared(size, function, -(-number // factor))
     if function == "le":
         return Compared(size, function, number // factor)

@@ -24,7 +24,7 @@ def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Dec
     """Return `compute(*operands)`.
 
     If Python raises, such as for a division by 0, decide the operands first, since the user's code may
-    continue.
+    catch the error and continue. Then raise it.
     """
     try:
         return compute(*operands)
@@ -60,9 +60,9 @@ def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
-    """Return the power.
+    """Return `base ** exponent`.
 
-    The signs of base and exponent decide if it is an integer, a float or complex, so they are guarded.
+    The signs of both decide if the result is an integer, a float or complex, so they are guarded.
     """
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return computed(operator.pow, (base, exponent), decide)
@@ -76,7 +76,7 @@ def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
 
 
 def _inverted(number: Scalar, decide: Decide) -> Any:
-    # Python raises an error for a float.
+    # For a float, Python itself raises the error here.
     return -1 - number if _whole(number) else operator.invert(hint_of(number))
 
 
@@ -98,7 +98,7 @@ def _whole(number: Scalar) -> bool:
     return isinstance(hint_of(number), int)
 
 
-# These simplify their result.
+# The operators of ``Size`` simplify their result, which ``apply`` does not.
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "neg": operator.neg,
     "truediv": operator.truediv,
@@ -112,7 +112,7 @@ _RULES: dict[str, Rule] = {
 
 
 _NUMBERS = (int, float, bool, complex)
-# Limit of symbols and functions in an expression.
+# Largest number of symbols and functions in an expression.
 _HEAVIEST = 256
 
 
@@ -159,6 +159,7 @@ class SymbolicNumber:
             return item
         if issubclass(cls, SymbolicNumber):
             return item.expression
+        # Members of an ``IntEnum``, and the like, compute as plain integers.
         return int(item) if issubclass(cls, int) else None
 
     def computed(self, expression: Scalar) -> Any:
@@ -184,8 +185,7 @@ class SymbolicNumber:
     def shown(self) -> Any:
         return self.number()
 
-    # -------------------------------------------------------------------------- where Python needs the number
-    # ``isinstance`` asks for this besides the type.
+    # ``isinstance`` also looks at ``__class__``, so that a symbolic number passes for an int or a float.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return type(hint_of(self.expression))
@@ -237,7 +237,6 @@ class SymbolicNumber:
         return self
 
     def is_integer(self) -> bool:
-        """Return True for integers and for floats with an integral value."""
         if self.kind() is not float:
             return True
         condition: Any = apply("eq", apply("floor", self.expression), self.expression)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .algebra import Apply, Scalar, Size, Symbol, apply
 
-# functions that simplify what they are given
+# These operators simplify their result, which ``apply`` does not.
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "floordiv": operator.floordiv,
     "mod": operator.mod,
@@ -21,7 +21,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
-    """Return `value` with each symbol replaced by a number or another size, simplified again."""
+    """Return `value` with each symbol replaced by `replace(symbol)`, a number or size, simplified again."""
     if not isinstance(value, Size):
         return value
     total: Any = None

@@ -177,7 +177,6 @@ def statics_of(data: Any) -> StaticArguments | None:
 
 
 def dtypes_of(data: Any) -> dict[str, str]:
-    """Return the graph's dtype of each array in the safetensors file."""
     return {
         name: dtype
         for number, body in enumerate(data["variants"])

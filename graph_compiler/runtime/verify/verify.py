@@ -245,18 +245,19 @@ class Verification:
         ).parts
 
     def _current_weights(self, names: list[str]) -> dict[str, Any]:
-        """Return the original's current weights for the graph, with copies of buffers."""
         live, own = (
             self.recording.weights.live(names)(),
             {id(tensor) for tensor in self.recording.weights.buffers()},
         )
         adopt = self.variant.target.adopt
         return {
+            # Buffers are copied, because the flat function may write to them.
             name: adopt(self.reference.copied([array])[0] if id(array) in own else array)
             for name, array in live.items()
         }
 
     def _constants(self, variant: Variant) -> dict[str, Any]:
+        # The flat function may write to constants, which later calls of the variant read.
         return {name: variant.target.copy(array) for name, array in variant.constants.items()}
 
     # ------------------------------------------------------------------------------ where they part
@@ -350,6 +351,8 @@ class Verification:
             # Results that are numbers were not recorded as arrays.
             if node.outputs and recorded.keys().isdisjoint(node.outputs):
                 continue
+            # The original also makes calls that the recording no longer has, such as those whose result is
+            # constant.
             seen = next((arrays for name, arrays in calls if name == node.op), None)
             if seen is None:
                 return

@@ -53,8 +53,6 @@ class _ConvertedWeights(NamedTuple):
 
 
 class NoWeights(Live):
-    """Weights of a graph that reads and writes none."""
-
     is_counted = False
 
     def __call__(self) -> Mapping[str, Any]:
