@@ -59,8 +59,10 @@ class TensorFlowDialect(CanonicalDialect):
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
         """Return the inputs as text.
 
-        Numbers get the dtype of the first array that is not boolean. A number is written with that dtype
-        only if it comes before that array and the row is no operator; TensorFlow converts others itself.
+        Numbers get the dtype that the operation is computed in: that of the first array that is not
+        boolean, or ``cast.to``. The text of a size always has a dtype. That of another number has one only
+        if the number comes before that array and the operation is no operator, since TensorFlow converts
+        others itself.
         """
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
         beside = cast.to or (

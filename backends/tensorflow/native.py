@@ -283,11 +283,10 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
 
 
 def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` computed after an assertion that ``holds`` is True, which prints ``message`` and
-    ``seen``.
+    """Return ``result`` computed after an assertion that ``holds`` is True.
 
-    XLA drops assertions, so floats also become NaN if ``holds`` is False. Raise ``CallMismatch`` if XLA
-    compiles a result that NaN would not mark.
+    ``message`` and ``seen`` are printed if it fails. XLA drops assertions, so floats also become NaN if
+    ``holds`` is False. Raise ``CallMismatch`` if XLA compiles a result that NaN would not mark.
     """
     leaves, tree = flatten(result, tf.is_tensor)
     if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):

@@ -69,9 +69,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
     ) -> tuple[Any, Any, TrainingArrays]:
-        """Compute loss, metrics, buffers and gradients, with the mean over the replicas of all that are
-        floating.
-        """
+        """Compute loss, metrics, buffers and gradients. Floating ones are means over the replicas."""
         found = super().gradients(function, trained)
         leaves = tf.nest.flatten(found)
         floating = [
@@ -97,10 +95,9 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that calls ``Strategy.run`` in a ``tf.function`` without XLA. ``options`` are
-        ignored.
+        """Return a program that calls ``Strategy.run`` in a ``tf.function`` without XLA.
 
-        XLA cannot compile collectives between devices of one process.
+        XLA cannot compile collectives between devices of one process. ``options`` are ignored.
         """
         functions: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
@@ -359,7 +356,11 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _all_gather(context: Any, array: Any) -> Any:
-    """Stack the arrays of all replicas along a new first axis. The gradient is as in ``_total``."""
+    """Stack the arrays of all replicas along a new first axis.
+
+    The gradient sums the cotangents of all replicas and selects the row of the current one. Taking it
+    raises ``GradientRefused`` outside the function that the replicas run.
+    """
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:

@@ -158,10 +158,10 @@ class TensorFlowTraining(Training):
         return optimizer_factory(name, options)
 
     def own(self, item: Any) -> Make | None:
-        """Return a function that creates the user's optimizer, or None if ``item`` is no optimizer or class
-        of one.
+        """Return a function that creates the user's optimizer, or None if ``item`` is no Keras optimizer.
 
-        For an instance, the function creates copies with the same configuration.
+        ``item`` is a class or an instance. For an instance, the function creates copies with the same
+        configuration.
         """
         cls: Any = item if inspect.isclass(item) else type(item)
         if not issubclass(cls, keras.optimizers.Optimizer):

@@ -43,9 +43,7 @@ class TensorFlowDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Copy ``array`` to ``device``. Raise ``ValueError`` if no device has a name that contains
-        ``device``.
-        """
+        """Copy ``array`` to ``device``. Raise ``ValueError`` if no device is named so."""
         # tf.device silently chooses another device if there is none of this name.
         if not any(
             device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
@@ -157,11 +155,10 @@ class TensorFlowDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Return the results, ``aux`` and the jvp as a function of tangents, which does not run ``function``
-        again.
+        """Return the results, ``aux``, and the jvp as a function of tangents.
 
-        The jvp is the derivative of the vjp, which is linear in the cotangents. The point at which the vjp
-        is differentiated is arbitrary; it is 1, as in torch.
+        The jvp does not run ``function`` again: it is the derivative of the vjp, which is linear in the
+        cotangents. The point at which the vjp is differentiated is arbitrary; it is 1, as in torch.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)
@@ -181,12 +178,11 @@ class TensorFlowDerivatives(Derivatives):
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results along axis
-        0.
+        """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results on axis 0.
 
-        If it has operations that TensorFlow cannot convert, such as the second derivative of a branch, run
-        it slice by slice. Samples of TensorFlow's own generators differ between the slices; unless
-        ``how.randomness`` is ``"different"``, raise ``CallMismatch`` for these.
+        If ``function`` has operations that TensorFlow cannot convert, such as the second derivative of a
+        branch, run it slice by slice. Samples of TensorFlow's own generators differ between the slices;
+        unless ``how.randomness`` is ``"different"``, raise ``CallMismatch`` for them.
         """
 
         def over_first(arrays: Arrays) -> Arrays:

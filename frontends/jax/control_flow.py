@@ -65,10 +65,10 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if ``_trip_count`` knows its trip
-    count.
+    """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if its trip count is known.
 
-    Under ``vmap`` it iterates while any element of the batch does, and finished elements keep their state.
+    Under ``vmap``, the loop runs while any element of the batch does, and finished elements keep their
+    state.
     """
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
@@ -416,7 +416,8 @@ def call_with_rule(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: 
 
     Inline the function if ``reader.orders`` is None, or if no operand or no result has a derivative. If
     the rule cannot be traced, or if derivatives of that order are not followed, inline it with results
-    marked so that taking a gradient of them raises.
+    marked so that taking a gradient of them raises. Arrays that the function closes over are marked in the
+    same way.
     """
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
@@ -548,12 +549,13 @@ class CallWriter:
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """Return the body of the forward function, and the residuals as its values or as numbers.
+        """Return the body of the forward function, and the residuals that the rule needs.
 
-        It returns the results and each residual that it computes, once. It computes the results by
-        ``self.inner``, because a target does not know in advance whether a gradient will be taken, and
-        residuals by ``program``. If residuals depend on results of ``program`` that are computed in the
-        same way, these are the results, and ``inner`` is not computed.
+        The residuals are values of the body, or numbers. The body returns the results and each computed
+        residual once. The results are those of ``self.inner``, because a target does not know in advance
+        whether a gradient will be taken. If residuals depend on results of ``program`` that value
+        numbering finds to be equal, the body returns those instead, so that the function is not computed
+        twice.
         """
         inputs, operands = self._operands()
         needed: list[Any] = []
@@ -582,7 +584,7 @@ class CallWriter:
         return None if self.reader.orders is None else self.reader.orders - 1
 
     def _operands(self) -> tuple[list[Value], list[Any]]:
-        """Return new inputs for the array operands, and all operands with these inputs as the arrays."""
+        """Return new inputs for the array operands, and all operands with these inputs for the arrays."""
         names = names_of_arguments(self.inner, len(self.operands))
         inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
         self.reader.stands_for.update((value, self.operands[place]) for place, value in inputs.items())
@@ -602,10 +604,11 @@ class CallWriter:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """Run ``read`` and return as a block the nodes that it appends and its results depend on.
+        """Return a block of the nodes that ``read`` appends and that its results depend on.
 
         Results that are numbers become arrays of the types ``avals``; results beyond these are not
-        converted. Inside, ``orders`` replaces ``reader.orders``, and error checks become no guards.
+        converted. While ``read`` runs, ``orders`` replaces ``reader.orders``, and error checks become no
+        guards.
         """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks

@@ -502,8 +502,9 @@ def _structure(tree: Tree, made: Sequence[Any]) -> Any:
 
 
 def _is_assigned(result: Any) -> bool:
-    """Return True if an assignment can unpack ``result``: an abstract array, or nested tuples and lists of
-    them.
+    """Return True if an assignment can unpack ``result``.
+
+    That is so for an abstract array, and for nested tuples and lists of abstract arrays.
     """
     return (
         all(map(_is_assigned, result))

@@ -70,10 +70,10 @@ def _python(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls anything but a primitive of JAX or a recordable public
-    function.
+    """Raise :class:`InvalidFile` if a node calls a function that a saved graph may not call.
 
-    Operations with regions and those in ``OWN`` are allowed too. A method must have its array as operand.
+    It may call primitives of JAX, recordable public functions, operations with regions, and those in
+    ``OWN``. A method must have its array as an operand.
     """
     from .lifting.driver import rows
 

@@ -82,10 +82,9 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """Return the source text of the module that exports a primitive (``lax``, ``lax.linalg``,
-    ``primitives``), or None.
+    """Return the module that exports a primitive, as source text names it, or None.
 
-    ``primitives`` counts only for primitives of random numbers.
+    It is ``lax``, ``lax.linalg``, or ``primitives``, which counts only for primitives of random numbers.
     """
     return next(
         (
@@ -183,10 +182,9 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write a primitive call as an operator, method or public function. Return None if none of these
-    expresses it.
+    """Write a primitive call as an operator, method or public function, or return None if none expresses it.
 
-    Return None also for weakly typed results. ``key`` is the primitive's name with ``_p``, and ``text``
+    Return None for weakly typed results, too. ``key`` is the primitive's name with ``_p``, and ``text``
     returns the text of an operand.
     """
     if node.depends_on_devices or key in OF_KEYS:

@@ -68,8 +68,7 @@ class JaxHypotheses:
     """Assumptions of one tracing, which become guards.
 
     equal: sizes that are equal in the recorded call are equal in every call.
-    fixed: axes, as (input, axis), whose size is that of the recorded call. For a number input, the axis is
-        0.
+    fixed: axes, as (input, axis), whose size is that of the recorded call; (input, 0) for a number input.
     reads: Python reads elements, so the reads are found by a run before the tracing.
     loops: trip counts, and number arguments that count loops, are symbols.
     """
@@ -414,8 +413,9 @@ class _Attempt:
         return first
 
     def _narrowed(self, value: Value) -> Value:
-        """Return ``value`` as 32-bit array if JAX's 64-bit types are off, adding a node. Return others
-        unchanged.
+        """Return ``value`` converted to 32 bits if JAX's 64-bit types are off, and unchanged otherwise.
+
+        The conversion is a new node of the graph.
         """
         dtype = narrow_dtype(value.dtype)
         if dtype == value.dtype:

@@ -35,9 +35,7 @@ class SizeRecording(Protocol):
 
     @property
     def shown(self) -> Any:
-        """The :class:`HiddenTracers`, which recognizes tracers of this recording and answers reads of their
-        elements.
-        """
+        """The :class:`HiddenTracers`, which recognizes this recording's tracers and answers their reads."""
 
     @property
     def loops(self) -> Any:
@@ -70,10 +68,10 @@ def deciding(recording: SizeRecording) -> Iterator[None]:
 
 
 def decided(size: Any) -> Any:
-    """Return the number that ``size`` has in the recorded call, and guard it. Return a non-``Size``
-    unchanged.
+    """Return the number that ``size`` has in the recorded call, and guard it.
 
-    Raise :class:`TracingError` if no recording is running in this thread.
+    Return anything but a ``Size`` unchanged. Raise :class:`TracingError` if no recording is running in
+    this thread.
     """
     if not isinstance(size, Size):
         return size
@@ -93,10 +91,10 @@ def current() -> SizeRecording:
 
 
 def symbolic(size: Any) -> Any:
-    """Return the number that user code gets for ``size``: a ``SymbolicFloat``, ``ReadNumber`` or
-    ``Dimension``.
+    """Return the symbolic number that user code gets for the expression ``size``.
 
-    A boolean expression is decided, with a guard. Anything but a ``Size`` is returned unchanged.
+    It is a ``SymbolicFloat``, ``ReadNumber`` or ``Dimension``. A boolean expression is decided, with a
+    guard. Anything but a ``Size`` is returned unchanged.
     """
     if not isinstance(size, Size):
         return size
@@ -175,12 +173,11 @@ _BROADCASTS = ("ds", "dlist")
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Return True if ``condition``, an (in)equality of sizes in ``frame``, may answer "not equal" without a
-    guard.
+    """Return True if ``condition`` in ``frame`` may answer "not equal" without a guard.
 
-    That is so if ``condition`` has symbols of another recording, if it is part of a cache lookup of JAX
-    (then no comparison is the current instruction of the frame), in broadcasting, and if the recording
-    leaves ``condition`` open.
+    ``condition`` compares two sizes for equality. It may do so if it has symbols of another recording, if
+    it is part of a cache lookup of JAX (then the current instruction of the frame is no comparison), in
+    broadcasting, and if the recording leaves it open.
     """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
@@ -200,9 +197,9 @@ def _key(size: Size, frame: FrameType) -> int:
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
     """Return True if broadcasting in JAX is right although ``condition`` answers "not equal" without a guard.
 
-    That is so anywhere in ``broadcast_in_dim``. In ``definitely_equal``, ``condition`` must compare a size
-    with 1. Then either the hint of the size must not be 1, or each of the sizes that broadcast with it
-    must equal it or have the hint 1.
+    That is so anywhere in ``broadcast_in_dim``. In ``definitely_equal``, if broadcasting calls it,
+    ``condition`` must compare a size with 1. Then either the hint of the size must not be 1, or each of
+    the sizes that broadcast with it must equal it or have the hint 1.
     """
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:

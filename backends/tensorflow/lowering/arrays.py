@@ -139,8 +139,10 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write ``tf.expand_dims`` for one new axis of size 1, ``tf.squeeze`` for removed ones, else
+    """Write ``tf.expand_dims`` for one new axis of size 1, ``tf.squeeze`` for removed axes, or
     ``tf.reshape``.
+
+    The squeezed axes have size 1.
     """
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:

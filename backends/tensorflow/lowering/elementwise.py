@@ -150,8 +150,9 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 @rows.row("pow")
 def power(x1: Operand, x2: Operand) -> str:
-    """Write ``**``, or another function for integers, for two floating arrays, and for the exponents 0, 0.5,
-    -0.5, 2.
+    """Write ``**``, or the function for a special case.
+
+    Special cases are integers, the exponents 0, 2, 0.5 and -0.5, and two arrays of floats.
     """
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype):

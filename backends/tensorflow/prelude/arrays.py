@@ -207,11 +207,11 @@ def scatter_at(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """Return ``x`` with ``values``, broadcast, written to the elements that ``gather_at`` reads.
+    """Return ``x`` with ``values``, broadcast, written to ``x[.., indices[0], .., indices[1], ..]``.
 
-    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
-    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite. Elements without
-    a value keep theirs.
+    The index arrays broadcast and are at ``axes``, as in NumPy. ``reduce`` is "sum", "mean", "prod", "max"
+    or "min" and combines several values for one element. With ``include_self``, the old element takes
+    part. If ``reduce`` is None, values overwrite. Elements without a value keep theirs.
     """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
@@ -241,9 +241,10 @@ def scatter_along(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written to the elements that ``take_along_axis`` reads.
+    """Return ``x`` with ``values``, broadcast, written along ``axis``, as ``numpy.put_along_axis`` does.
 
-    ``reduce`` and ``include_self`` are those of ``scatter_at``.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
+    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite.
     """
     if len(x.shape) == 0:
         return scatter_along(
@@ -267,7 +268,9 @@ def scatter_reduced(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
 
-    ``reduce`` and ``include_self`` are those of ``scatter_at``. An empty ``x`` is returned unchanged.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
+    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite. An empty ``x``
+    is returned unchanged.
     """
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
@@ -439,9 +442,7 @@ def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offse
 
 
 def bitcast(x: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    """Reinterpret the bytes of ``x`` as ``dtype``. The size of the last axis changes if the item sizes
-    differ.
-    """
+    """Reinterpret the bytes of ``x`` as ``dtype``. Different item sizes change the size of the last axis."""
     # TensorFlow does not bitcast bools.
     x = tf.cast(x, tf.uint8) if x.dtype.is_bool else x
     have, want = x.dtype.size, (tf.uint8 if dtype.is_bool else dtype).size

@@ -277,7 +277,7 @@ def column_windows(
 ) -> list[tf.Tensor]:
     """Return for each spatial axis the indices of all elements of all windows.
 
-    The arrays have the axes ``[*kernel, *windows]``, of which those of other spatial axes have size 1.
+    Each array has the axes ``[*kernel, *windows]``. Those of the other spatial axes have size 1.
     """
     rank, places = len(kernel), []
     for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):

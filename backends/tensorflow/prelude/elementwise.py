@@ -126,8 +126,9 @@ def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument. It is inf if an argument is
-    infinite.
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument.
+
+    The result is inf if an argument is infinite.
     """
     x1, x2 = tf.abs(x1), tf.abs(x2)
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)

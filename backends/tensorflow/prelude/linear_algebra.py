@@ -121,10 +121,10 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Count the singular values above ``max(atol, rtol * largest)``, with the defaults of
-    ``singular_cutoff``.
+    """Count the singular values above ``max(atol, rtol * largest)``.
 
-    If ``hermitian`` is True, they are the magnitudes of eigenvalues.
+    The defaults are those of ``singular_cutoff``. If ``hermitian`` is True, the values are the magnitudes
+    of eigenvalues.
     """
     values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
@@ -583,12 +583,11 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> tf.Tensor:
-    """Compute the short-time Fourier transform along the last axis, with the result [.., frequencies,
-    frames].
+    """Compute the short-time Fourier transform along the last axis.
 
-    Frames of ``n_fft`` samples are ``hop_length`` apart. ``center`` pads the signal by ``n_fft // 2`` on
-    both sides, as ``pad_mode`` says. ``normalized`` divides by ``sqrt(n_fft)``, and ``onesided`` keeps the
-    non-negative frequencies only.
+    The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length``
+    apart. ``center`` pads the signal by ``n_fft // 2`` on both sides, as ``pad_mode`` says. ``normalized``
+    divides by ``sqrt(n_fft)``, and ``onesided`` keeps the non-negative frequencies only.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]

@@ -139,7 +139,11 @@ def attention_weights(
     is_causal: bool = False,
     scale: Any = None,
 ) -> tf.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``, as in ``scaled_dot_product_attention``."""
+    """Compute ``softmax(query @ key.T * scale + mask)``.
+
+    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query. A
+    row whose scores are all masked by ``mask`` gives 0. ``scale`` is ``1 / sqrt(features)`` by default.
+    """
     if scale is None:
         scale = (
             1 / tf.sqrt(tf.cast(size(query, -1), query.dtype))
@@ -202,12 +206,11 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> tf.Tensor:
-    """Compute the "sum", "mean" or "max" (``mode``) of the rows of each bag ``indices[offsets[i]:offsets[i +
-    1]]``.
+    """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
 
-    Rows are multiplied by ``per_sample_weights``. Indices equal to ``padding_idx`` are ignored, and an
-    empty bag gives 0. The last bag ends with ``indices``, or at the last offset if ``include_last_offset``
-    is True.
+    ``mode`` is "sum", "mean" or "max". Rows are multiplied by ``per_sample_weights``. Indices equal to
+    ``padding_idx`` are ignored, and an empty bag gives 0. The last bag ends with ``indices``, or at the
+    last offset if ``include_last_offset`` is True.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)

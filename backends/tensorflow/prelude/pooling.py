@@ -108,10 +108,10 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the maximum of each window over ``len(kernel)`` axes. NaN is the maximum, and padding the
-    minimum.
+    """Compute the maximum of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last".
+    The axes are the last ones, or those before the last axis for the layout "channels_last". NaN is the
+    maximum, and padding the minimum.
     """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
@@ -141,8 +141,8 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
     """Return True if TensorFlow has a kernel for this pooling.
 
-    It has kernels for floats and for static windows without dilation over one to three axes. Empty arrays
-    are left out.
+    It has kernels for static windows without dilation over one to three axes of floats, which must be
+    float32 for three axes. Empty arrays are left out.
     """
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
@@ -153,10 +153,10 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 def native_pool(
     pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
 ) -> tf.Tensor:
-    """Call ``pool`` (``tf.nn.max_pool`` or ``tf.nn.avg_pool``) over the axes from ``lead`` on, without
-    padding.
+    """Call ``tf.nn.max_pool`` or ``tf.nn.avg_pool`` (``pool``) over the axes from ``lead`` on.
 
-    The axes before these are flattened to one axis, and so are the axes after them.
+    The axes before these are flattened to one axis, and so are the axes after them. Windows are not
+    padded.
     """
     # Without a layout, gradients over three axes fail.
     layout = f"N{'DHW'[-len(kernel) :]}C"
@@ -197,7 +197,8 @@ def max_over_windows(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the first maximum of each window and its row-major index in the last axes. NaN is the maximum.
 
-    ``axes`` holds for each of the last axes element indices and a mask, as ``window_places`` returns them.
+    ``axes`` holds for each of the last axes the element indices [windows, kernel] of its windows, and a
+    mask that is True for valid ones.
     """
     rank = len(axes)
     lead, space = sizes(x)[:-rank], sizes(x)[-rank:]
@@ -332,14 +333,15 @@ def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channel
 
 
 def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Compute the maxima over the windows of ``adaptive_avg_pool``."""
+    """Compute the maxima over ``space`` windows that cover the spatial axes evenly."""
     return adaptive_max_pool_with_indices(x, space)[0]
 
 
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima over the windows of ``adaptive_avg_pool``, and their row-major indices.
+    """Return the maxima over ``space`` windows that cover the spatial axes evenly, and their indices.
 
-    The first of equal maxima is taken, and NaN is the maximum.
+    The indices are row-major in the spatial axes. The first of equal maxima is taken, and NaN is the
+    maximum.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)]
@@ -626,7 +628,7 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
 
-    Coordinates are as in ``grid_sample``: that of the last axis comes first.
+    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first.
     """
     lines = []
     for n in space:

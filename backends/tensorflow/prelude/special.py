@@ -308,9 +308,7 @@ def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
 
 
 def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
-    """Compute ``function(x)`` for positive ``x``. Return ``at_zero`` for 0, and NaN for negative ``x`` and
-    NaN.
-    """
+    """Compute ``function(x)`` for positive ``x``, ``at_zero`` for 0, and NaN for all other ``x``."""
     # The branch that is not selected must be finite, or its gradient would be NaN.
     value = function(tf.where(x > 0, x, tf.ones_like(x)))
     return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))

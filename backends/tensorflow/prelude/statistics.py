@@ -388,8 +388,9 @@ def quantile(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
-    """Compute the areas of trapezoids between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx``
-    apart.
+    """Compute the areas of the trapezoids between neighbours of ``y`` along ``axis``.
+
+    The neighbours are at the points ``x``, or ``dx`` apart if ``x`` is None.
     """
     values = moved_axis(y, axis, -1)
     steps = (

@@ -49,8 +49,8 @@ def compares(frame: FrameType) -> bool:
 def wants_answer(frame: FrameType) -> bool:
     """Return True if code outside of JAX is comparing sizes in ``frame``, rather than calling JAX.
 
-    Return False in modules of JAX and in those between it and the user's code. A call counts as a
-    comparison if it is one of a function in ``_CONTAINERS``, or if its name is unknown.
+    Return False in modules of JAX and of the libraries in ``_INTERNAL``. A call counts as a comparison if
+    it is one of a function in ``_CONTAINERS``, or if its name is unknown.
     """
     if _module(frame).startswith(_INTERNAL):
         return False
@@ -66,11 +66,10 @@ def _module(frame: FrameType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _called(code: CodeType, place: int) -> str:
-    """Return the last part of the name that the instruction at ``place`` calls (``index`` in
-    ``sizes.index(n)``).
+    """Return the last part of the name that the instruction at ``place`` calls.
 
-    Return an empty string if the instruction calls no name, or if its source is not found (always on
-    Python 3.10).
+    This is ``index`` for ``sizes.index(n)``. Return an empty string if the instruction calls no name, or
+    if its source is not found (always on Python 3.10).
     """
     # Python 3.10 has no column positions.
     if not hasattr(code, "co_positions"):

@@ -125,10 +125,10 @@ def symbolic_associative_scan(
 
 
 def _common_axis(leaves: list[Any], axis: Any) -> int | None:
-    """Return ``axis`` as a nonnegative int. Return None for calls that JAX has to reject.
+    """Return ``axis`` as a nonnegative int, or None for calls that JAX has to reject.
 
     These have no leaves, a leaf that is not a JAX array, an axis out of bounds, or different lengths along
-    it.
+    the axis.
     """
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
@@ -196,9 +196,7 @@ def _traced(
 
 
 def _has_shape(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Return True if two shapes are equal in the recorded call, with guards on sizes that may differ in
-    others.
-    """
+    """Return True if two shapes are equal in the recorded call, guarding sizes that may differ in others."""
     pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
     return len(shape) == len(wanted) and all(
         one == other or decided(apply("eq", one, other)) for one, other in pairs

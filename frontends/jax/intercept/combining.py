@@ -21,10 +21,9 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the name of the primitive if ``program`` only applies one of ``OPERATIONS`` to its two inputs,
-    or None.
+    """Return the primitive in ``OPERATIONS`` that ``program`` applies to its two inputs, by name.
 
-    Nested calls are opened.
+    Return None if ``program`` does anything else. Nested calls are opened.
     """
     program = getattr(program, "jaxpr", program)
     if (
@@ -60,10 +59,9 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the operation that reduces each array, if ``program`` applies one of ``OPERATIONS`` to each
-    pair.
+    """Return the name of the operation by which ``program`` reduces each of several arrays.
 
-    Return an empty list if the arrays depend on each other, or are reduced in another way.
+    Return an empty list if the arrays depend on each other, or are not reduced by ``OPERATIONS``.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
@@ -80,9 +78,9 @@ def _independent_operations(program: Any) -> list[str]:
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a ``reduce`` equation with these ``params`` by other operations.
 
-    If each of several arrays has an operation of its own, it reduces them one by one. Otherwise it
-    combines neighbours until one element is left, and combines the initial value with that; XLA does not
-    specify the order either. Return None if a single primitive reduces a single array.
+    If each of several arrays has an operation of its own, they are reduced one by one. Otherwise
+    neighbours are combined until one element is left, which is combined with the initial value; XLA does
+    not specify the order either. Return None if a single primitive reduces a single array.
     """
     if operation(params["jaxpr"]) is not None:
         return None
@@ -121,7 +119,7 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a ``reduce_window`` equation with these ``params`` by other operations.
 
-    It reduces all windows at once, in an unrolled loop over the positions in a window. Return None for
+    All windows are reduced at once, in an unrolled loop over the positions in a window. Return None for
     reductions by a single primitive, and if the loop would have more than ``MOST_EQUATIONS`` equations.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]

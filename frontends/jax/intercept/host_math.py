@@ -16,10 +16,9 @@ from .asking import is_jax
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return a replacement of ``jax.export.is_symbolic_dim``, which Keras calls, that accepts symbolic sizes
-    too.
+    """Return a replacement of ``jax.export.is_symbolic_dim`` that also accepts symbolic sizes.
 
-    Return an empty list if ``jax.export`` has not been imported.
+    Keras calls this function. Return an empty list if ``jax.export`` has not been imported.
     """
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
@@ -39,9 +38,10 @@ def _length(item: Any) -> Any:
 
 
 def _number(item: Any) -> Any:
-    """Return a tracer that Python reads as a symbolic number; return any other ``item`` unchanged.
+    """Return the only element of a tracer as a symbolic number, and any other item unchanged.
 
-    Tracers are unchanged if the recording answers no reads, or if this one has no symbolic answer.
+    A tracer is returned unchanged, too, if the recording answers no reads, or if its read has no symbolic
+    answer.
     """
     if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
         return item

@@ -131,9 +131,8 @@ class TracerReads:
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
         """Return the elements that the user's current instruction reads, or None if it read none untraced.
 
-        depth: number of frames between the caller and the read.
-        asked: returns True for an array that needs no guard on its elements, such as the condition of a
-            marked loop.
+        The elements are guarded, unless ``asked`` returns True for the array, as for the condition of a
+        marked loop. ``depth`` is the number of frames between the caller and the read.
 
         Raise :class:`TracingError` if the untraced run read an array of another shape or dtype, or too
         large a one.

@@ -33,10 +33,10 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public function in ``_PUBLIC`` that an equation is a call of, or None.
+    """Return the public function in ``_PUBLIC`` that an equation calls, or None.
 
-    Return None also unless all operands and results have the same floating dtype and, except for literals,
-    the shape of the result.
+    Return None, too, unless all operands and results have the same floating dtype and, except for
+    literals, the shape of the result.
     """
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
@@ -116,8 +116,7 @@ class _DifferentiatedCall:
         self._operands = [_type(atom.aval) for atom in equation.invars]
 
     def _of(self, operands: Sequence[Any]) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return a function from the differentiated operands to the differentiable results and to all
-        results.
+        """Return a function from the differentiated operands to the differentiable results and all results.
 
         ``operands`` provides the other operands.
         """

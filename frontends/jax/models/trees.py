@@ -69,8 +69,9 @@ class ArgumentModel(ImmutableModel):
         return named_leaves(self._given())
 
     def is_trained(self, name: str) -> bool:
-        """Return True for inexact arrays; in a mapping with ``params`` (flax variables), only for arrays in
-        that.
+        """Return True for inexact arrays.
+
+        In a mapping with a collection ``params`` (flax variables), return True only for arrays of that.
         """
         collections = self._given()
         is_flax = isinstance(collections, Mapping) and "params" in collections

@@ -222,10 +222,10 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
 
 
 def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
-    """Clip floats before a cast to the integers ``dtype``, because targets wrap around or leave it to the
-    processor.
+    """Clip floats before a cast to the integers ``dtype``, so that they saturate as in JAX.
 
-    Clip to the range of a dtype of at most 16 bits, and to 0 from below for larger unsigned ones.
+    Targets wrap around, or leave the result to the processor. Clip to the range of a dtype of at most 16
+    bits, and to 0 from below for larger unsigned ones. Return other ``x`` unchanged.
     """
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x

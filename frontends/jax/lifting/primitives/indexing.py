@@ -229,10 +229,9 @@ def user_index(b: JaxBuilder, start: Value, size: Any) -> Value | None:
 
 
 def _source(b: JaxBuilder, value: Value) -> Value:
-    """Return the array to which ``value`` is equal, if it only adds a last axis of size 1 and indexes it
-    away.
+    """Return the array from which ``value`` was made by adding a last axis of size 1 and indexing it away.
 
-    Otherwise return ``value``.
+    Return ``value`` itself if it was made in another way.
     """
     node = b.maker(value)
     if (
@@ -338,8 +337,9 @@ def _fill_outside(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the value that JAX gathers out of bounds: NaN, the smallest signed or largest unsigned integer,
-    or True.
+    """Return the value that JAX gathers out of bounds.
+
+    It is NaN, the smallest signed or largest unsigned integer, or True.
     """
     if is_inexact(dtype):
         return float("nan")

@@ -245,9 +245,7 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
 def _dilate_and_crop(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Return ``x``, with zeros between its elements and cropped by negative padding, and the remaining
-    padding.
-    """
+    """Return ``x``, dilated with zeros and cropped by negative padding, and the remaining padding."""
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):
         gaps[axis], pads[axis] = gap - 1, pair
