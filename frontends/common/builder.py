@@ -19,7 +19,7 @@ from .read_numbers import element_before_cast, fix_numbers, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """Return the bits of integers along a new last axis, lowest first, in the dtype of ``x``."""
+    """Return the bits of the integers ``x`` as 0 or 1 of its dtype along a new last axis, lowest first."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
@@ -32,7 +32,7 @@ def from_bits(b: Any, bits: Any) -> Any:
 
 
 def reduce_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) -> Any:
-    """Reduce integers over ``axis`` by bitwise ``and``, ``or`` or ``xor``. Axes must not be negative."""
+    """Reduce integers by bitwise ``how`` ("and", "or" or "xor") over the nonnegative axes ``axis``."""
     bits = bits_of(b, x)
     if how == "xor":
         odd = b.bitwise_and(b.sum(bits, axis=axis, dtype=x.dtype, keepdims=keepdims), b.array(1, x.dtype))
@@ -53,10 +53,11 @@ class RaisingBuilder(Builder):
     recorded: specs of the arrays that the current call returned while recording, with sizes as ints. Rows
         read them where the dtype or a data-dependent size follows no simpler rule.
     masks: dtypes of index arrays that are boolean masks.
-    lists_are_tuples: True if a list with slices or arrays in it is an index of several axes.
+    lists_are_tuples: True if a list of fewer than 32 items that contains slices, lists, arrays or None
+        indexes several axes.
     generator: the random generator that the current call names; None for the default one.
     reads_numbers: True once the function has read Python numbers from arrays.
-    fixed: sizes that are guarded to equal their recorded values.
+    fixed: size expressions over numbers read from arrays that are guarded to equal their recorded values.
     last_key: index of the last key derived from the key of the graph; -1 if there is none.
     steps: iteration or call numbers of the enclosing regions that draw random numbers, outermost first.
     streams: for each seeded generator, its key and the number of keys derived from it.
@@ -90,9 +91,10 @@ class RaisingBuilder(Builder):
         raise NotImplementedError
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x`` to a value.
+        """Return ``x``, a value, number or size, as a value of ``dtype``.
 
-        Values are cast if ``dtype`` is given; numbers and sizes become 0-d arrays.
+        Without ``dtype``, a value is returned unchanged, and anything else has the dtype of
+        ``result_type(x)``. Numbers and sizes become 0-d arrays.
         """
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
@@ -107,15 +109,17 @@ class RaisingBuilder(Builder):
     def operand(self, x: Any, dtype: str) -> Any:
         """Convert ``x`` to an operand for arrays of ``dtype``.
 
-        Values are cast, and numbers converted by :func:`convert_number`.
+        Values are cast, and numbers read from arrays become 0-d arrays. Other numbers stay numbers,
+        converted by :func:`convert_number`.
         """
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with guarded and shortened sizes.
+        """Return ``spec`` with undecided and overlong sizes replaced.
 
         Sizes that were equal while recording and were broadcast against each other are guarded to be
-        equal. A size expression that is too long becomes an unknown size, read from the array.
+        equal, and the first is used. A size expression that is too long becomes an unknown size, read from
+        the array.
         """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
@@ -140,7 +144,11 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Make the graph valid only where ``condition`` on sizes holds, which was true while recording."""
+        """Add the guard that ``condition`` on sizes holds, as it did while recording.
+
+        Do nothing if ``condition`` is a Python bool, has a guard already, or always holds because the same
+        mask selected the arrays.
+        """
         if substitute(condition, self._of_first_selection) is True:
             return
         if isinstance(condition, Size) and not any(
@@ -149,7 +157,7 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """Return the size of ``symbol``; of arrays selected by one mask, the size of the first."""
+        """Return the size of ``symbol``, or of the first selection by the same mask along the same axis."""
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
             return Size.of(symbol)
@@ -157,7 +165,7 @@ class RaisingBuilder(Builder):
         return Size.of(Symbol(first, axis, symbol.hint, symbol.kind))
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
-        """Assume that each element of the input ``given`` is in ``[low, high)`` or equals ``besides``.
+        """Assume that each element of the graph input ``given`` is in ``[low, high)`` or equals ``besides``.
 
         Do nothing if ``low`` or ``high`` depends on arrays that are not inputs.
         """
@@ -169,31 +177,39 @@ class RaisingBuilder(Builder):
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        """Store properties of a region's ``inputs`` that follow from ``operands``; by default none."""
+        """Store properties of a region's ``inputs`` that follow from ``operands`` (by default none)."""
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """Guard that a computed scalar ``index`` is in bounds, if the framework raises otherwise.
+        """Guard that the 0-d array ``index`` is in bounds, if the framework raises otherwise.
 
         The default adds no guard.
         """
 
     def left(self, index: Any, size: Any) -> None:
-        """Handle a scalar index known to be out of bounds. The default leaves the error to the target."""
+        """Handle a scalar index that was out of bounds while recording.
+
+        The default does nothing, which leaves the error to the target.
+        """
 
     def indices_of_axis(self, axis_name: str) -> Value:
-        """Return the indices of the devices along a mesh axis, as one array for the whole graph.
+        """Return the indices of the devices along a mesh axis, as one array for the graph.
 
-        Results of all gathers over the axis then have the same symbolic size.
+        The array is emitted at the start of the graph at the first use. Results of all gathers over the
+        axis then have the same symbolic size.
         """
         if axis_name not in self._axes:
             with self.block() as nodes:
                 self._axes[axis_name] = self.axis_indices(axis_name=axis_name)
+            # The first use may be in a region, and later uses outside of it.
             self._outermost[:0] = nodes
         return self._axes[axis_name]
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Derive the random keys of the block from ``number`` too, the index of an iteration or of a call."""
+        """Derive the random keys of the ``with`` block from ``number`` too.
+
+        ``number`` is the index of an iteration, or of a call of a function.
+        """
         self.steps.append(number)
         try:
             yield
@@ -201,7 +217,11 @@ class RaisingBuilder(Builder):
             self.steps.pop()
 
     def next_key(self) -> Any:
-        """Return a new random key, derived from that of the call's generator or from the input ``key``."""
+        """Return a new random key for ``self.generator``.
+
+        It is derived from the key of the generator if that is seeded, else from the key of the graph,
+        which becomes an input at the first use; and from ``self.steps``.
+        """
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
             self.last_key = index
@@ -213,6 +233,7 @@ class RaisingBuilder(Builder):
         key = self.graph.randomness.key
         if key is None:
             key = Value("key", ArraySpec((2,), "uint32"))
+            # The key is an input, so that each call of the compiled function may draw other numbers.
             self.graph.randomness = replace(self.graph.randomness, key=key)
             self.graph.inputs.append(key)
         return key
@@ -221,9 +242,10 @@ class RaisingBuilder(Builder):
         return self.streams.get(generator) or (self._input_key(), self.last_key + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
-        """Seed ``generator`` (None for the default one).
+        """Start a new stream of random keys for ``generator``, derived from ``seed``.
 
-        The first seed of a graph logs that random numbers differ from those of the source framework.
+        None is the default generator. The first seed of a graph logs a warning that the numbers differ
+        from those of the source framework.
         """
         if not self.streams:
             log.warning(
@@ -236,7 +258,11 @@ class RaisingBuilder(Builder):
 
 
 def convert_number(item: Any, dtype: str) -> Any:
-    """Convert a number to fit arrays of ``dtype``: 2 is 2.0 for floats, -1 is 255 for ``uint8``."""
+    """Convert the number or size ``item`` to a number for arrays of ``dtype``.
+
+    For integer dtypes it wraps around (-1 is 255 for uint8), for floats 2 becomes 2.0, and for bool it is
+    compared with 0. Complex numbers and sizes of other dtypes are returned unchanged.
+    """
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item
     if dtype == "bool":

@@ -11,10 +11,11 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the norm of ``x`` times that of its inverse; infinity if ``x`` is singular or the product NaN.
+    """Compute the condition number of ``x``, its norm of ``order`` times that of its inverse.
 
-    For ``order`` 2 and -2, a NaN result stays NaN. With ``keeps_nan`` a matrix that has NaN gets NaN, and
-    any other NaN becomes infinity, for all orders.
+    A singular matrix has infinity, and so has a NaN result. For ``order`` 2 and -2 a NaN stays NaN. With
+    ``keeps_nan``, for all orders, the result is NaN for a matrix that contains NaN and infinity instead of
+    any other NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

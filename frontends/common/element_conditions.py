@@ -19,6 +19,7 @@ Conditions = Mapping[str, Callable[[Any, Node], Any]]
 def inverse_exists(b: RaisingBuilder, node: Node) -> Any:
     given = [are_finite(b, x) for x in node.inputs]
     is_finite = are_finite(b, node.outputs[0])
+    # An infinite or NaN result shows that the matrix is singular only if the operands are finite.
     return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
 
 
@@ -57,7 +58,10 @@ LINEAR_ALGEBRA: Conditions = {
 
 
 def expect_elements(b: RaisingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
-    """Add guards for the operations ``made`` of one call that have an entry in ``conditions``."""
+    """Guard that the operations ``made`` of one call satisfy their ``conditions``, at all elements.
+
+    Operations without an entry, or whose condition is None, get no guard.
+    """
     for node in made:
         condition = conditions[node.op](b, node) if node.op in conditions else None
         if condition is not None:

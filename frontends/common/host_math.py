@@ -36,7 +36,7 @@ def _gamma(b: Any, x: Any) -> Any:
 
 
 def _remainder(b: Any, x: Any, y: Any) -> Any:
-    """Compute the IEEE 754 remainder: the quotient is rounded to the nearest integer, ties to even."""
+    """Compute ``math.remainder``, where the quotient is rounded to the nearest integer, ties to even."""
     rest, size = b.fmod(x, y), b.abs(y)
     twice = b.abs(b.multiply(rest, 2.0))
     is_odd = b.not_equal(b.fmod(b.trunc(b.divide(x, y)), 2.0), 0.0)
@@ -78,6 +78,7 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
+    # Python raises for a NaN that no operand has, and for an infinity that finite operands have.
     for test, cause in ((b.isnan, b.isnan), (b.isinf, lambda number: b.logical_not(b.isfinite(number)))):
         given = functools.reduce(b.logical_or, map(cause, numbers))
         b.expect(b.logical_or(b.logical_not(test(result)), given), True)
@@ -86,7 +87,7 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 def compute_math(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
     """Compute the function ``name`` of :data:`COMPUTE`, guarded against arguments for which Python raises.
 
-    At least one of the numbers is an array.
+    Python numbers in ``numbers`` become float64 arrays.
     """
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:

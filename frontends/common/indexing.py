@@ -41,9 +41,9 @@ def view_recipe(
 ) -> ViewRecipe | None:
     """Return the operations that take a view from a contiguous array of shape ``whole``.
 
-    ``steps`` are the strides of the view, and ``offset`` its first element.
-
-    All counts are in elements. Return None if indexing and transposing cannot produce the view.
+    ``steps`` are the strides of the view and ``offset`` is the index of its first element, all counted in
+    elements. Return None if indexing and transposing cannot produce the view, as with repeated elements or
+    negative strides.
 
     >>> view_recipe((3,), (6,), 8, (4, 6))
     ViewRecipe(key=(slice(1, 4, 1), 2), order=None, shape=None)
@@ -79,8 +79,8 @@ def views_among(
 ) -> dict[int, tuple[Any, Any]]:
     """Map the ``id`` of each array that is a view to the pair of this array and its owner.
 
-    An owner contains every array that overlaps it. Of two arrays that contain each other, the one with the
-    higher ``rank`` is the owner.
+    An array is an owner if ``is_view(item, array)`` for every ``item`` that overlaps it. If two arrays
+    contain each other, the array with the higher ``rank`` is the owner.
     """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
@@ -108,7 +108,10 @@ WHOLE = (None, None, 1)
 
 
 def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
-    """Return True, and guard ``small <= large``, if it held while recording; False otherwise."""
+    """Return True if ``small <= large`` held while recording, with a guard on it unless it always holds.
+
+    Return False, without a guard, otherwise.
+    """
     if at_most(small, large):
         return True
     if hint_of(small) > hint_of(large):
@@ -118,7 +121,11 @@ def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """Return an index of one element, guarded to be in bounds; a negative size gets the axis size added."""
+    """Return ``index`` of one element as an item of a ``getitem`` key, guarded to be in bounds.
+
+    A negative int stays negative; ``size`` is added to a negative symbolic index. Call ``b.left`` instead
+    of guarding if the index was out of bounds while recording.
+    """
     if isinstance(index, Size) and _negative(b, index):
         index = index + size
     if not holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
@@ -129,7 +136,8 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
 
-    Bounds at the ends of the axis are None.
+    Bounds at the ends of the axis are None. Guards fix the sign and the order of symbolic bounds as
+    recorded. ``step`` must be positive or None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     if not holds(b, first, last):
@@ -159,7 +167,10 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 
 
 def _short(bound: Any, given: Any, size: Any) -> Any:
-    """Return a bound counted from the end (such as -1) if the user wrote it so or the size is symbolic."""
+    """Return ``bound`` counted from the end (such as -1) if the user wrote it so or the size is symbolic.
+
+    Return ``bound`` itself otherwise, and if its distance from the end is not a positive int.
+    """
     before_end = size - bound
     if (
         isinstance(before_end, int)
@@ -191,7 +202,7 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """Cut ``x`` to ``shape`` on all axes except ``but``.
 
-    Sizes that were equal while recording are guarded to be equal.
+    An axis whose size was equal to that in ``shape`` while recording is not cut but guarded to be equal.
     """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
@@ -325,7 +336,11 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Assume that the index inputs which the operations ``made`` of one call read are in bounds."""
+    """Assume that the index arrays which the operations ``made`` of the call ``key`` read are in bounds.
+
+    Only index arrays that are inputs of the graph, perhaps reshaped or cast to int64, get an assumption.
+    It allows negative indices if the call does.
+    """
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
@@ -339,7 +354,7 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
     """Return the integer input that ``value`` is a reshaped, broadcast or widened copy of, or None.
 
-    For calls that take index vectors, ``value`` may also be a part of the input.
+    For calls ``key`` that take index vectors, ``value`` may also be a part of the input.
     """
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
@@ -373,7 +388,7 @@ class Selection:
     empty: list[int]
 
     def read(self, b: RaisingBuilder, x: Value) -> Value:
-        """Return ``x[key]`` with the empty axes."""
+        """Return ``x[key]``, with the axes ``empty`` cut to length 0."""
         selected = b.getitem(x, key=self.key)
         for axis in self.empty:
             selected = b.getitem(selected, key=along(axis, (None, 0, 1)))
@@ -384,7 +399,8 @@ class Selection:
 def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """Replace slices with negative steps by slices with positive steps of a flipped array.
 
-    Return the flipped ``x``, the axes that were flipped, and the new index.
+    Return the flipped ``x``, the axes that were flipped, and the new index. Without negative steps, these
+    are ``x``, ``()`` and ``index`` itself.
     """
     if not any(
         isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)
@@ -403,7 +419,10 @@ def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value,
 
 
 def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
-    """Return the bound of a slice with a negative step, counted from the other end of the axis."""
+    """Return the bound of a slice with a negative step, counted from the other end of the axis.
+
+    None stays None. Guards fix the signs as recorded, and a bound beyond the end becomes 0.
+    """
     if bound is None:
         return None
     if isinstance(bound, Size):
@@ -449,6 +468,8 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
 
 def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
     if item is not None and several:
+        # Next to index arrays a bool is one of them: an index of its new axis that is broadcast with the
+        # others.
         result.arrays.append((place, b.asarray(data=(0,) if item else (), dtype="int64")))
     elif item is False:
         result.empty.append(place)
@@ -457,6 +478,7 @@ def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | Non
 def _items(b: RaisingBuilder, index: Any) -> list[Any]:
     if isinstance(index, tuple):
         return list(index)
+    # torch decides by this rule, which it took from NumPy 1, including the limit of 32 items.
     nested = (Value, list, tuple, slice, range, np.ndarray, type(None), type(Ellipsis))
     if (
         b.lists_are_tuples
@@ -469,7 +491,7 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
 
 
 def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
-    """Replace the first ellipsis by slices and drop any other, which torch allows."""
+    """Replace the first ellipsis in ``items`` by full slices, and drop any other, which torch allows."""
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if not places:
         return items
@@ -491,10 +513,14 @@ def _width(b: RaisingBuilder, item: Any) -> int:
 
 
 def _static(item: Any) -> np.ndarray[Any, Any]:
-    """Convert a list to a NumPy array; return an empty object array if it contains values or sizes."""
+    """Convert a list to a NumPy array; return an empty object array if it contains values or sizes.
+
+    An empty list becomes int64, as indices are.
+    """
     if any(isinstance(part, (Value, Size)) for part in _flat(item)):
         return np.empty(0, dtype=object)
     array = np.asarray(item)
+    # NumPy makes an empty list float64, which is no dtype of an index.
     return array.astype(np.int64) if array.size == 0 and array.dtype != bool else array
 
 
@@ -523,6 +549,7 @@ def _plain(b: RaisingBuilder, item: Any) -> Any:
 def _listed(b: RaisingBuilder, item: Any) -> Any:
     array = _static(list(item) if isinstance(item, range) else item)
     if array.dtype == object:
+        # The list contains values or sizes, which a NumPy array cannot hold.
         return b.stack(*(_entry(b, part) for part in item), axis=0)
     if array.dtype == bool:
         return tuple(nested_tuple(places) for places in array.nonzero())
@@ -555,7 +582,10 @@ def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[
 
 # ---------------------------------------------------------------------------------------------- reading
 def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
-    """Emit ``x[index]``. ``b.recorded`` holds the number of elements that a mask selected while recording."""
+    """Emit ``x[index]``.
+
+    ``b.recorded``, if set, has the number of elements that a mask selected while recording.
+    """
     x, _, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     hints = b.recorded[0].hints if b.recorded else ()
@@ -563,7 +593,11 @@ def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
 
 
 def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
-    """Index ``x`` by arrays at some of its axes. ``hints`` is the recorded shape of the result."""
+    """Index ``x`` by ``arrays``, pairs of an axis and an index array or mask.
+
+    ``hints`` is the recorded shape of the result, which has the sizes that masks determine. Without it,
+    they are unknown.
+    """
     scalars, arrays = _parted(arrays)
     x = _at_scalars(b, x, scalars)
     if len(arrays) == 1 and arrays[0][1].dtype == "bool":
@@ -590,7 +624,10 @@ def _inside(b: RaisingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ..
 
 
 def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
-    """Split index arrays into 0-d integers, which remove their axes, and the rest, at the remaining axes."""
+    """Split index arrays into 0-d integers, which remove their axes, and the others.
+
+    The axes of the others are counted without the removed ones.
+    """
     scalars = [(axis, array) for axis, array in arrays if array.ndim == 0 and array.dtype != "bool"]
     gone = [axis for axis, _ in scalars]
     others = [
@@ -635,7 +672,6 @@ def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
 
 # ---------------------------------------------------------------------------------------------- writing
 def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
-    """Return ``x`` after ``x[index] = value``."""
     x, turned, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     value = b.operand(value, x.dtype)
@@ -662,10 +698,14 @@ def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
 
 
 def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
-    """Return ``x`` with ``value`` written to, or combined by ``reduce`` with, what ``arrays`` select."""
+    """Return ``x`` with ``value`` written to the elements that ``arrays`` select.
+
+    With ``reduce``, it is combined with the old elements by that reduction.
+    """
     scalars, others = _parted(arrays)
     if scalars:
         if others:
+            # The part at the scalars is reduced here and then written back as a whole.
             value, reduce = write_arrays(b, _at_scalars(b, x, scalars), others, value, reduce), None
         axes, places = _inside(b, x, scalars)
         return b.scatter_nd(
@@ -679,11 +719,10 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 
 
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
-    """Return ``x`` with ``value`` written or added where ``mask`` is true.
+    """Return ``x`` with ``value`` written where ``mask`` is true, or added there if ``reduce`` is set.
 
-    The axes of the mask begin at ``axis``.
-
-    If ``value`` broadcasts, no array of data-dependent size is made.
+    The axes of the mask begin at ``axis``. If ``value`` broadcasts, no array of data-dependent size is
+    made.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
@@ -698,7 +737,11 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """Return ``value`` broadcastable to ``x``, or None if it has one element for each true mask element."""
+    """Return ``value`` so that it broadcasts against ``x``, for a write where ``mask`` is true, or None.
+
+    If ``value`` is ``y[mask]`` for an array ``y`` of the shape of ``x``, that is ``y``. None means that
+    ``value`` has an element for each true element of the mask.
+    """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1
@@ -713,8 +756,10 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
         if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
             # x[mask] = y[mask]
             return source
+    # If the mask selected one element while recording, a value of size 1 may still be one element for each.
     if hint_of(value.shape[place]) != 1 or _counts(b, value.shape[place], mask, axis):
         return None
+    # A value with several elements is assigned one by one, which needs another recording.
     b.fix(value.shape[place])
     return b.reshape(value, shape=(*value.shape[:place], *(1,) * mask.ndim, *value.shape[place + 1 :]))
 

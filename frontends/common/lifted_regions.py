@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class LiftedDerivative:
     """Lifting of one ``custom_derivative`` node.
 
-    If the derivative rule cannot be lifted, only the function is, and taking a gradient of its results is
-    an error.
+    If the derivative rule cannot be lifted, only the function is, and taking a gradient of its results
+    raises.
     """
 
     def __init__(self, lifter: Lifter, node: Node) -> None:
@@ -34,7 +34,10 @@ class LiftedDerivative:
         self.differentiated = [self.operands[place] for place in node.params["differentiated"]]
 
     def run(self) -> tuple[Value, ...] | None:
-        """Return the results of the node, or None if its function cannot be lifted."""
+        """Return the results of the node, or None if its function cannot be lifted.
+
+        In the latter case, ``lifter.problems`` has the reasons.
+        """
         lifter = self.lifter
         problems, guards, nodes = len(lifter.problems), len(lifter.result.guards), len(lifter.result.nodes)
         try:
@@ -43,6 +46,7 @@ class LiftedDerivative:
         except GraphCompilerError as problem:
             made, reason = None, str(problem)
         if made is None:
+            # What the failed attempt has added must not remain when the function is lifted without its rule.
             del lifter.problems[problems:], lifter.result.guards[guards:], lifter.result.nodes[nodes:]
             return self._refused(reason)
         return made
@@ -127,7 +131,7 @@ class LiftedDerivative:
             self.lifter.regions.keep_sizes(new, old)
 
     def _needed(self, bodies: Sequence[Body]) -> list[int]:
-        """Return the indices of the operands that are differentiated or that a region reads.
+        """Return the indices of the operands that are differentiated or that a body reads.
 
         Recorded regions take other operands only for their sizes, which the enclosing scope has.
         """
@@ -152,7 +156,7 @@ _NUMBER = ArraySpec((), "int32")
 class LiftedRegions:
     """Lifting of the regions of one graph.
 
-    They are written with the builder of the graph, so they share its sizes and guards.
+    The builder of the graph writes them, so they share its sizes and guards.
     """
 
     def __init__(self, lifter: Lifter) -> None:
@@ -168,15 +172,17 @@ class LiftedRegions:
         return self._called(node) if node.op == "call" else self._run(node)
 
     def _called(self, node: Node) -> tuple[Value, ...] | None:
-        """Lift a ``call`` node. A function that is called again with the same operand specs is lifted once.
+        """Lift a ``call`` node, or return None if its function cannot be lifted.
 
-        If the function draws random numbers, the first operand is the number of the call, from which its
-        keys derive.
+        A function that is called again with the same operand specs is lifted once. If the function draws
+        random numbers, the first operand is the number of the call, from which its keys derive.
         """
         lifter, region = self.lifter, node.regions[0]
         operands = [lifter.read(item) for item in node.inputs]
         outside = tuple(map(lifter.mapped, region.sizes.values()))
         given = (item.spec if isinstance(item, Value) else (type(item), item) for item in operands)
+        # Numbers are compared together with their types, because 1, 1.0 and True are equal but promote
+        # differently.
         key = (id(region), node.params["checkpoint"], outside, *given)
         number = self._number(node) if draws(region.block.nodes) else ()
         if key not in self._lifted:
@@ -194,6 +200,7 @@ class LiftedRegions:
 
     def _number(self, node: Node) -> tuple[Value, ...]:
         self.lifter.b.origin, region = node.origin, id(node.regions[0])
+        # The body is lifted once, so only an operand can make its random numbers differ from call to call.
         self._calls[region] = count = self._calls.get(region, -1) + 1
         return (self.lifter.b.full(shape=(), fill_value=count, dtype=_NUMBER.dtype),)
 
@@ -245,7 +252,7 @@ class LiftedRegions:
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
         """Create the inputs of the canonical region: like the operands, but sequences lose their first axis.
 
-        The pairs of an ``associative_scan`` have a length of their own.
+        The elements that an ``associative_scan`` combines have a length of their own.
         """
         # A function has the same inputs wherever it is called.
         if node.op == "call":
@@ -272,7 +279,7 @@ class LiftedRegions:
                 self.keep_sizes(new, old)
 
     def _draws(self, node: Node) -> bool:
-        """Return True if each iteration of a loop draws random numbers.
+        """Return True if ``node`` is a loop whose iterations draw random numbers.
 
         Raise :class:`UnsupportedOperation` if an ``associative_scan`` does.
         """
@@ -293,7 +300,7 @@ class LiftedRegions:
         return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """Lift a region of a loop with the iteration number in the carry, from which random keys derive."""
+        """Lift a region of a loop with the loop index as another carry, from which random keys derive."""
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
             body = self._body(node, region, operands, captured)
@@ -324,7 +331,10 @@ class LiftedRegions:
     def _numbers(
         self, node: Node, operands: list[Value], inputs: Sequence[Value]
     ) -> dict[Value, tuple[Any, Any]]:
-        """Map each input of a ``scan`` that iterates over an ``arange`` to its smallest and largest value."""
+        """Map each input of a ``scan`` that iterates over an ``arange`` to its smallest and largest value.
+
+        Other nodes have no such inputs.
+        """
         made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
         return (
             {}
@@ -335,10 +345,10 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Move guards after the first ``since`` out of a loop if they compare sums that contain its index.
+        """Move guards from index ``since`` on out of a loop if they compare sums that contain its index.
 
         A guard is replaced by its strictest case, at the first or the last iteration, whose sizes the
-        enclosing scope knows.
+        enclosing scope knows. A guard that always holds is removed.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []

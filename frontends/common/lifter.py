@@ -35,7 +35,10 @@ from .views import write_through
 
 
 class RecordedCalls:
-    """Dialect of recorded graphs; subclasses add ``expression``, the text of a call, and ``imports``."""
+    """Base of the dialects of recorded graphs.
+
+    Subclasses add ``expression``, which returns the source text of a call, and ``imports``.
+    """
 
     imports: Mapping[str, str]
     prelude: ModuleType | tuple[str, ...] | None = None
@@ -62,16 +65,16 @@ Row = TypeVar("Row", bound=Callable[..., Any])
 
 
 class LiftingTable:
-    """Lifting table of one framework: function name to row."""
+    """Lifting rows of one framework by function name."""
 
     def __init__(self, framework: str) -> None:
         self.framework = framework
         self._rows: dict[str, Callable[..., Any]] = {}
 
     def row(self, *names: str) -> Callable[[Row], Row]:
-        """Register the decorated row under one or more names.
+        """Return a decorator that registers a row under ``names``.
 
-        Raise :class:`DuplicateRow` if a name has one already.
+        The decorator raises :class:`DuplicateRow` if a name has a row already.
         """
 
         def register(function: Row) -> Row:
@@ -108,7 +111,10 @@ def name_at(path: Path, positional: list[str]) -> str:
 def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
-    """Map the ``id`` of each argument of a call to its parameter name."""
+    """Map the ``id`` of each argument of a call to its parameter name.
+
+    An object that is passed twice has the last of its names.
+    """
     return {
         **dict(zip(map(id, args), positional_names(function, len(args)))),
         **{id(item): name for name, item in kwargs.items()},
@@ -117,6 +123,9 @@ def argument_names(
 
 def positional_names(function: Callable[..., Any], count: int) -> list[str]:
     """Return names for the first ``count`` positional arguments.
+
+    Arguments beyond the named parameters are numbered after ``*args``, or as ``arg_0`` if ``function`` has
+    none.
 
     >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(print, 1)
     (['x', 'rest_0', 'rest_1'], ['args_0'])
@@ -138,7 +147,6 @@ def _of_code(code: CodeType) -> tuple[tuple[str, ...], str]:
 
 
 def _of_signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
-    """Return the names of the positional parameters and of ``*args`` (``"arg"`` if there is none)."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -153,11 +161,14 @@ _KNOWN = frozenset({*DTYPES, "generator"})
 class Lifter:
     """Lifting of one graph. Subclasses provide the rows of a framework.
 
+    recorded: graph of the framework's calls.
+    result: canonical graph under construction, written by the builder ``b``.
     held: current canonical value of each recorded array.
     written: how often the memory of each owner was written to.
-    stamp: the count in ``written`` at which the held value of an array was derived.
-    lifted: canonical value that each recorded value held when it was made.
-    counted: iteration numbers of the loops that are being lifted.
+    stamp: the count in ``written`` at which the value of an array in ``held`` was derived.
+    made: canonical nodes of the current call.
+    lifted: canonical value of each recorded value right after its call.
+    counted: indices of the loops that are being lifted.
     problems: a message for each call that cannot be translated.
     """
 
@@ -203,7 +214,8 @@ class Lifter:
     def run(self) -> Graph:
         """Return the canonical graph.
 
-        Raise :class:`UnsupportedOperation`, which lists every call that cannot be translated.
+        Raise :class:`UnsupportedOperation` if only the source framework can run the graph, or if calls
+        cannot be translated. The error lists all of these calls.
         """
         graph, b = self.recorded, self.b
         if reason := graph.demands.source_only:
@@ -289,7 +301,11 @@ class Lifter:
         return condition
 
     def _effect(self, value: Value) -> None:
-        """Add effects that return what was written to memory which the graph does not own."""
+        """Add the effects that copy ``value``, which was written to, back to the user's arrays.
+
+        These are arguments, arrays in the state, buffers and constants. An array that the graph made has
+        no effect.
+        """
         graph = self.recorded
         if value in graph.inputs_of_call:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
@@ -307,7 +323,10 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ what objects hold
     def read(self, value: Value) -> Any:
-        """Return the canonical value that an array object holds now."""
+        """Return the current canonical value of the array object ``value``.
+
+        A view is derived again if its memory was written to since.
+        """
         base = self.aliases.base_of(value)
         if base is not value and self.stamp.get(value, 0) != self.written.get(base, 0):
             self._derive(value)
@@ -319,10 +338,9 @@ class Lifter:
         self._bind(node, self.call(node), only=view)
 
     def write(self, value: Value, new: Any, aside: bool = False) -> None:
-        """Set what ``value`` holds to ``new``, and update the owner of its memory.
+        """Set the canonical value of ``value`` to ``new``, and update the owner of its memory.
 
-        If ``aside``, the gradient of the owner's elements is left unchanged, as if nothing had been
-        written.
+        If ``aside``, gradients of the owner's elements are computed as if nothing had been written.
         """
         base = self.aliases.base_of(value)
         before = self.read(base)
@@ -340,7 +358,7 @@ class Lifter:
         return self._inner.get(value) or self.recorded.maker(value)
 
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
-        """Return the calls from the owner of the memory to ``view``, each as a function of what it views."""
+        """Return the calls from the owner of the memory to ``view``, each as a function of a viewed array."""
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
             node = self._maker(view)
@@ -396,9 +414,10 @@ class Lifter:
         return (self._with_floats(node, args) if self.counted else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
-        """Cast floats computed from iteration numbers to the dtype of the floating operands.
+        """Return ``args`` with floats that depend on loop indices cast to the dtype of a floating array.
 
-        Not every target combines a Python float with an iteration number that is an array.
+        This is the first floating operand or output of ``node``; without one, nothing is cast. Not every
+        target combines a Python float with a loop index that is an array.
         """
         beside = [
             item.dtype
@@ -464,10 +483,10 @@ class Lifter:
             self.held[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
-        """Set the outputs of a call to what its row returned, or only the output ``only``.
+        """Set the outputs of ``node`` to ``result``, what its row returned, or only the output ``only``.
 
-        Raise :class:`UnsupportedOperation` if the number, a dtype or a shape differs from what the
-        framework returned.
+        Raise :class:`UnsupportedOperation` if the number of results, a dtype or a recorded shape differs
+        from what the framework returned.
         """
         recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:
@@ -486,10 +505,12 @@ class Lifter:
         self.held[value] = new
         self.lifted.setdefault(value, new)
         self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
+        # A row may return a value that exists already and has a name of its own.
         if self.b.maker(new) in self.made:
             new.name = value.name
 
     def _check(self, value: Value, new: Any) -> None:
+        # Recorded values have concrete shapes, so only the sizes while recording can be compared.
         if new.dtype != value.dtype or new.spec.hints != value.spec.hints:
             raise UnsupportedOperation(
                 f"its row gives {new.dtype}{list(new.spec.hints)} where {self.framework} gave "
@@ -515,9 +536,10 @@ def _report(name: str, problems: list[str]) -> str:
 
 
 def _refuse_kept_views(graph: Graph) -> None:
-    """Raise :class:`UnsupportedOperation` if the call stores a view of memory that it also writes to.
+    """Raise :class:`UnsupportedOperation` if the call stores a view of an array that it writes to.
 
-    In another framework the stored array would be a copy and would not show these writes.
+    In another framework the stored array would be a copy and would not show these writes. Only parameters
+    and arrays in the state count.
     """
     if graph.state.updates is None and not graph.effects:
         return

@@ -12,7 +12,7 @@ _COMPARISONS = ("le", "lt", "ge", "gt")
 
 
 def ends_of(steps: Node) -> tuple[Any, Any]:
-    """Return the smallest and largest element of a nonempty ``arange`` node."""
+    """Return the smallest and the largest element of a nonempty ``arange`` node."""
     start, stop, step = (steps.params[name] for name in ("start", "stop", "step"))
     last = (
         stop - 1
@@ -23,12 +23,12 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """Return ``condition`` with each loop index replaced by the bound that makes it strictest, or True if
-    that is always met.
+    """Return a condition, without loop indices, under which ``condition`` holds in all iterations, or True.
 
-    Both sides must be linear in the indices, so it then holds for all iterations. Return None if
-    ``condition`` is no such comparison, or if the result was false while recording, as may happen for a
-    loop without iterations.
+    ``numbers`` maps each loop index to its smallest and largest value. Each index is replaced by the bound
+    that makes the comparison strictest. Return None if ``condition`` is not a comparison by <, <=, > or >=
+    that is linear in at least one of these indices, or if the result was false while recording, as may
+    happen for a loop without iterations.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -38,6 +38,8 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
         return None
     small, large = atom.arguments if atom.function in ("le", "lt") else atom.arguments[::-1]
     for value in read:
+        # ``small <= large`` is strictest where ``large - small`` is smallest: at the first end if the
+        # difference grows with the index, else at the last end.
         ends = numbers[value]
         condition = _placed(
             condition, value, ends[0] if _factor(large, value) > _factor(small, value) else ends[1]

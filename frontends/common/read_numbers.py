@@ -27,9 +27,10 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 
 
 def holds_numbers(held: Any, is_whole: bool) -> bool:
-    """Return True if the numbers in ``held`` become inputs of the graph.
+    """Return True if the numbers in the state ``held`` become inputs of the graph.
 
-    In a list they do only if all of its items are numbers.
+    A list qualifies if all of its items are numbers. A number or a tuple qualifies unless ``is_whole``,
+    that is, unless the place is a whole container.
 
     >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True)
     (True, False)
@@ -42,7 +43,7 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
-    """Return ``tree`` with the static numbers at ``places`` replaced by number leaves."""
+    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by number leaves."""
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
@@ -61,8 +62,8 @@ _MOST_READ = 16
 class Reading:
     """Settings of one attempt at a recording.
 
-    symbolic: True if numbers that are read become symbols.
-    any: True once some did.
+    symbolic: True if numbers that are read from arrays become symbols.
+    any: True once a number has become a symbol.
     """
 
     def __init__(self, symbolic: bool = True) -> None:
@@ -81,7 +82,10 @@ def can_be_symbols(seen: Any) -> bool:
 def record_read(
     recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord
 ) -> Any:
-    """Record that the call ``op`` reads the numbers ``seen`` from ``value``; return them as symbols."""
+    """Record that the call ``op`` reads the numbers ``seen`` from ``value``, and return symbols for them.
+
+    The symbols have the structure of ``seen`` (a number, or nested lists).
+    """
     name = f"{value.name}_{op.rpartition('.')[2]}"
     outputs = recorder.new_values(
         [
@@ -102,7 +106,10 @@ def record_read(
 
 
 def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
-    """Return the current value of an expression, and guard it."""
+    """Return the recorded value of ``size`` and guard on it.
+
+    For a float that depends on numbers read from arrays, the guards are on each of its symbols.
+    """
     if size.type is not float or not size.reads_elements():
         return recorder.decide_size(size, where)
     for symbol in size.symbols():
@@ -134,7 +141,10 @@ def is_read(item: Any) -> bool:
 
 
 def number_of(b: Any, size: Size) -> Value:
-    """Emit ``size`` as a 0-d array of int64, float64 or bool."""
+    """Emit ``size`` as a 0-d array of int64, float64 or bool.
+
+    Raise :class:`UnsupportedOperation` if a whole number in it may overflow 32 bits.
+    """
     total: Any = None
     for monomial, coefficient in size.terms():
         factors = [_atom(b, atom) for atom in monomial]
@@ -155,9 +165,10 @@ def number_of(b: Any, size: Size) -> Value:
 
 
 def read(b: Any, x: Value, is_constant: bool = True) -> Value:
-    """Return the only element of an array as a number that Python reads: a 0-d array of int64 or float64.
+    """Return the only element of ``x`` as a number that Python reads: a 0-d array of int64 or float64.
 
-    With `is_constant` no gradient flows to the element, as in frameworks that take a number for a constant.
+    With `is_constant` no gradient flows to the element, as in frameworks that take a number for a
+    constant. Guard that there is one element, and set ``b.reads_numbers``.
     """
     b.reads_numbers = True
     b.guard(apply("eq", product(x.shape), 1))
@@ -170,8 +181,8 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 def as_index(b: Any, x: Value, index: Any) -> Any:
     """Return ``index`` with the numbers that were read replaced by 0-d arrays, guarded to be in bounds.
 
-    If the index has items other than integers, numbers and slices, or a slice bound was read, these
-    numbers are guarded to equal their recorded values instead.
+    Numbers in slices are guarded to equal their recorded values instead, and so are all numbers if an item
+    is something other than an integer, a number or a slice.
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
@@ -190,7 +201,7 @@ def _place(b: Any, number: Size, size: Any) -> Value:
 
 
 def element_before_cast(b: Any, number: Value, dtype: str) -> Value:
-    """Return the array element before its cast to a Python number if it has ``dtype``, else ``number``."""
+    """Return the element that was cast to the number ``number`` if it has ``dtype``, else ``number``."""
     node = b.maker(number)
     return (
         node.inputs[0]
@@ -234,11 +245,10 @@ def _applied(b: Any, atom: Apply) -> Any:
 
 
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
-    """Guard that ``estimate`` is below :data:`LARGE`.
+    """Guard that ``estimate`` is below :data:`LARGE` in absolute value.
 
-    Raise :class:`UnsupportedOperation` if it was not while recording.
-
-    The function is then recorded again with constant numbers.
+    Raise :class:`UnsupportedOperation` if ``hint``, its recorded value, is not. The function is then
+    recorded again with constant numbers.
     """
     if abs(hint) >= LARGE:
         raise UnsupportedOperation(

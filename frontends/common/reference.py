@@ -16,9 +16,11 @@ Range = tuple[float, float]
 
 
 def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
-    """Return a random array for ``dtype``, with elements in the range ``seen``.
+    """Return a random array of ``shape`` for ``dtype``, with elements in the range ``seen``.
 
-    Floats that were constant or huge get elements of both signs, or near 1 if the smallest was positive.
+    Floats with equal bounds, or bounds of 1e30 and more, are drawn from [0.5, 1.5) if the lower bound is
+    positive, else from [-2, 2). Bools and complex numbers ignore ``seen``. All floats are float64, all
+    complex numbers complex128, and all integers int64.
 
     >>> random_array((2,), "int32", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -32,6 +34,8 @@ def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np
         return draw.standard_normal(shape) + 1j * draw.standard_normal(shape)
     if "float" not in dtype:
         return draw.integers(int(least), int(greatest), shape, endpoint=True)
+    # A constant says nothing about the range, and with a bound of -inf (that of a mask) all elements would be
+    # NaN.
     unit = draw.random(shape)
     if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
         return unit + 0.5 if least > 0 else unit * 4 - 2
@@ -44,10 +48,11 @@ def with_intermediates(
     is_array: Callable[[Node], bool] = lambda node: True,
     **changed: Any,
 ) -> tuple[Graph, list[Value]]:
-    """Return ``graph`` with the results of all nodes as its outputs, and the values that these are.
+    """Return ``graph`` without guards, but with all results as its outputs, and the list of these results.
 
-    If arrays can be written to, ``copy`` is the name of a call that copies each result right after its
-    node.
+    Nodes for which ``is_array`` returns False are left out. If arrays can be written to, ``copy`` is the
+    name of a call that copies each result right after its node; the outputs are then the copies.
+    ``changed`` replaces other fields of the graph.
     """
     nodes: list[Node] = []
     made: list[Value] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ViewStep:
-    """A recorded call that takes a view.
+    """Recorded call that takes a view. Calling the step takes the same view of another array.
 
     key: name of the call in the lifting table.
     args, kwargs: arguments after the viewed array.

@@ -28,7 +28,8 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     """Return ``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
     ``replay(array)`` takes the view of any array of the shape of ``base``; in a sequence of functions each
-    takes a view of the result of the previous one.
+    takes a view of the result of the previous one. Raise :class:`UnsupportedOperation` if the view has no
+    inverse here and reads memory as complex numbers or as another dtype.
     """
     view = _taken(replay, base)
     value = b.operand(value, view.dtype)
@@ -65,9 +66,9 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
 
 
 def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
-    """Return the nodes from ``view`` back to ``base``, each with the index of the viewed output, or None.
+    """Return the nodes from ``view`` back to ``base``, each with the index of the viewed output.
 
-    None means that a node has no inverse.
+    Return None if one of the nodes has no inverse.
     """
     steps = []
     while view is not base:
@@ -84,7 +85,7 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
 
 
 def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
-    """Return True if the view holds conjugates of the elements, which an array of positions does not show."""
+    """Return True if ``view`` consists of complex conjugates of elements of ``base``."""
     odd = False
     while view is not base and (node := b.maker(view)) is not None:
         odd ^= node.op == "conj"
@@ -152,6 +153,7 @@ _INVERSES: dict[str, Callable[..., Any]] = {
     ),
     "split": _split,
     "bitcast": _bitcast,
+    # A number needs no inverse, because every element of the view gets it.
     "flip": lambda b, node, index, value: (
         b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value
     ),
@@ -213,9 +215,9 @@ class StoredViews(Generic[Array]):
         self._asked = {**views_among(arrays, self.is_view, self.rank), **self._asked}
 
     def next_attempt(self) -> bool:
-        """Treat all arrays that were asked for as views from now on; return True if any of them is new.
+        """Treat the views that :meth:`ask` found as views from now on; return True to record again.
 
-        After four attempts with new views, always return False.
+        Return False if none of them is new, or if four attempts had new ones.
         """
         new = self._attempts < _MOST_ATTEMPTS and not self._asked.keys() <= self._known
         self._attempts += new
@@ -233,7 +235,10 @@ class StoredViews(Generic[Array]):
         return entry[1] if entry is not None and entry[0] is array else None
 
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
-        """Return a guard that the array in the place of a view still has the same position in its owner."""
+        """Return a guard that ``view_now()`` is in ``owner_now()`` where ``array`` is in ``owner``.
+
+        Both must have the class of ``owner``.
+        """
         still = partial(self._still, type(owner), view_now, owner_now, self.lies(array, owner))
         return EnvironmentGuard(
             "{}()", (still,), f"{self.words} that was a view of another one, which is written to,"
