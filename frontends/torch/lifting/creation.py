@@ -51,7 +51,7 @@ def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
 rows.table({
     # ``copy.deepcopy`` makes no difference in a pure graph.
     "__deepcopy__": lambda b, input, memo=None: input,
-    # the same numbers without a gradient
+    # Integers and bools have no gradient to stop.
     ("detach", "detach_copy", "data"): lambda b, input:
         b.stop_gradient(input) if is_inexact(input.dtype) else input,
     "type_as": lambda b, input, other: b.cast(input, other.dtype),
@@ -62,7 +62,7 @@ rows.table({
 def to(
     b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``Tensor.to(dtype)``, ``to(device, dtype)`` and ``to(other)``, of which only the dtype matters."""
+    """Lift ``Tensor.to`` as a cast. Devices and other options are ignored."""
     for item in (*target, other):
         if isinstance(item, (torch.dtype, type)):
             dtype = item
@@ -89,7 +89,10 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
-    """Build an array of one number, a size or a 0-d array, by default in torch's dtype for it."""
+    """Build an array of `shape` filled with `value`, a number, a size or an array of one element.
+
+    Without `dtype` it has the dtype that torch derives from `value`.
+    """
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)
@@ -97,6 +100,7 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
 
 
 # ------------------------------------------------------------------------------ of one number
+# Targets have no uninitialized arrays, so those of ``empty`` are zeros.
 @rows.row("zeros", "empty", "empty_permuted")
 def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype))
@@ -115,7 +119,7 @@ rows.table({
     "full_like": lambda b, input, fill_value, *, dtype=None, **_options:
         filled(b, input.shape, fill_value, dtype or input.dtype),
     "fill": lambda b, input, value: filled(b, input.shape, value, input.dtype),
-    # the elements of ``src`` in the shape and type of ``input``
+    # ``copy_`` casts and broadcasts ``src`` to the array that it writes to.
     "copy": lambda b, input, src, non_blocking=False:
         b.broadcast_to(b.array(src, input.dtype), shape=input.shape),
     "new_empty_strided": lambda b, input, size, stride=None, *, dtype=None, **_options: b.zeros(
@@ -170,7 +174,10 @@ def arange(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """Lift ``torch.arange(end)``, ``(start, end)`` or ``(start, end, step)``, of integers if all are."""
+    """Lift ``torch.arange`` of ``(end)``, ``(start, end)`` or ``(start, end, step)``.
+
+    Without `dtype`, the result is int64, or the default float type if one of the numbers is a float.
+    """
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
     start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
@@ -183,7 +190,10 @@ def arange(
 
 
 def _may_wrap(name: str, *bounds: Any) -> bool:
-    """Return True if a bound may overflow a narrow integer dtype, where NumPy raises unlike torch."""
+    """Return True if a bound may be outside the range of a narrow integer dtype `name`.
+
+    NumPy then raises, while torch wraps around.
+    """
     if name not in _NARROW:
         return False
     least, most = _NARROW[name]
@@ -216,7 +226,7 @@ def _counted(dtype: Any, *numbers: Any) -> str:
 def range_(
     b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``torch.range``, a deprecated ``arange`` that includes its end and makes floats by default."""
+    """Lift ``torch.range``, a deprecated ``arange`` that includes its end and defaults to floats."""
     start, end = (0, start) if end is None else (start, end)
     count = apply("floor", (end - start) / step) + 1
     name = dtype_name(dtype)
@@ -241,7 +251,8 @@ def logspace(
 ) -> Any:
     """Lift ``torch.logspace`` as ``base ** linspace(start, end)``.
 
-    An integer result becomes a constant computed by torch, because it depends on the last digit.
+    If all arguments are Python numbers, an integer result becomes a constant computed by torch, because it
+    depends on the last digit.
     """
     name = _inexact(dtype, start, end)
     if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
@@ -309,7 +320,7 @@ def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
 # ------------------------------------------------------------------------------ of given numbers
 @rows.row("tensor")
 def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """Lift ``torch.tensor``, which detaches `data`."""
+    """Lift ``torch.tensor``, which copies `data` without its gradient."""
     made = as_tensor(b, data, dtype)
     return (
         b.stop_gradient(made)
@@ -340,7 +351,7 @@ def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) ->
 rows.table({
     "new_tensor": lambda b, input, data, *, dtype=None, **_options:
         tensor(b, data, dtype=dtype or torch_dtype(input.dtype)),
-    # of the default float type, whatever the number
+    # The result has the default float type, even for an integer.
     "scalar_tensor": lambda b, s, *, dtype=None, **_options: filled(b, (), s, dtype_name(dtype)),
     "complex": lambda b, real, imag: b.complex(real, imag),
     # ``abs * (cos(angle) + 1j * sin(angle))``
@@ -366,9 +377,10 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
-    """Return the dtype that torch chose while recording.
+    """Return the dtype that torch chose for the call's result while recording.
 
-    For a call inside of another one it is unknown; then promote the dtypes of the leaves.
+    If nothing is recorded, promote the dtypes of `leaves`, or return the default float type without
+    leaves.
     """
     if b.recorded:
         return b.recorded[0].dtype
@@ -410,7 +422,10 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 
 @rows.row("pad")
 def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """Lift ``torch.nn.functional.pad``: (before, after) pairs from the last axis on. Negative ones crop."""
+    """Lift ``torch.nn.functional.pad``.
+
+    `pad` has a pair (before, after) for each axis, beginning with the last. Negative amounts crop.
+    """
     amounts = given((pad,))
     pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]
     padding = ((0, 0),) * (input.ndim - len(pairs)) + pairs
@@ -419,10 +434,9 @@ def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: A
 
 rows.table({
     "constant_pad_nd": lambda b, input, pad, value=0: _pad(b, input, pad, "constant", value),
-    # aten.reflection_pad2d and its like
+    # ATen has a kernel for each of these modes of ``pad``.
     ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"): lambda b, input, padding:
         _pad(b, input, padding, "reflect"),
-    # aten.replication_pad2d and its like
     ("replication_pad1d", "replication_pad2d", "replication_pad3d"): lambda b, input, padding:
         _pad(b, input, padding, "replicate"),
 })  # fmt: skip

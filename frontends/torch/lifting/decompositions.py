@@ -29,7 +29,7 @@ def _zeros(b: TorchBuilder, gradient: Any, sizes: Any) -> Any:
     return b.zeros(shape=tuple(sizes), dtype=gradient.dtype)
 
 
-# a value of which no gradient may be taken
+# The call returns ``value``. Taking a gradient of it raises ``message``.
 rows.table(
     {
         "refuse_gradient": lambda b, value, sources, message: b.refuse_gradient(
@@ -59,6 +59,7 @@ def sharding_hint(b: TorchBuilder, x: Any, layout: str) -> Any:
 
 
 def _status(b: TorchBuilder, A: Any) -> Any:
+    # Guards on the elements exclude matrices for which the status is not 0.
     return b.zeros(shape=A.shape[:-2], dtype="int32")
 
 
@@ -78,7 +79,7 @@ rows.table({
 
 @rows.row("logdet")
 def logdet(b: TorchBuilder, input: Any) -> Any:
-    """Lift ``torch.logdet``, which is NaN for a negative determinant."""
+    """Lift ``torch.logdet``, which is NaN for a negative determinant of a real matrix."""
     sign, logarithm = b.slogdet(input)
     if "complex" in input.dtype:
         return b.add(b.log(sign), b.astype(logarithm, dtype=input.dtype))
@@ -87,7 +88,10 @@ def logdet(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("linalg_inv_ex")
 def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
-    """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, undefined in torch, is NaN."""
+    """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, undefined in torch, is NaN.
+
+    With `check_errors` torch raises for a singular matrix, so it is lifted like ``torch.linalg.inv``.
+    """
     if check_errors:
         return aten_inv_ex(b, A)
     regular, status, fails = _regular(b, A)
@@ -102,7 +106,7 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
     """Return `A` with identities instead of singular matrices, LAPACK's status, and a mask of these matrices.
 
-    Some targets raise for a singular matrix.
+    Matrices whose LU factors are not finite are replaced too. Some targets raise for a singular matrix.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
@@ -126,7 +130,10 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
-    """Return True if `B` holds one vector for each matrix of `A`, by torch's rule. Guard on equal sizes."""
+    """Return True if `B` holds one vector for each matrix of `A`, by torch's rule.
+
+    If `B` has more than one axis, guard that its sizes equal those of `A`.
+    """
     if B.ndim == 1:
         return True
     if B.ndim != A.ndim - 1 or hints(B.shape) != hints(A.shape[:-1]):
@@ -162,7 +169,10 @@ rows.table({
 
 @rows.row("linalg_solve_ex")
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, undefined in torch, is NaN."""
+    """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, undefined in torch, is NaN.
+
+    With `check_errors` torch raises for a singular matrix, so it is lifted like ``torch.linalg.solve``.
+    """
     if check_errors:
         return _solved(b, A, B, left), _status(b, A)
     regular, status, fails = _regular(b, A)
@@ -181,7 +191,7 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Any:
-    """Lift ``torch.triangular_solve``, which returns the solution and `A` broadcast to its batch."""
+    """Lift ``torch.triangular_solve``, which returns the solution and `A` broadcast to its batch axes."""
     solution = b.solve_triangular(
         A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular)
     )
@@ -190,7 +200,7 @@ def triangular_solve(
 
 @rows.row("linalg_tensorsolve")
 def linalg_tensorsolve(b: TorchBuilder, A: Any, B: Any, dims: Any = None) -> Any:
-    """Lift ``torch.linalg.tensorsolve``, which moves the axes `dims` of `A` to the end first."""
+    # torch moves the axes ``dims`` of ``A`` to the end first.
     if dims:
         moved = tuple(axis(dim, A.ndim) for dim in dims)
         A = b.permute_dims(A, axes=(*(i for i in range(A.ndim) if i not in moved), *moved))
@@ -201,7 +211,7 @@ def linalg_tensorsolve(b: TorchBuilder, A: Any, B: Any, dims: Any = None) -> Any
 rows.table({
     "cholesky": lambda b, input, upper=False: b.cholesky(input, upper=bool(upper)),
     "linalg_cholesky": lambda b, A, *, upper=False: b.cholesky(A, upper=bool(upper)),
-    # the right-hand side comes first
+    # torch passes the right-hand side first, the canonical operation the factor.
     "cholesky_solve": lambda b, input, input2, upper=False:
         b.cholesky_solve(input2, input, upper=bool(upper)),
     "cholesky_inverse": lambda b, input, upper=False: b.cholesky_inverse(input, upper=bool(upper)),
@@ -251,7 +261,7 @@ rows.table({
 def aten_svd(
     b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None
 ) -> Any:
-    """Lift ``aten._linalg_svd``, which returns empty vectors unless `compute_uv`."""
+    """Lift ``aten._linalg_svd``. Without `compute_uv`, empty arrays replace the singular vectors."""
     if compute_uv:
         return b.svd(A, full_matrices=bool(full_matrices))
     nothing = b.zeros(shape=(0,), dtype=A.dtype)
@@ -260,7 +270,10 @@ def aten_svd(
 
 @rows.row("svd")
 def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """Lift ``torch.svd``, which returns V and not its adjoint, and zeros for vectors unless `compute_uv`."""
+    """Lift ``torch.svd``, which returns V and not its adjoint.
+
+    Without `compute_uv`, square arrays of zeros replace the singular vectors.
+    """
     if not compute_uv:
         rows_count, columns = input.shape[-2:]
         empty = [
@@ -305,6 +318,7 @@ def linalg_lu(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
 def linalg_lu_factor(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
     _need_pivoting(pivot)
     factors, pivots = b.lu_factor(A)
+    # Unlike ``linalg.lu_factor_ex``, torch raises for a singular matrix here.
     b.expect(b.all(b.not_equal(_lu_diagonal(b, factors), 0)), True)
     return factors, pivots
 
@@ -330,9 +344,10 @@ def linalg_lu_factor_ex(b: TorchBuilder, A: Any, pivot: bool = True, check_error
 
 
 rows.table({
-    # ``linalg.lu_factor`` accepts singular matrices, too.
+    # Unlike ``linalg.lu_factor``, ``torch.lu`` accepts singular matrices.
     "lu": lambda b, A, pivot=True, get_infos=False, out=None:
         linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2],
+    # torch's name for the right-hand side is ``b``, so the builder has another name.
     "lu_solve": lambda build, b, LU_data, LU_pivots: build.lu_solve(LU_data, LU_pivots, b),
     "linalg_lu_solve": lambda b, LU, pivots, B, *, left=True, adjoint=False: b.lu_solve(
         LU, pivots, B, left=bool(left), adjoint=bool(adjoint)
@@ -344,9 +359,10 @@ rows.table({
 def lu_unpack(
     b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """Lift ``torch.lu_unpack``, which returns empty arrays for parts that are not wanted.
+    """Lift ``torch.lu_unpack``, which returns empty arrays for the parts that the two flags exclude.
 
-    Raise ``NotImplementedError`` for too few pivots, where torch reads out of bounds.
+    Raise ``NotImplementedError`` if there are not ``min(rows, columns)`` pivots, where torch may read out
+    of bounds.
     """
     if hint_of(LU_pivots.shape[-1]) != min(hints(LU_data.shape[-2:])):
         raise NotImplementedError("lu_unpack with another number of pivots than steps of the elimination")

@@ -21,6 +21,10 @@ _OF_CLASSES = ("input=c target= weight=c", "input=nc* target=n* weight=c", "inpu
 _BY_CHANNEL = ("input=nc* running_mean=c running_var=c weight=c bias=c",)
 _ELEMENT_BY_ELEMENT = ("input=* target=*",)
 _WEIGHT_BY_ELEMENT = ("input=* weight=*",)
+# Sizes that torch requires to be equal, by the bare name of the call. Each string is an alternative:
+# ``name=letters`` has a letter for each axis of the argument ``name``, and the same letter means the same
+# size. ``*`` is any number of axes, which all arguments with ``*`` share; ``~`` is any number of axes without
+# a demand. Arguments that are not given are skipped.
 AGREEMENTS: dict[str, tuple[str, ...]] = {
     "nll_loss": _OF_CLASSES,
     "nll_loss_nd": _OF_CLASSES,
@@ -68,7 +72,11 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guard on sizes that torch requires to be equal, and fix axes that were broadcast."""
+    """Guard on the sizes that torch requires to be equal in the call `key`, by the table :data:`AGREEMENTS`.
+
+    The first alternative that fits the ranks of the arguments applies. Sizes that differ were broadcast
+    and are fixed.
+    """
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return
@@ -91,7 +99,10 @@ def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | None:
-    """Map each letter of an alternative to the sizes that it denotes. Return None if the ranks do not fit."""
+    """Map each letter of an alternative to the sizes of the axes that have this letter.
+
+    Return None if the ranks do not fit.
+    """
     found: dict[Any, list[Any]] = {}
     extent: int | None = None
     for name, letters in (part.split("=") for part in alternative.split()):
@@ -143,6 +154,7 @@ def _of_pooling(node: Node) -> Demands:
     padding, dilation = params.get("padding", ((0, 0),) * rank), params.get("dilation", (1,) * rank)
     for size, width, stride, pads, step in zip(x.shape[-rank:], kernel, params["strides"], padding, dilation):
         yield "ge", size, _least(width, pads, step) - (stride - 1 if params.get("ceil_mode") else 0)
+        # torch raises if the padding is more than half of the window.
         yield from (("le", 2 * pad, step * (width - 1) + 1) for pad in pads if node.op != "lp_pool")
         yield "gt", stride, 0
     # Only in three dimensions torch requires a window to fit without the padding.
@@ -153,7 +165,7 @@ def _of_pooling(node: Node) -> Demands:
 
 
 def _of_fractional_pooling(node: Node) -> Demands:
-    """Yield that random windows fit. In three dimensions torch requires one element more than they take."""
+    """Yield demands by which random windows fit. In three dimensions torch requires one more element."""
     yield from _of_channels(node)
     kernel = node.params["kernel"]
     for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
@@ -201,7 +213,11 @@ def _of_sliding_window(node: Node) -> Demands:
 
 
 def _of_padding(node: Node) -> Demands:
-    """Yield limits on padding: reflect and wrap need as many elements, and cropping at most removes all."""
+    """Yield limits on padding.
+
+    Reflection needs one element more than it adds, wrapping as many, and cropping must not remove more
+    than all.
+    """
     mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
         if all(isinstance(amount, int) for amount in pair):
@@ -213,7 +229,10 @@ def _of_padding(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- signals
 def _of_transform(node: Node) -> Demands:
-    """Yield the fewest points of a transform: 1, or 2 if it makes ``2 * (size - 1)`` numbers."""
+    """Yield the least size of each transformed axis.
+
+    It is 2 for an axis of half a spectrum that is inverted to the default length, else 1.
+    """
     params, x = node.params, node.inputs[0]
     several = "axes" in params
     axes = params["axes"] if several else (params["axis"],)
@@ -273,6 +292,7 @@ def _of_swapped_rows(node: Node) -> Demands:
 
 def _of_norm(node: Node) -> Demands:
     order = node.params["ord"]
+    # A norm of a negative or infinite order is undefined for an empty axis.
     yield from _of_extremum(node) if order < 0 or order == math.inf else ()
 
 
@@ -283,6 +303,7 @@ def _of_matrix_norm(node: Node) -> Demands:
 
 
 def _of_attention(node: Node) -> Demands:
+    # The default scale divides by the root of this size.
     if node.params.get("scale") is None:
         yield "ge", node.inputs[0].shape[-1], 1
 
@@ -297,11 +318,13 @@ def _of_samples(node: Node) -> Demands:
 
 
 def _of_resampling(node: Node) -> Demands:
-    """Yield that only the batch may be empty, before and after: a factor below 1 may leave nothing."""
+    """Yield that no axis but the batch is empty, before or after."""
     space = node.params["size"]
     for size in (*node.inputs[0].shape[1:], *space):
         yield "ge", size, 1
     yield from (
+        # A factor below 1 may leave no element; ``assume`` ignores ("ge", size, 1) for a size that is
+        # computed.
         ("gt", size, 0)
         for size, factor in zip(space, node.params["scales"] or ())
         if isinstance(factor, float) and factor < 1
@@ -354,7 +377,8 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Add the guard ``relation(size, number)`` if the recorded sizes satisfy it.
 
-    A guard that would only exclude an empty array that was computed is left out.
+    ``("ge", size, 1)`` is left out for a computed size, because it would only exclude an empty array, and
+    so is any smaller `number`.
     """
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

@@ -50,9 +50,10 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Lift a call by tracing it to ATen kernels.
+    """Lift a call without a row by tracing it to ATen kernels.
 
-    Raise ``UnsupportedOperation`` if torch cannot trace it or a kernel has no row.
+    Guard on the sizes that the trace depends on. Raise ``UnsupportedOperation`` if torch cannot trace it
+    or a kernel has no row.
     """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
@@ -70,10 +71,10 @@ def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, An
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
-    """Guard on the sizes that torch's tracer specialized on.
+    """Guard on the sizes in `values` and `given` that torch's tracer specialized on.
 
-    It reports guards only where the code asked. Sizes passed as numbers are constants in its result, so
-    are sizes 0 and 1, and equal sizes share one symbol.
+    The trace contains the sizes passed as numbers (`given`) as constants, and sizes 0 and 1. Equal sizes
+    share a symbol. If the traced code compared sizes (not `is_general`), all of them are fixed.
     """
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):
@@ -96,7 +97,7 @@ def _trace(
     examples = [torch.zeros(value.spec.hints, dtype=torch_dtype(value.dtype)) for value in values]
     try:
         return make_fx(call, decomposition_table=_decompositions(), tracing_mode="symbolic")(*examples)
-    # What torch's tracer cannot follow it refuses in any words.
+    # torch's tracer raises exceptions of many types for code that it cannot follow.
     except Exception as problem:
         if is_fault(problem):
             raise
@@ -169,16 +170,16 @@ class _TracedCall:
         return row(self.b, *args, **kwargs)
 
 
-# The name of a keyword -> what the rows call it that do not know it; "input" is the first argument, whatever
-# its name.
+# Keywords that rows do not have, and the names that rows use instead. "input" is the first argument of the
+# row, whatever its name.
 _RENAMED = {
     "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input",
     "exponent": "other", "mat2": "mat_b", "element": "elements", "test_element": "test_elements",
     "input2": "tau", "input3": "other",
     **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
 }  # fmt: skip
-# Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has
-# another order than torch.where(condition, x, y).
+# Prefixes of the names of rows that only one kind of function uses, because functions of the same bare name
+# have other parameters: ``x.where(condition, y)``, but ``torch.where(condition, x, y)``.
 _OWN_ROWS = {"torch.nn.functional.": "nn.functional", "torch.Tensor.": "Tensor", "torch.ops.aten.": "aten"}
 
 
@@ -298,9 +299,9 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Rename keywords to those of the row.
+    """Rename keywords to those of the row, and remove ``inplace`` from `kwargs` if the row lacks it.
 
-    They may have NumPy's spelling (``axis`` for ``dim``), or that of one overload.
+    They may have NumPy's spelling (``axis`` for ``dim``), or that of another overload.
     """
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:

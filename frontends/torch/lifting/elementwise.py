@@ -18,9 +18,9 @@ from ...common.read_numbers import as_index, fix_numbers, is_read, read
 from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
 
-# bare name -> positions and keywords of the arguments that are elements, in which a number may be another at
-# each call; None: of all. In every other argument (a size, an axis, a bound, a rate) it is what it was while
-# recording, as a guard.
+# Arguments whose numbers are elements, by the bare name of the call: their positions and keywords, or None
+# for all arguments. Such a number may differ at each call. In every other argument (a size, an axis, a bound,
+# a rate) a guard requires the recorded number.
 _ELEMENTS: dict[str, frozenset[Any] | None] = {
     **dict.fromkeys(
         (
@@ -43,7 +43,7 @@ _ELEMENTS: dict[str, frozenset[Any] | None] = {
 }  # fmt: skip
 
 
-# As above, of floats that are computed from sizes: rows write them into the source as expressions.
+# The same for floats that are computed from sizes, which rows write into the source as expressions.
 _FLOATS: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("arange", "linspace", "range"), frozenset({0, 1, 2, "start", "end", "step"})),
     "interpolate": frozenset({2, "scale_factor"}),
@@ -63,7 +63,11 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Fix the symbolic numbers in a call's arguments, except where the tables allow them."""
+    """Return the arguments with symbolic numbers replaced by their recorded values, with guards.
+
+    Numbers stay symbolic in the arguments that `_ELEMENTS` and `_FLOATS` list for the call `key`, and
+    integers in an index become arrays.
+    """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
@@ -90,9 +94,9 @@ def has_floats(graph: Graph) -> bool:
 
 
 def _fix_symbols(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
-    """Fix symbols in an argument.
+    """Return `argument` with symbolic numbers replaced by their recorded values, with guards.
 
-    Numbers read from tensors are kept if `numbers`, and floats computed from sizes if `floats`.
+    Numbers read from tensors stay if `numbers`, floats computed from sizes if `floats`.
     """
     argument = argument if numbers else fix_numbers(b, argument)
     return (
@@ -113,7 +117,7 @@ def item(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("tolist")
 def tolist(b: TorchBuilder, input: Any) -> Any:
-    """Lift ``Tensor.tolist`` to nested lists of 0-d arrays."""
+    """Lift ``Tensor.tolist`` to nested lists of 0-d arrays. The sizes are fixed."""
     if not input.ndim:
         return item(b, input)
     rows_of = [b.getitem(input, key=(place,)) for place in range(b.fix(input.shape[0]))]
@@ -128,7 +132,7 @@ def computed(
 ) -> Any:
     """Apply `operation` in `dtype`, or in float32 if torch keeps the number `y` exact next to half precision.
 
-    Rounding of the last digit is ignored, unless the result is discontinuous in it (`exactly`).
+    A loss of the last digits of `y` is ignored, unless the result is discontinuous in them (`exactly`).
     """
     if dtype in HALF and keeps(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
@@ -136,7 +140,11 @@ def computed(
 
 
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if half precision may change the number `y`, as that of 0-d arrays always may."""
+    """Return True if rounding `y` to the half-precision `dtype` may matter.
+
+    A 0-d array of another dtype may always matter. A number does if it overflows or underflows, or, with
+    `exactly`, if it changes at all.
+    """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):
@@ -153,7 +161,7 @@ def held(number: float, dtype: str) -> float:
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
-    """Apply `operation` to half precision in float32.
+    """Apply `operation` to `x`, in float32 if `x` has half precision.
 
     torch does so if a number decides where the result changes.
     """
@@ -264,7 +272,7 @@ for _name, _op in _LOGICAL.items():
 
 @rows.row("logaddexp")
 def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """Lift ``torch.logaddexp``. Of complex numbers, the one with the larger real part is factored out."""
+    """Lift ``torch.logaddexp``. For complex numbers, that with the larger real part is factored out."""
     x, y = b.promote(input, other)
     if not is_complex(x.dtype):
         return b.logaddexp(x, y)
@@ -328,13 +336,17 @@ def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
 @rows.row("sign")
 def sign(b: TorchBuilder, input: Any) -> Any:
     if is_floating(input.dtype):
+        # The sign of NaN is 0 in torch, and NaN by the operation ``sign``.
         return b.subtract(b.cast(b.greater(input, 0.0), input.dtype), b.cast(b.less(input, 0.0), input.dtype))
     return input if input.dtype == "bool" else b.sign(input)
 
 
 @rows.row("round", "special_round")
 def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
-    """Lift ``torch.round``, half to even, with torch's own order of scaling for `decimals`."""
+    """Lift ``torch.round``, half to even.
+
+    For `decimals`, numbers are scaled by torch's own operations, because other ones round differently.
+    """
     if not is_inexact(input.dtype) or decimals == 0:
         return b.round(input) if is_inexact(input.dtype) else input
     power = 10.0 ** abs(decimals)
@@ -351,6 +363,7 @@ def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
     x, low, high = operands
     if x.dtype != "bool":
         return b.clip(x, low, high)
+    # For bools the larger of two is their "or", and the smaller their "and".
     x = x if low is None else b.logical_or(x, b.array(low, "bool"))
     return x if high is None else b.logical_and(x, b.array(high, "bool"))
 
@@ -368,9 +381,9 @@ rows.table({
     "__rpow__": lambda b, input, other: power(b, other, input),
     ("abs", "absolute", "__abs__"): lambda b, input:
         input if input.dtype.startswith("uint") else b.abs(input),
+    # For complex numbers the operation ``sign`` is ``x / abs(x)``.
     "sgn": lambda b, input:
         b.sign(input) if is_complex(input.dtype) else sign(b, input),
-        # ``sign``, and ``x / abs(x)`` of complex numbers
     # As ``pow(input, 2)``, the square of bools is an integer.
     "square": lambda b, input: b.square(b.promote(input, 2)[0]),
     "clamp_max": lambda b, input, max: clamp(b, input, None, max),
@@ -402,6 +415,7 @@ def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
 
 
 def _divisor(b: TorchBuilder, node: Node) -> Any:
+    # torch raises for a division of integers by 0, also while recording, so a constant divisor is not 0.
     divisor = node.inputs[1]
     made = b.maker(divisor)
     is_array = isinstance(divisor, Value) and not (made is not None and made.op == "full")
@@ -412,14 +426,15 @@ def _divisor(b: TorchBuilder, node: Node) -> Any:
     )
 
 
-# operation -> the condition, an array of bools, or None where there is nothing to look at
+# Conditions on elements under which torch does not raise, by operation: an array of bools, or None if there
+# is nothing to check.
 CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "random_bernoulli": lambda b, node: _within_one(b, node.inputs[1]),
     "random_poisson": lambda b, node: b.greater_equal(node.inputs[1], 0),
     "random_categorical": _categories,
     "quantile": lambda b, node: _within_one(b, node.inputs[1]),
     "cov": _repetitions,
-    # as many new elements as places for them
+    # torch raises if there are fewer new elements than the mask selects.
     "masked_scatter": lambda b, node: b.less_equal(
         b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape)
     ),

@@ -35,7 +35,6 @@ def setitem(b: TorchBuilder, self: Any, index: Any, value: Any) -> Any:
 def index_put(
     b: TorchBuilder, self: Any, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False
 ) -> Any:
-    """Lift ``torch.index_put``, where None selects a whole axis."""
     selection = select(b, self, tuple(slice(None) if item is None else item for item in indices))
     return write_arrays(
         b, self, selection.arrays, b.operand(values, self.dtype), "sum" if accumulate else None
@@ -55,7 +54,7 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
     """Return True if `index` has a dtype or rank that torch accepts only for an empty index.
 
-    The sizes that make it empty are fixed.
+    The sizes of 0 are then fixed.
     """
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
@@ -68,7 +67,7 @@ def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
 # ---------------------------------------------------------------------------------------------- reading
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """Lift ``torch.gather``, where `index` may be shorter along the other axes."""
+    """Lift ``torch.gather``, where `index` may be shorter than `input` along the axes other than `dim`."""
     if picks_nothing(b, input, index):
         return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
@@ -110,7 +109,10 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Write `source` to `x` at `index` along `dim`. 0-d arrays are treated as vectors."""
+    """Return `x` with `source` written at `index` along `dim`, or combined by torch's reduction `reduce`.
+
+    0-d arrays are treated as vectors, and a longer `source` is cut to the shape of `index`.
+    """
     if picks_nothing(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
@@ -144,7 +146,6 @@ def scatter(
     *,
     reduce: str | None = None,
 ) -> Any:
-    """Lift ``torch.scatter`` from an array or from one number."""
     source = value if src is None else src
     if isinstance(source, Value) and source.ndim == 0 and index.ndim:
         source = b.broadcast_to(source, shape=index.shape)
@@ -163,7 +164,10 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Write the slices of `source` to those that `index` selects along `dim`."""
+    """Return `x` with the slices of `source` written to those that `index` selects along `dim`.
+
+    They are combined by torch's reduction `reduce` if it is not None.
+    """
     target, values, places, along = (
         vector(b, x),
         b.operand(source, x.dtype),
@@ -203,7 +207,6 @@ rows.table({
 
 @rows.row("put")
 def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """Lift ``torch.put``, which indexes the flattened array."""
     assume(b, "eq", product(source.shape), product(index.shape))
     values = b.reshape(source, shape=index.shape)
     written = b.scatter_nd(ravel(b, input), values, index, axes=(0,), reduce="sum" if accumulate else None)
@@ -214,6 +217,7 @@ def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool =
 @rows.row("masked_fill")
 def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
     if isinstance(value, Value) and "complex" in value.dtype and "complex" not in input.dtype:
+        # torch raises if the value would lose its imaginary part.
         b.expect(b.all(b.equal(b.imag(value), 0.0)), True)
     return b.where(b.cast(mask, "bool"), b.operand(value, input.dtype), input)
 
@@ -228,6 +232,7 @@ def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
 def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Lift ``Tensor.fill_diagonal_``. With `wrap`, the diagonal restarts below the end of a tall matrix."""
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
+    # Elements at a regular distance of the flattened matrix continue below the diagonal of a tall matrix.
     tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
     flat = ravel(b, input)
     item = slice_inside(b, None, input.shape[1] * input.shape[1] if tall else None, step, flat.shape[0])
@@ -288,7 +293,7 @@ def isin(
 rows.table({
     "Tensor.where": lambda b, input, condition, other:
         where(b, condition, input, other),
-    # a given number of rows
+    # The number of rows is given, so no size depends on the data.
     "nonzero_static": lambda b, input, *, size, fill_value=-1:
         b.argwhere(input, size=size, fill_value=fill_value),
     "bucketize": lambda b, input, boundaries, *, out_int32=False, right=False: searchsorted(
@@ -360,6 +365,7 @@ def unique2(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
+    # ATen's kernels return all three results, whichever are wanted.
     return unique(b, input, return_inverse=True, return_counts=True)
 
 
@@ -422,7 +428,11 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """Lift ``torch.segment_reduce``: segments follow each other along `axis`, after the axes of `lengths`."""
+    """Lift ``torch.segment_reduce`` over consecutive segments along `axis`, with given lengths or offsets.
+
+    Guard that the segments are in order and, unless `unsafe`, that `lengths` add up to the size of the
+    axis.
+    """
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
     starts, ends = _bounds(b, lengths, offsets, axis)
@@ -467,7 +477,10 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """Combine the reduction of each segment with the initial value."""
+    """Combine the reduction `found` of each segment with the initial value `first`.
+
+    A mean is divided by `counts`. The mean of an empty segment is NaN if `empty_is_nan`, else `first`.
+    """
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
     whole = b.combined("multiply" if reduce == "prod" else "add", found, first)
@@ -481,7 +494,7 @@ def _with_initial_value(
 def histogramdd(
     b: TorchBuilder, input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    """Lift ``torch.histogramdd``: count points in each bin. The last bin includes its right edge."""
+    """Lift ``torch.histogramdd``, which counts points in bins. The last bin includes its right edge."""
     count = b.fix(input.shape[-1])
     points = b.reshape(input, shape=(product(input.shape[:-1]), count))
     edges = _edges(b, points, count, bins, None if range is None else tuple(range))
@@ -522,7 +535,10 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 
 
 def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
-    """Return the bin of each number, and a mask of those inside. The last bin includes its right edge."""
+    """Return the bin of each number in `column`, and a mask of the numbers inside all edges.
+
+    The last bin includes its right edge.
+    """
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))
     found = b.subtract(b.searchsorted(edges, column, side="right"), 1)
@@ -551,9 +567,10 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``torch.sparse_coo_tensor`` with a given size to a dense array.
+    """Lift ``torch.sparse_coo_tensor`` to a dense array, in which values at the same index are summed.
 
-    Values at the same index are summed.
+    Raise :class:`UnsupportedOperation` if `values` or `size` is missing. Guard that the indices are in
+    bounds.
     """
     if values is None or size is None:
         raise UnsupportedOperation(
@@ -580,7 +597,7 @@ rows.table({
 
 @rows.row("_sparse_sum")
 def sparse_sum(b: TorchBuilder, input: Any, dim: Any = None, *, dtype: Any = None) -> Any:
-    """Lift ``torch.sparse.sum``, which keeps bools unless it reduces all axes."""
+    """Lift ``torch.sparse.sum``, whose result for bools is bool unless all axes are reduced."""
     row = rows.get("sum")
     assert row is not None
     found = row(b, input, dim, dtype=dtype)

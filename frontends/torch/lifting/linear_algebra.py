@@ -33,7 +33,6 @@ rows.table({
 
 @rows.row("linalg_vecdot")
 def linalg_vecdot(b: TorchBuilder, x: Any, y: Any, *, dim: int = -1) -> Any:
-    """Lift ``torch.linalg.vecdot``, which conjugates `x`."""
     axis = _from_the_back(dim, max(x.ndim, y.ndim))
     # An axis of size 1 broadcasts.
     if hint_of(x.shape[axis]) != hint_of(y.shape[axis]):
@@ -43,6 +42,7 @@ def linalg_vecdot(b: TorchBuilder, x: Any, y: Any, *, dim: int = -1) -> Any:
 
 
 def _from_the_back(dim: int, rank: int) -> int:
+    # Operands of different ranks are aligned at their last axes.
     return dim if dim < 0 else dim - rank
 
 
@@ -55,7 +55,7 @@ def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("cross")
 def cross(b: TorchBuilder, input: Any, other: Any, dim: Any = None) -> Any:
-    """Lift ``torch.cross``, along the first axis of size 3 without `dim`."""
+    """Lift ``torch.cross``. Without `dim`, the axis is the first of size 3, and sizes up to it are fixed."""
     if dim is None:
         dim = next(i for i, size in enumerate(input.shape) if hint_of(size) == 3)
         for size in input.shape[: dim + 1]:
@@ -69,7 +69,10 @@ def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 
 def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """Return ``beta * input + alpha * product``. With `beta` 0, NaN in `input` is ignored."""
+    """Return ``beta * input + alpha * product``. With `beta` 0, NaN in `input` is ignored.
+
+    For bools, sums are "or" and products "and".
+    """
     if product.dtype == "bool":
         one = b.logical_and(product, bool(alpha))
         return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
@@ -94,7 +97,7 @@ rows.table({
     "addmv": lambda b, input, mat, vec, *, beta=1, alpha=1: _added(b, input, b.matmul(mat, vec), beta, alpha),
     "baddbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1:
         _added(b, input, b.matmul(batch1, batch2), beta, alpha),
-    # the sum over a batch of products is one product over both axes
+    # The sum over a batch of products is one product over both axes.
     "addbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(
         b, input, b.einsum(batch1, batch2, equation="bij,bjk->ik"), beta, alpha
     ),
@@ -104,7 +107,7 @@ rows.table({
 # ------------------------------------------------------------------------------------------- products of many
 @rows.row("einsum")
 def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
-    """Lift ``torch.einsum``: an equation and operands, or operands each followed by its list of axes."""
+    """Lift ``torch.einsum`` of an equation and operands, or of operands each followed by its list of axes."""
     if isinstance(args[0], str):
         equation, *arrays = args
         arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
@@ -135,10 +138,7 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """Add the implicit result to an equation.
-
-    It is the ellipsis and the labels that occur once, in alphabetical order.
-    """
+    """Add the implicit result to an equation: the ellipsis, and the labels that occur once, sorted."""
     if "->" in equation:
         return equation
     letters = equation.replace("...", "").replace(",", "")
@@ -150,7 +150,7 @@ def _explicit(equation: str) -> str:
 def tensordot(
     build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None
 ) -> Any:
-    """Lift ``torch.tensordot`` over `dims` axes from the end of `a` and the front of `b`, or over given axes.
+    """Lift ``torch.tensordot`` over the last `dims` axes of `a` and the first of `b`, or over given axes.
 
     An axis of size 1 broadcasts.
     """
@@ -166,7 +166,10 @@ def tensordot(
 def _without_broadcasting(
     b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    """Sum the longer axis first where an axis of size 1 meets a longer one."""
+    """Return `x` and `y` with their contracted axes of equal size, where one may have size 1.
+
+    The longer axis is summed, which equals the product with the broadcast one.
+    """
     pairs = [(i, j) for i, j in zip(left, right, strict=True) if hint_of(x.shape[i]) != hint_of(y.shape[j])]
     long_left = tuple(i for i, j in pairs if b.fix(y.shape[j]) == 1)
     long_right = tuple(j for i, j in pairs if i not in long_left and b.fix(x.shape[i]) == 1)
@@ -194,6 +197,7 @@ rows.table({
     ("matrix_power", "linalg_matrix_power"): lambda b, input, n: b.matrix_power(input, n=n),
     ("matrix_exp", "linalg_matrix_exp"): lambda b, A: b.matrix_exp(A),
     "trace": lambda b, input:
+        # torch sums integers as int64.
         b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64"),
 })  # fmt: skip
 
@@ -204,10 +208,11 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 
 @rows.row("linalg_lstsq")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    """Lift ``torch.linalg.lstsq``, whose driver decides which results are empty.
+    """Lift ``torch.linalg.lstsq``, which returns the solution, residuals, rank and singular values.
 
-    It returns the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular values (by
-    ``gelsd`` and ``gelss``).
+    The driver decides which results are empty: residuals by ``gelsy`` (the default), the rank by ``gels``,
+    and singular values by all but ``gelsd`` and ``gelss``. Raise ``NotImplementedError`` for another
+    driver.
     """
     if driver not in _DRIVERS:
         raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
@@ -227,9 +232,10 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """Return the squared residual of each column, or None where torch returns an empty array.
+    """Return the squared residual of each column, or None if torch returned an empty array.
 
-    It does so without more rows than columns, or if `rank` (if known) is below the number of columns.
+    torch does so unless there are more rows than columns, and if `rank` (unless None) is below the number
+    of columns. Guard on these conditions.
     """
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
@@ -280,7 +286,7 @@ def norm(
     out: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """Lift ``torch.norm``: "fro" is the 2-norm over any axes, "nuc" the nuclear norm of matrices."""
+    """Lift ``torch.norm``, where "fro" is the 2-norm over any axes and "nuc" the nuclear norm of matrices."""
     x = _given(b, input, dtype)
     if p == "nuc":
         return _matrix_norm(b, x, p, dim, keepdim)
@@ -291,7 +297,11 @@ def norm(
 def linalg_norm(
     b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """Lift ``torch.linalg.norm``: of vectors along one axis, of matrices along two, else of all elements."""
+    """Lift ``torch.linalg.norm``.
+
+    Without `ord`, or over one axis, it is a vector norm, and otherwise a matrix norm over the two axes
+    `dim`.
+    """
     x = _given(b, A, dtype)
     count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
     if ord is None or count == 1:
@@ -323,6 +333,7 @@ def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = tuple(i for i in range(input.ndim) if i != place)
     wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input
     norms = b.vector_norm(wide, ord=float(p), axis=others, keepdims=True)
+    # torch adds this number to the norm, so that it divides by no 0.
     factor = b.divide(b.full(shape=(), fill_value=float(maxnorm), dtype=norms.dtype), b.add(norms, 1e-7))
     return b.cast(
         b.multiply(wide, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), wide.dtype)),
@@ -379,7 +390,10 @@ rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, inp
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
-    """Reshape a single variable to a vector, because torch then returns a 0-d array for either shape."""
+    """Return `input`, but a matrix of a single row as a vector, because torch has a 0-d result for both.
+
+    Guard on the number of rows.
+    """
     if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
         return b.reshape(input, shape=(input.shape[1],))
     if input.ndim == 2:
@@ -390,6 +404,7 @@ def _variables(b: TorchBuilder, input: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- counting
 @rows.row("bincount")
 def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    # torch sums weights of every other dtype as float64.
     if weights is not None and weights.dtype != "float32":
         weights = b.cast(weights, "float64")
     return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
@@ -448,9 +463,10 @@ def _norm(norm: Any) -> str:
 
 
 def _nonempty(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
-    """Replace an empty axis by a zero for transforms to real numbers.
+    """Return `x`, but for transforms to real numbers with an empty axis `place` replaced by a zero.
 
-    torch pads it with zeros, and NumPy's inverse transform would read out of bounds.
+    torch pads the axis with zeros, and NumPy's inverse transform would read out of bounds. Guard on
+    whether the axis is empty.
     """
     if name.rstrip("n") not in ("irfft", "hfft"):
         return x
@@ -479,7 +495,10 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 # ---------------------------------------------------------------------------------------------- several axes
 def _sizes_and_axes(x: Any, s: Any, dim: Any) -> dict[str, Any]:
-    """Convert torch's `s` and `dim`: without `dim` the last axes, and -1 in `s` for the size of the axis."""
+    """Convert torch's `s` and `dim` to the parameters ``s`` and ``axes``.
+
+    Without `dim`, ``axes`` are the last axes. -1 in `s` is the size of the axis.
+    """
     if isinstance(s, int):
         s = (s,)
     if dim is None:
@@ -521,6 +540,7 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 
 # ---------------------------------------------------------------------------------------------- ATen's own
+# ATen's numbers for the scaling: 0 for none, 1 by the root of the size, 2 by the size.
 _FORWARD = ("backward", "ortho", "forward")
 _INVERSE = ("forward", "ortho", "backward")
 
@@ -588,6 +608,7 @@ def stft(
         raise NotImplementedError("stft with align_to_window")
     size = b.fix(n_fft)
     window = _window(b, window, size, win_length, real_of(input.dtype))
+    # By default torch returns half of a spectrum if both the signal and the window are real.
     halves = (
         not is_complex(input.dtype)
         and (window is None or not is_complex(window.dtype))

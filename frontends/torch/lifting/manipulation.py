@@ -20,7 +20,7 @@ from .table import TorchBuilder, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return sizes or axes, given one by one, as one sequence or by keyword, as a tuple."""
+    """Return sizes or axes as a tuple, if passed one by one, as one sequence, or by keyword (`named`)."""
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
@@ -29,7 +29,10 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in `shape` by the size that the number of elements implies."""
+    """Replace -1 in `shape` by the size that the number of elements `total` implies.
+
+    It is 0 if the other sizes have a product of 0.
+    """
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)
@@ -48,7 +51,6 @@ def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
 def view(
     b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, shape: Any = None, dtype: Any = None
 ) -> Any:
-    """Lift ``Tensor.view``: a reshape, or a bitcast to another dtype."""
     if sizes and isinstance(sizes[0], torch.dtype):
         dtype = sizes[0]
     if dtype is not None:
@@ -100,7 +102,7 @@ def unsqueeze(b: TorchBuilder, input: Any, dim: int) -> Any:
 
 @rows.row("squeeze", "squeeze_copy")
 def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-    """Lift ``torch.squeeze``, with guards on symbolic sizes, since axes of size 1 decide the rank."""
+    """Lift ``torch.squeeze``, with guards on symbolic sizes, because axes of size 1 decide the rank."""
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     chosen = {axis(d, input.ndim) for d in dims}
     return b.reshape(
@@ -110,7 +112,7 @@ def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 def is_one(b: TorchBuilder, size: Any) -> bool:
-    """Return True if a size is 1, and guard on the answer."""
+    """Return True if `size` was 1 while recording, and guard that the answer stays the same."""
     if hint_of(size) == 1:
         return b.fix(size) == 1
     if isinstance(size, Size) and not nonnegative(size - 2):
@@ -141,7 +143,7 @@ rows.table({
     ("permute", "permute_copy"): lambda b, input, *axes, dims=None: b.permute_dims(
         input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims))
     ),
-    # all axes in reverse order
+    # ``T`` and ``numpy_T`` reverse the axes of arrays of any rank.
     ("t", "t_copy", "T", "numpy_T"): lambda b, input:
         b.permute_dims(input, axes=tuple(reversed(range(input.ndim)))),
     ("movedim", "moveaxis"): lambda b, input, source, destination: b.permute_dims(
@@ -200,7 +202,6 @@ def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...])
 # ---------------------------------------------------------------------------------------------- broadcasting
 @rows.row("expand", "expand_copy", "broadcast_to")
 def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
-    """Lift ``Tensor.expand``, where -1 keeps a size."""
     wanted = given(sizes, size)
     have = (None,) * (len(wanted) - input.ndim) + input.shape
     return b.broadcast_to(
@@ -317,7 +318,6 @@ def flip(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
 
 @rows.row("rot90")
 def rot90(b: TorchBuilder, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Lift ``torch.rot90``, from the first axis towards the second."""
     first, second = (axis(d, input.ndim) for d in dims)
     k = b.fix(k)
     if k % 4 == 2:
@@ -334,9 +334,9 @@ def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) ->
 
 @rows.row("as_strided", "as_strided_copy")
 def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    """Lift `torch.as_strided`.
+    """Lift ``torch.as_strided``.
 
-    The capture passes an `input` that fills its storage in row-major order; guard that the view stays
+    The capture passes an `input` that fills its storage in row-major order. Guard that the view stays
     inside it.
     """
     sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
@@ -354,7 +354,7 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
 # ---------------------------------------------------------------------------------------------- joining
 @rows.row("cat", "concat", "concatenate")
 def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """Lift ``torch.cat``, which skips empty vectors among arrays of more axes."""
+    """Lift ``torch.cat``, which skips empty vectors if another array has more axes."""
     arrays = list(b.promote(*tensors))
     rank = max(array.ndim for array in arrays)
     kept = [array for array in arrays if array.ndim == rank or b.fix(array.shape[0]) != 0]
@@ -374,11 +374,11 @@ def hstack(b: TorchBuilder, tensors: Any) -> Any:
 
 
 rows.table({
-    # along the first axis, vectors as rows
+    # Vectors become rows.
     ("vstack", "row_stack"): lambda b, tensors: cat(b, [at_least(b, tensor, 2) for tensor in tensors], 0),
     "dstack": lambda b, tensors:
         cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2),
-    # vectors become columns
+    # Vectors become columns.
     "column_stack": lambda b, tensors:
         cat(b, [b.reshape(x, shape=(product(x.shape), 1)) if x.ndim < 2 else x for x in tensors], 1),
 })  # fmt: skip
@@ -423,7 +423,10 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of `count` parts of `part` elements, the last perhaps shorter. Guard on `count`."""
+    """Return the sizes of `count` parts of `part` elements, the last of which may be shorter.
+
+    Guard that `size` makes this number of parts.
+    """
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):
@@ -455,7 +458,6 @@ def split(
     split_size: Any = None,
     split_sizes: Any = None,
 ) -> Any:
-    """Lift ``torch.split`` into parts of one size, or of given sizes."""
     sections = next(s for s in (split_size_or_sections, split_size, split_sizes) if s is not None)
     place = axis(dim, tensor.ndim)
     size = tensor.shape[place]
@@ -469,7 +471,7 @@ def split(
 
 @rows.row("chunk", "unsafe_chunk")
 def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
-    """Lift ``torch.chunk`` into at most `chunks` parts of one size, where the last may be shorter."""
+    """Lift ``torch.chunk`` into at most `chunks` parts of equal size, where the last may be shorter."""
     place = axis(dim, input.ndim)
     size = input.shape[place]
     if hint_of(size) == 0:
@@ -502,7 +504,7 @@ def tensor_split(
 
 
 def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
-    """Split `x` into parts of one size, with a guard that it divides, or at given indices."""
+    """Split `x` into `where` parts of one size, with a guard that it divides, or at the indices `where`."""
     if isinstance(where, (tuple, list, Value)):
         return tensor_split(b, x, where, place)
     b.guard(apply("eq", x.shape[place] % where, 0))
@@ -510,7 +512,7 @@ def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
 
 
 rows.table({
-    # along the second axis, of a vector along its only one
+    # A vector is split along its only axis.
     "hsplit": lambda b, input, indices_or_sections:
         evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1),
     "vsplit": lambda b, input, indices_or_sections:
@@ -522,7 +524,6 @@ rows.table({
 
 @rows.row("unbind", "unbind_copy")
 def unbind(b: TorchBuilder, input: Any, dim: int = 0) -> Any:
-    """Lift ``torch.unbind``. The size of the axis is fixed."""
     place = axis(dim, input.ndim)
     count = b.fix(input.shape[place])
     if count < 2:
@@ -541,7 +542,6 @@ rows.table({
 
 @rows.row("narrow", "narrow_copy")
 def narrow(b: TorchBuilder, input: Any, dim: int, start: Any, length: Any) -> Any:
-    """Lift ``torch.narrow``, where `start` may be an array."""
     place = axis(dim, input.ndim)
     if isinstance(start, Value):
         steps = b.arange(start=0, stop=length, step=1, dtype=start.dtype)

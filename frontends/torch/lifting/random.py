@@ -69,6 +69,8 @@ def set_state(b: TorchBuilder, generator: Any, new_state: Any) -> None:
 
 def _put_state(b: TorchBuilder, generator: Any, state: Any) -> None:
     if state not in b.states:
+        # The state comes from outside of the function. Its bytes are the seed, so that equal states lead to
+        # equal numbers.
         array = next(array for value, array in b.graph.constants.values() if value is state)
         b.seed(generator, zlib.crc32(bytes(array.tolist())))
     elif isinstance(stream := b.states[state], tuple):
@@ -112,7 +114,6 @@ def randint(
     dtype: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``torch.randint(high, size)`` or ``(low, high, size)``."""
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)):
         size = given.pop()
@@ -150,7 +151,6 @@ def normal(
     dtype: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``torch.normal`` of numbers and a size, or of arrays."""
     if size is not None:
         return _filled(b, tuple(size), dtype_name(dtype), mean, std)
     like = b.promote(*(item for item in (mean, std) if hasattr(item, "ndim")))
@@ -162,6 +162,7 @@ def normal(
 
 def _filled(b: TorchBuilder, shape: Any, dtype: str, mean: Any, std: Any) -> Any:
     drawn = b.random_normal(b.next_key(), shape=shape, dtype=dtype)
+    # torch adds the mean to the real and to the imaginary part.
     both = b.multiply(b.array(mean, dtype), 1 + 1j) if is_complex(dtype) and not _is(mean, 0) else mean
     return _scaled(b, drawn, both, std)
 
@@ -185,7 +186,6 @@ def _float(x: Any) -> str:
 def uniform(
     b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, generator: Any = None, **kwargs: Any
 ) -> Any:
-    """Lift ``Tensor.uniform_(from=0, to=1)``."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
     if not is_complex(input.dtype):
         return b.random_uniform(b.next_key(), shape=input.shape, low=low, high=high, dtype=input.dtype)
@@ -230,6 +230,7 @@ def geometric(b: TorchBuilder, input: Any, p: float, *, generator: Any = None) -
     """Lift ``Tensor.geometric_``: the number of trials up to and including the first success."""
     if p >= 1:
         return b.ones(shape=input.shape, dtype=input.dtype)
+    # An exponential sample divided by ``-log(1 - p)`` and rounded up has this distribution.
     waited = b.random_exponential(b.next_key(), shape=input.shape, dtype=_float(input))
     return b.cast(b.add(b.floor(b.divide(waited, -_log1p(-p))), 1.0), input.dtype)
 
@@ -238,6 +239,7 @@ def _log1p(x: float) -> float:
     return math.log1p(x)
 
 
+# The default upper bounds of ``random_``. For floats, all integers below the bound are exact.
 _LIMITS = {"uint8": 2**8, "int8": 2**7, "int16": 2**15, "int32": 2**31 - 1, "int64": 2**63 - 1}
 _EXACT = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53, "bool": 2}
 
@@ -268,7 +270,10 @@ def initial_kaiming_uniform(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Any:
-    """Lift ``torch.nn.init.kaiming_uniform_``, whose bound derives from the fan-in or fan-out."""
+    """Lift ``torch.nn.init.kaiming_uniform_``, whose bound derives from the fan-in or fan-out.
+
+    The fan is fixed.
+    """
     fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
     bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
     return uniform(b, tensor, -bound, bound)
@@ -295,6 +300,7 @@ rows.table({
 def multinomial(
     b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None
 ) -> Any:
+    # torch raises for more categories.
     b.guard(apply("le", input.shape[-1], 2**24))
     if not replacement:
         b.guard(apply("le", num_samples, input.shape[-1]))

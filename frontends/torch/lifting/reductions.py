@@ -16,7 +16,10 @@ from .table import TorchBuilder, axes, axis, rows
 
 
 def over(dim: Any, x: Any) -> Any:
-    """Convert torch's `dim` to ``axis``: None for all axes (also of a 0-d array), an int for a single one."""
+    """Convert torch's `dim` to ``axis``: None for all axes, an int for one axis, or a tuple.
+
+    A 0-d array has None for any `dim`.
+    """
     found = axes(dim, x.ndim)
     if found is None or x.ndim == 0:
         return None
@@ -100,13 +103,19 @@ for _name in ("var", "std"):
 
 # ---------------------------------------------------------------------------------------------- extremes
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return the row of ``max`` or ``min``: of all, along one axis with indices, or of two arrays."""
+    """Return the row of ``max`` or ``min``.
+
+    It reduces all axes, one axis with the indices as another result, or takes the larger or smaller of two
+    arrays.
+    """
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if hasattr(dim, "spec") else other
         if other is not None:
             return getattr(b, f"{name}imum")(*b.promote(input, other))
         where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
+        # Along an axis, torch's gradient goes to the element at the returned index. Over all axes, equal
+        # elements share the gradient.
         values = getattr(b, name)(input, **where, first=where["axis"] is not None)
         return values if dim is None else (values, getattr(b, f"arg{name}")(input, **where))
 
@@ -139,7 +148,7 @@ def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = Fal
 
 # ---------------------------------------------------------------------------------------------- truth
 def _truth(name: str) -> Callable[..., Any]:
-    """Return the row that lifts `torch.all` or `torch.any`: bool, or uint8 for a uint8 input."""
+    """Return the row of ``all`` or ``any``, whose result is bool, or uint8 for a uint8 input."""
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         # Unlike in ``sum``, an empty tuple means no axes.
@@ -167,6 +176,8 @@ def _is_nothing(b: TorchBuilder, x: Any) -> bool:
 
 
 def _shared_median(b: TorchBuilder, x: Any, skip_nan: bool) -> Any:
+    # The median is the maximum of the elements up to it. Written so, equal elements share its gradient, as in
+    # torch.
     middle, _ = b.lower_median(b.stop_gradient(x), axis=0, skip_nan=skip_nan)
     reached = b.logical_or(b.less_equal(x, middle), b.isnan(middle))
     return b.max(b.where(reached, x, -math.inf), axis=0)
@@ -265,7 +276,7 @@ for _name in ("cummax", "cummin"):
 def diff(
     b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """Lift ``torch.diff``. With `n` 0, `prepend` and `append` are ignored."""
+    """Lift ``torch.diff``. If `n` is 0, `prepend` and `append` are ignored."""
     if n == 0:
         return input
     place = axis(dim, input.ndim)
@@ -342,7 +353,10 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """Return the slope to the neighbour, or that of the parabola through the three outermost elements."""
+    """Return the derivative at the first (`side` 0) or last (-1) element, at uneven coordinates.
+
+    For `edge_order` 1 it is the slope to the neighbour, else that of the parabola through three elements.
+    """
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
         return _ratio(
@@ -370,7 +384,7 @@ def _outermost(b: TorchBuilder, steps: Value, side: int) -> Value:
 def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
     """Return the weights of three elements for the slope at the middle one.
 
-    They are torch's own terms, because these decide the result for a distance of 0.
+    The terms are torch's own, because these decide the result for a distance of 0.
     """
     both = b.add(before, after)
     return (
@@ -383,7 +397,7 @@ def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
 def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
     """Return the weights of three elements for the slope at the first one.
 
-    `near` is the distance to the second, `far` that from the second to the third.
+    `near` is the distance from the first to the second element, `far` from the second to the third.
     """
     both = b.add(near, far)
     return (
@@ -402,7 +416,7 @@ def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tup
 
 
 def _at_even_edge(b: TorchBuilder, x: Value, place: int, side: int, step: Any, edge_order: int) -> Value:
-    """Return the slope to the neighbour, for order 2 extrapolated by half a step from the next slope."""
+    """Return the slope to the neighbour; for order 2, extrapolated by half a step from the next slope."""
     near = _ratio(b, _edge(b, x, place, side), step)
     if edge_order == 1:
         return near

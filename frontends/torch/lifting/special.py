@@ -90,6 +90,7 @@ def logit(b: TorchBuilder, input: Any, eps: float | None = None) -> Any:
 
 @rows.row("polygamma", "special_polygamma")
 def polygamma(b: TorchBuilder, n: Any, input: Any = None) -> Any:
+    # ``Tensor.polygamma(n)`` passes the array first, ``torch.polygamma(n, x)`` the number.
     n, input = (input, n) if hasattr(n, "spec") else (n, input)
     x = b.floating(input)
     return b.digamma(x) if n == 0 else b.polygamma(x, n=n)
@@ -115,7 +116,7 @@ rows.table({
         b.equal(input, math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
     "isneginf": lambda b, input:
         b.equal(input, -math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
-    # no imaginary part
+    # A complex number is real if its imaginary part is 0.
     "isreal": lambda b, input:
         b.equal(b.imag(input), 0.0) if is_complex(input.dtype) else b.ones(shape=input.shape, dtype="bool"),
     "angle": lambda b, input: b.angle(b.floating(input)),
@@ -202,7 +203,7 @@ def per_tensor_with_mask(
 ) -> tuple[Any, Any]:
     """Lift ``aten::fake_quantize_per_tensor_affine_cachemask``.
 
-    The mask is True where no level was clipped.
+    The second result is True where the level was not clipped.
     """
     kind = _computed_in(input)
     inverse, step = _steps(b, scale, kind)
@@ -243,7 +244,8 @@ def per_channel_with_mask(
 ) -> tuple[Any, Any]:
     """Lift ``aten::fake_quantize_per_channel_affine_cachemask``.
 
-    Unlike the call with one scale, torch computes levels in int64.
+    Unlike the call with one scale, torch computes levels in int64. Guard that integer zero points are in
+    range, as torch requires.
     """
     kind = _computed_in(input)
     for part in (scale, zero_point):
@@ -270,6 +272,7 @@ def _computed_in(x: Any) -> str:
 
 def _steps(b: TorchBuilder, scale: Any, kind: str) -> tuple[Any, Any]:
     if isinstance(scale, (int, float)):
+        # torch rounds the scale and its inverse to float32.
         single = torch.tensor(scale, dtype=torch.float32)
         return (1 / single).item(), single.item()
     array = _alone(b, b.array(scale, "float32"), "float32")
@@ -284,7 +287,10 @@ def _alone(b: TorchBuilder, number: Any, kind: str) -> Any:
 
 def _limited(b: TorchBuilder, level: Any, quant_min: int, quant_max: int) -> Any:
     return b.where(
-        b.greater_equal(level, float(quant_min)), b.clip(level, None, float(quant_max)), float(quant_min)
+        # NaN compares as False, so it becomes the lowest level, as in torch.
+        b.greater_equal(level, float(quant_min)),
+        b.clip(level, None, float(quant_max)),
+        float(quant_min),
     )
 
 

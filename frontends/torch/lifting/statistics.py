@@ -33,7 +33,7 @@ def _running_statistics(key: str, compute: Statistics) -> Written:
 
 
 def _renormalised(*order: str) -> Written:
-    """Return the row for the weight of an embedding with ``max_norm``, whose arguments have this order."""
+    """Return the row for the weight of an embedding with ``max_norm``, whose arguments have this `order`."""
 
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         given = {"norm_type": 2.0, **dict(zip(order, args)), **kwargs}

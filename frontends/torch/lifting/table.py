@@ -23,7 +23,11 @@ rows = LiftingTable("torch")
 
 
 class TorchBuilder(RaisingBuilder):
-    """A builder with torch's dtype promotion."""
+    """Builder with torch's dtype promotion.
+
+    has_floats: True if calls take floats that are computed from sizes.
+    states: the random stream that each result of ``get_rng_state`` stands for.
+    """
 
     masks = ("bool", "uint8")
     lists_are_tuples = True
@@ -44,7 +48,7 @@ class TorchBuilder(RaisingBuilder):
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """Cast the operands to the dtype that torch computes in, or to `dtype`.
 
-        Numbers next to an array stay numbers.
+        Numbers next to an array stay numbers. If all operands are numbers, they become 0-d arrays.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):
@@ -55,7 +59,7 @@ class TorchBuilder(RaisingBuilder):
         return getattr(self, name)(*self.promote(x, y))
 
     def sum(self, x: Any, **params: Any) -> Value:
-        """Emit a sum. Without a dtype, torch sums unsigned integers as int64."""
+        """Emit a sum. Without a dtype, unsigned integers are summed as int64."""
         if x.dtype in UNSIGNED:
             params["dtype"] = params.get("dtype") or "int64"
         total: Value = self.apply(get("sum"), (x,), params)

@@ -10,7 +10,7 @@ from ..elementwise import held, widened
 from ..manipulation import reshaped
 from ..table import TorchBuilder, axis, rows
 
-# torch's names without parameters -> the vocabulary's
+# Activations without parameters: torch's name and that of the operation.
 _PLAIN = {
     "relu": "relu",
     "relu6": "relu6",
@@ -54,7 +54,6 @@ rows.table({
 
 @rows.row("prelu", "_prelu_kernel")
 def prelu(b: TorchBuilder, input: Any, weight: Any) -> Any:
-    """Lift ``torch.nn.functional.prelu`` with one slope, or one for each channel (axis 1)."""
     if weight.ndim != 1:
         return b.prelu(input, weight)
     shape = (1, weight.shape[0], *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
@@ -100,7 +99,10 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """Apply softmax or log_softmax along `dim` after a cast to `dtype`. A 0-d array counts as a vector."""
+    """Apply softmax or log_softmax along `dim` after a cast to `dtype`.
+
+    A 0-d array is treated as a vector. Without `dim`, the axis is that of torch's deprecated default.
+    """
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
         return b.reshape(getattr(b, name)(b.reshape(x, shape=(1,)), axis=0), shape=())
@@ -138,7 +140,7 @@ _native("log_softmax")
 
 @rows.row("_safe_softmax")
 def safe_softmax(b: TorchBuilder, input: Any, dim: int, dtype: Any = None) -> Any:
-    """Lift ``aten::_safe_softmax``, which is 0 where all scores are -inf."""
+    """Lift ``aten::_safe_softmax``, which is 0 along an axis where all scores are -inf."""
     hidden = b.all(b.equal(input, float("-inf")), axis=axis(dim, input.ndim), keepdims=True)
     # The scores are replaced before the softmax, because a NaN would reach the gradient.
     weights = over_axis(b, "softmax", b.where(hidden, 0.0, input), dim, dtype)
@@ -158,7 +160,10 @@ def drop(
 
 
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
-    """Set dropped elements to the saturation value of selu, and rescale all to preserve mean and variance."""
+    """Set dropped elements to the saturation value of selu, and rescale all to preserve mean and variance.
+
+    Axes in `shared_axes` are dropped as a whole. Return `x` unless `training`.
+    """
     if not training or p == 0:
         return x
     if p == 1:
@@ -201,7 +206,7 @@ rows.table({
 
 @rows.row("native_dropout")
 def native_dropout(b: TorchBuilder, input: Any, p: float, train: bool | None = True) -> Any:
-    """Lift ``aten::native_dropout``, which returns the result and the mask of elements not dropped."""
+    """Lift ``aten::native_dropout``, which returns the result and a mask of the elements not dropped."""
     if not train or p == 0:
         return input, b.ones(shape=input.shape, dtype="bool")
     kept = b.random_bernoulli(b.next_key(), 1.0 - p, shape=input.shape)
@@ -237,7 +242,7 @@ rows.table(
 def gumbel_softmax(
     b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
-    """Lift ``torch.nn.functional.gumbel_softmax``. `hard` returns one-hot arrays with the soft gradient."""
+    """Lift ``torch.nn.functional.gumbel_softmax``. With `hard`, one-hot arrays have the soft gradient."""
     axis = dim % logits.ndim
     noisy = b.divide(
         b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau)
@@ -280,7 +285,10 @@ rows.table(
 def grouped_mm(
     b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
 ) -> Any:
-    """Lift ``torch.nn.functional.grouped_mm``: batched products, or products of groups that end at `offs`."""
+    """Lift ``torch.nn.functional.grouped_mm``: batched products, or products of groups that end at `offs`.
+
+    Raise ``NotImplementedError`` for two matrices, whose groups are along the summed axis.
+    """
     if mat_a.ndim == 3 and mat_b.ndim == 3:
         product = b.matmul(mat_a, mat_b)
     elif mat_b.ndim == 3:

@@ -30,7 +30,10 @@ def functional_embedding(
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """Return the padding row counted from the first, with a guard that the table has it, or None."""
+    """Return the index of the padding row, counted from the first, or None if `place` is None.
+
+    Guard that the table has the row.
+    """
     if place is None:
         return None
     assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
@@ -96,7 +99,7 @@ def embedding_renorm(
 
 @rows.row("one_hot")
 def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
-    """Lift ``torch.nn.functional.one_hot``. Without `num_classes`, guard on the largest index."""
+    """Lift ``torch.nn.functional.one_hot``. Without `num_classes`, the largest index is fixed."""
     if isinstance(num_classes, int) and num_classes == -1:
         num_classes = b.recorded[0].shape[-1]
         b.graph.guards.append(Guard(b.equal(b.max(input), int(num_classes) - 1), True, b.origin))
@@ -181,9 +184,10 @@ def scaled_dot_product_attention(
 
 
 def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
-    """Return the given factor, or None for the default.
+    """Return `scale`, or None for the default, ``1 / sqrt(width)``.
 
-    The default is undefined for a width of 0. All scores are then 0, so any factor works.
+    The default is undefined for a width of 0. All scores are then 0, so any factor works, and 1.0 is
+    returned.
     """
     if scale is not None or hint_of(width) > 0:
         return scale
@@ -267,7 +271,7 @@ def multi_head_attention_forward(
 ) -> Any:
     """Lift ``torch.nn.functional.multi_head_attention_forward``.
 
-    Arrays are [tokens, batch, features] or [tokens, features].
+    `query`, `key` and `value` are [tokens, batch, features] or [tokens, features].
     """
     batched = query.ndim == 3
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
@@ -313,7 +317,7 @@ def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
-    """Return query, key and value after their linear layers, by one product if all are the same array."""
+    """Return query, key and value after their linear layers, by one product if all three are one array."""
     width = bias.shape[0] // 3 if bias is not None else None
     if not isinstance(weights, tuple):
         width = weights.shape[0] // 3
@@ -334,7 +338,7 @@ def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
 def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
     """Reshape [tokens, batch, features] to [batch, heads, tokens, features of a head].
 
-    `static` is [batch * heads, tokens, features].
+    `static`, [batch * heads, tokens, features], is used instead of `x` if it is not None.
     """
     if static is not None:
         return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
@@ -343,7 +347,10 @@ def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any =
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Combine both masks to one over [batch, heads, tokens, columns]: True hides, floats are added."""
+    """Combine both masks to one that broadcasts to [batch, heads, tokens, columns], or None without masks.
+
+    True hides a score; a float mask is added. `columns` more visible columns are appended.
+    """
     batch, heads = q.shape[:2]
     masks = []
     if mask is not None:
@@ -372,7 +379,7 @@ def _kept(b: TorchBuilder, hidden: Any) -> Any:
 
 
 def _with_weights(b: TorchBuilder, q: Any, k: Any, v: Any, hidden: Any, rate: float) -> tuple[Any, Any]:
-    """Return attended values and weights, which are NaN where all is hidden, as in torch."""
+    """Return attended values and attention weights, both NaN where all scores are hidden, as in torch."""
     scores = b.matmul(b.multiply(q, q.shape[3] ** -0.5), b.permute_dims(k, axes=(0, 1, 3, 2)))
     if hidden is not None:
         scores = b.where(hidden, float("-inf"), scores) if hidden.dtype == "bool" else b.add(scores, hidden)

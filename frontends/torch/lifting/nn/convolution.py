@@ -11,7 +11,9 @@ from .activations import optional
 
 
 def spread(value: Any, rank: int) -> tuple[Any, ...]:
-    """Repeat a number, or a sequence of one, for each of `rank` axes.
+    """Return `value`, a number or a sequence, as a tuple with an item for each of `rank` axes.
+
+    A number or a sequence of one item is repeated; other sequences keep their length.
 
     >>> spread(2, 3), spread([1], 2), spread((1, 2), 2)
     ((2, 2, 2), (1, 1), (1, 2))
@@ -41,7 +43,7 @@ def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) 
 
 
 def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
-    """Return padding as pairs. For ``"same"``, the odd element is added at the end, as in torch."""
+    """Return padding as pairs. For ``"same"``, an odd element is added at the end, as in torch."""
     if padding == "valid":
         return both_sides(0, len(kernel))
     if padding != "same":
@@ -185,6 +187,7 @@ def slow_conv_transpose(
 
 @rows.row("conv_tbc")
 def conv_tbc(b: TorchBuilder, self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    # This function has [time, batch, channels], and weights [time, in, out].
     x = b.permute_dims(self, axes=(1, 2, 0))
     result = _conv(b, x, b.permute_dims(weight, axes=(2, 1, 0)), bias, 1, pad, 1, 1)
     return b.permute_dims(result, axes=(2, 0, 1))
@@ -238,7 +241,10 @@ def convolution_backward(
     groups: int,
     output_mask: Any,
 ) -> Any:
-    """Lift ``aten::convolution_backward``: gradients of input, weight and bias, None where not asked for."""
+    """Lift ``aten::convolution_backward``: gradients of input, weight and bias.
+
+    Those that `output_mask` excludes are None. Raise ``NotImplementedError`` for a transposed convolution.
+    """
     if transposed:
         raise NotImplementedError("the gradient of a transposed convolution")
     rank = weight.ndim - 2
@@ -254,7 +260,10 @@ def convolution_backward(
 def _of_input(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Return the gradient of the input by a transposed convolution, padded where no window reached."""
+    """Return the gradient of the input by a transposed convolution, padded where no window reached.
+
+    The sizes are fixed.
+    """
     sizes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
     reached = [
         (size, (count - 1) * step - 2 * pad + apart * (kernel - 1) + 1)

@@ -20,10 +20,10 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Add the rows of ``torch.nn.functional.NAME`` and of `kernels`, by default the kernel of the same name.
+    """Return a decorator that adds the rows of ``torch.nn.functional.NAME`` and of ATen's `kernels`.
 
-    The formula has the signature of the kernel, with ``reduction`` as one of none, mean, sum and
-    batchmean.
+    By default the kernel has the same name, if ATen has it. The formula has the signature of the kernel,
+    with ``reduction`` as one of none, mean, sum and batchmean. It is returned unchanged.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -55,7 +55,10 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """Return none, mean, sum or batchmean from torch's older and newer arguments."""
+    """Return none, mean, sum or batchmean, from torch's older and newer arguments.
+
+    `size_average` and `reduce` take precedence over `reduction` if one of them is set.
+    """
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
     if reduce is False:
@@ -68,7 +71,7 @@ def reduced(b: TorchBuilder, losses: Any, reduction: str) -> Any:
 
 
 def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
-    """Multiply losses by `weight` and reduce them. Their mean is over the weights."""
+    """Multiply `losses` by `weight` and reduce them. A mean is divided by the sum of the weights."""
     if weight is None:
         return reduced(b, losses, reduction)
     total = reduced(b, b.combined("multiply", losses, weight), "none" if reduction == "none" else "sum")
@@ -109,7 +112,6 @@ _of_two("soft_margin_loss", _soft_margin)
 def smooth_l1_loss(
     b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", beta: float = 1.0
 ) -> Any:
-    """Lift ``torch.nn.functional.smooth_l1_loss``: squared below `beta`, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     if beta > 0:
         near = b.divide(b.multiply(_square(b, input, target), 0.5), float(beta))
@@ -126,7 +128,6 @@ def huber_loss(
     delta: float = 1.0,
     weight: Any = None,
 ) -> Any:
-    """Lift ``torch.nn.functional.huber_loss``: squared up to `delta`, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     near = b.multiply(_square(b, input, target), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
@@ -141,7 +142,10 @@ def huber_loss(
 def kl_div(
     b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", *, log_target: bool = False
 ) -> Any:
-    """Lift ``torch.nn.functional.kl_div``: ``target * (log(target) - input)``."""
+    """Lift ``torch.nn.functional.kl_div``: ``target * (log(target) - input)``.
+
+    With `log_target`, `target` is the logarithm already.
+    """
     if log_target:
         losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
     else:
@@ -226,7 +230,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """Lift ``torch.nn.functional.binary_cross_entropy_with_logits``.
 
-    It is ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``.
+    The loss is ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``.
     """
     input, target = b.promote(input, target)
     positive = b.log_sigmoid(input)
@@ -263,7 +267,10 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Lift ``torch.nn.functional.cross_entropy`` against class indices or probabilities."""
+    """Lift ``torch.nn.functional.cross_entropy`` against class indices or probabilities.
+
+    Probabilities are floats of the same rank as `input`.
+    """
     # torch ignores negative smoothing, and raises above 1.
     smoothing = max(float(label_smoothing), 0.0)
     if "float" in target.dtype and target.ndim == input.ndim:
@@ -329,7 +336,8 @@ def hinge_embedding_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.hinge_embedding_loss``.
 
-    It is ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, and their sum elsewhere.
+    The loss is ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, and their sum
+    elsewhere.
     """
     other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
     apart = b.where(
@@ -360,7 +368,7 @@ def multi_margin_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.multi_margin_loss``.
 
-    It is ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``.
+    The loss is ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``. `p` is fixed.
     """
     single = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
@@ -385,7 +393,7 @@ def multi_margin_loss(
 def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean") -> Any:
     """Lift ``torch.nn.functional.multilabel_margin_loss``.
 
-    It is ``sum(max(0, 1 - x[label] + x[other])) / classes``. Labels end at the first -1.
+    The loss is ``sum(max(0, 1 - x[label] + x[other])) / classes``. Labels end at the first -1.
     """
     classes = input.shape[-1] if input.ndim else 1
     count = input.shape[0] if input.ndim == 2 else 1
@@ -415,7 +423,6 @@ def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: 
 def multilabel_soft_margin_loss(
     b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """Lift ``torch.nn.functional.multilabel_soft_margin_loss``: mean binary cross entropy."""
     input, target = b.promote(input, target)
     positive = b.multiply(target, b.log_sigmoid(input))
     negative = b.multiply(b.subtract(1.0, target), b.log_sigmoid(b.negative(input)))
@@ -430,7 +437,7 @@ def cosine_embedding_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.cosine_embedding_loss``.
 
-    It is ``1 - cos`` where the target is 1, and ``max(0, cos - margin)`` where it is -1.
+    The loss is ``1 - cos`` where the target is 1, and ``max(0, cos - margin)`` where it is -1.
     """
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
@@ -457,7 +464,8 @@ def triplet_margin_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.triplet_margin_loss``.
 
-    It is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
+    The loss is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, with the p-norm as the
+    distance ``d``.
     """
     near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:
@@ -477,7 +485,10 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.triplet_margin_with_distance_loss`` for a p-norm as the distance."""
+    """Lift ``torch.nn.functional.triplet_margin_with_distance_loss`` for a p-norm as the distance.
+
+    Raise ``NotImplementedError`` for any other `distance_function`.
+    """
     if distance_function in (None, torch.pairwise_distance, torch.nn.functional.pairwise_distance):
         norm, eps = 2.0, 1e-6
     elif isinstance(distance_function, torch.nn.PairwiseDistance) and not distance_function.keepdim:
@@ -503,7 +514,7 @@ def ctc_loss(
     reduction: str | int = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """Lift ``torch.nn.functional.ctc_loss``. Targets are [batch, length], or concatenated."""
+    """Lift ``torch.nn.functional.ctc_loss``. Targets are [batch, length], or concatenated to a vector."""
     single = log_probs.ndim == 2
     if single:
         log_probs = b.reshape(log_probs, shape=(log_probs.shape[0], 1, log_probs.shape[1]))
@@ -542,7 +553,8 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
     """Split concatenated targets into rows.
 
-    The width of a row is `longest`, or the length of all targets if that is None.
+    The width of a row is `longest`, or the length of all targets if that is None. Elements after the end
+    of a target are arbitrary.
     """
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)

@@ -36,6 +36,7 @@ def _batch_norm(
 
 
 def _several(b: TorchBuilder, sizes: tuple[Any, ...]) -> None:
+    # torch raises in training if there is a single number for each channel.
     b.guard(apply("ne", product(sizes), 1))
 
 
@@ -79,7 +80,7 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running statistics after a training step, with the unbiased variance."""
+    """Return the running mean and variance after a training step. The new variance is unbiased."""
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
     unbiased = b.multiply(variance, count / (count - 1))
@@ -87,7 +88,7 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast the values to the recorded dtypes. None becomes an empty array where torch returned one."""
+    """Cast the values to the recorded dtypes. None becomes an empty array if torch returned one."""
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -98,7 +99,10 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Return output, mean and 1 / sqrt(variance + eps). The latter two are empty unless training."""
+    """Return the output, the mean, and ``1 / sqrt(variance + eps)``.
+
+    The latter two are those of the batch, or empty unless `training`.
+    """
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
@@ -217,9 +221,9 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running statistics after a training step.
+    """Return the running mean and variance after a training step.
 
-    They are means over the batch of each sample's mean and unbiased variance.
+    The new statistics are means over the batch of each sample's mean and unbiased variance.
     """
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
@@ -230,7 +234,10 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return the normalized axes, with guards that `x` and the arrays `affine` have these sizes there."""
+    """Return the normalized axes, the last ones.
+
+    Guard that `x` and the arrays `affine`, if not None, have the sizes `normalized_shape` there.
+    """
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):
         for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):
@@ -315,7 +322,10 @@ def group_norm(
 def native_group_norm(
     b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float
 ) -> Any:
-    """Lift ``torch.native_group_norm``: output, and mean and 1 / sqrt(variance + eps) of each group."""
+    """Lift ``torch.native_group_norm``: output, and mean and ``1 / sqrt(variance + eps)`` of each group.
+
+    Raise ``NotImplementedError`` if `N`, `C` and `HxW` are not the sizes of `input`.
+    """
     for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
         if hint_of(size) != hint_of(number):
             raise NotImplementedError(
@@ -355,7 +365,7 @@ def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: fl
 
 @rows.row("norm_except_dim")
 def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
-    """Lift ``torch.norm_except_dim``: the norm over all axes but `dim`, or over all if it is -1."""
+    """Lift ``torch.norm_except_dim``: the norm over all axes but `dim`, or over all axes if `dim` is -1."""
     if dim == -1:
         return b.vector_norm(v, ord=pow)
     kept = axis(dim, v.ndim)
@@ -364,7 +374,7 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
-    """Lift aten::_weight_norm_interface, whose norms of half-precision weights are float32."""
+    """Lift ``aten::_weight_norm_interface``, whose norms of half-precision weights are float32."""
     norm_dtype = b.recorded[1].dtype
     norm = norm_except_dim(b, b.cast(v, norm_dtype), 2, dim)
     return b.cast(b.multiply(b.cast(v, norm_dtype), b.divide(b.cast(g, norm_dtype), norm)), v.dtype), norm

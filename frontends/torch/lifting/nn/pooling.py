@@ -80,6 +80,7 @@ def _lp_pool(rank: int) -> None:
         ceil_mode: bool = False,
     ) -> Any:
         kernel = spread(kernel_size, rank)
+        # The norms of infinite order are the largest and the smallest absolute value.
         if norm_type in (float("inf"), -float("inf")):
             options = _max_options(rank, kernel, stride, 0, 1, ceil_mode)
             sizes = b.abs(input)
@@ -116,7 +117,10 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
-    """Lift adaptive average pooling, to a mean or an ordinary pooling where these agree at every size."""
+    """Emit adaptive average pooling, as a mean or an ordinary pooling if these agree at every size of `x`.
+
+    Return `x` itself if it has the size already.
+    """
     rank = len(size)
     if all(_known(out, 1) for out in size):
         return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
@@ -129,10 +133,10 @@ def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
 
 
 def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
-    """Lift adaptive max pooling.
+    """Emit adaptive max pooling, as an ordinary pooling if the two agree at every size of `x`.
 
-    It never becomes ``max``, whose gradient is shared by equal elements, while that of a pooling goes to
-    one.
+    ``max`` is never used, because equal elements share its gradient, while that of a pooling goes to one
+    element.
     """
     kernel = _even_kernel(x, size)
     if kernel is None:
@@ -201,7 +205,12 @@ def _gradient_of_max(b: TorchBuilder, gradient: Any, input: Any, indices: Any, r
     flat = b.zeros(shape=(*lead, product(input.shape[-rank:])), dtype=gradient.dtype)
     shape = (*lead, product(gradient.shape[-rank:]))
     whole = b.scatter(
-        flat, b.reshape(indices, shape=shape), b.reshape(gradient, shape=shape), axis=len(lead), reduce="sum"
+        # Windows that overlap may have the same maximum, whose gradients are added.
+        flat,
+        b.reshape(indices, shape=shape),
+        b.reshape(gradient, shape=shape),
+        axis=len(lead),
+        reduce="sum",
     )
     return b.reshape(whole, shape=input.shape)
 
@@ -289,7 +298,7 @@ _METHODS = {
 
 
 def _scaled(dim: Any, factor: Any) -> Any:
-    """Return ``floor(dim * factor)``, in exact arithmetic on symbolic sizes for simple fractions."""
+    """Return ``floor(dim * factor)``. For a symbolic size and a simple fraction, the product is exact."""
     if isinstance(factor, Size) or not isinstance(dim, Size):
         product = dim * factor
         return apply("trunc", product) if isinstance(product, Size) else int(product)
@@ -309,7 +318,10 @@ def _interpolate(
     antialias: bool = False,
     ignore: bool = False,
 ) -> Any:
-    """Resample `x` to `size`, or by `factors`. With `ignore`, the factors only determine the size."""
+    """Resample `x` to `size`, or by `factors` if `size` is None.
+
+    With `ignore`, the factors only determine the size.
+    """
     space = x.shape[2:]
     if size is None:
         size = tuple(map(_scaled, space, spread(factors, len(space))))
@@ -354,7 +366,10 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``, or None."""
+    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``.
+
+    Return None if all of them are None.
+    """
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])

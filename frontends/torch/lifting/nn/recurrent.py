@@ -15,7 +15,10 @@ from .activations import drop
 
 
 def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[Any, Any]:
-    """Return packed rows as [time, batch, ...], with arbitrary padding, and the length of each sequence."""
+    """Return packed rows as [time, batch, ...] and the length of each sequence.
+
+    Rows beyond the end of a sequence are arbitrary rows of `data`.
+    """
     steps, kind = batch_sizes.shape[0], batch_sizes.dtype
     sizes = b.reshape(batch_sizes, shape=(steps, 1))
     member = b.reshape(b.arange(stop=batch, dtype=kind), shape=(1, batch))
@@ -25,7 +28,7 @@ def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[An
 
 
 def pack(b: TorchBuilder, x: Any, batch_sizes: Any, count: Any) -> Any:
-    """Return the `count` packed rows of `x` [time, batch, ...]."""
+    """Return the `count` packed rows of `x`, which is [time, batch, ...]."""
     kind, (steps, batch, *features) = batch_sizes.dtype, x.shape
     ends = b.cumulative_sum(batch_sizes, axis=0, dtype=kind)
     row = b.arange(stop=count, dtype=kind)
@@ -42,7 +45,10 @@ def _holds_for(b: TorchBuilder, value: Any, number: int) -> None:
 def pack_padded_sequence(
     b: TorchBuilder, input: Any, lengths: Any, batch_first: bool = False
 ) -> tuple[Any, Any]:
-    """Lift ``torch._pack_padded_sequence``: packed rows and batch sizes, whose sizes are guarded."""
+    """Lift ``torch._pack_padded_sequence``, which returns the packed rows and the batch sizes.
+
+    The number of rows and the greatest length are guarded.
+    """
     (count, *_), (steps,) = b.recorded[0].shape, b.recorded[1].shape
     _holds_for(b, b.sum(lengths), count)
     _holds_for(b, b.max(lengths), steps)
@@ -57,7 +63,10 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     b: TorchBuilder, data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: Any
 ) -> tuple[Any, Any]:
-    """Lift ``torch._pad_packed_sequence``: the padded array and the lengths."""
+    """Lift ``torch._pad_packed_sequence``, which returns the padded array and the lengths.
+
+    The largest batch size is guarded.
+    """
     batch = b.recorded[1].shape[0]
     _holds_for(b, b.max(batch_sizes), batch)
     x, length = unpack(b, data, batch_sizes, batch)
@@ -154,7 +163,10 @@ def _layers(
     bidirectional: bool,
     length: Any,
 ) -> tuple[Any, list[Any]]:
-    """Return the outputs of the last layer, and the stacked last states of all layers and directions."""
+    """Return the outputs of the last layer, and the stacked last states of all layers and directions.
+
+    `length` is the length of each sequence, or None if none is padded.
+    """
     directions = 2 if bidirectional else 1
     count = num_layers * directions
     states = hx if isinstance(hx, (tuple, list)) else (hx,)
@@ -170,15 +182,16 @@ def _layers(
             outputs.append(made[0])
             final.append(made[1:])
         x = outputs[0] if directions == 1 else b.concat(*outputs, axis=2)
+        # torch drops no outputs of the last layer.
         if layer < num_layers - 1:
             x = drop(b, x, dropout)
     return x, [b.stack(*states, axis=0) for states in zip(*final, strict=True)]
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
-    """Return the weights of each layer and direction.
+    """Return the weights of each layer and direction: two matrices, and two biases or None for each.
 
-    They are two matrices, two biases or None, and for the lstm a projection or None.
+    Those of an lstm also have a projection or None.
     """
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
@@ -200,7 +213,6 @@ def _split(b: TorchBuilder, gates: Any, count: int) -> Any:
 def lstm_cell(
     b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
 ) -> Any:
-    """Lift ``torch.lstm_cell``: hidden state and cell state."""
     hidden, cell = hx
     gates = b.add(_linear(b, input, w_ih, b_ih), _linear(b, hidden, w_hh, b_hh))
     entry, forget, new, exit = _split(b, gates, 4)
