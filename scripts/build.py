@@ -1,7 +1,7 @@
-"""Builds the sdist, and the wheel from that sdist, into a folder: python scripts/build.py FOLDER
+"""Build the sdist, and the wheel from that sdist, into a folder: python scripts/build.py FOLDER
 
-Works on copies: a build/ left in the checkout would ship deleted modules in the next wheel. Needs setuptools,
-no network.
+It works on copies, because a build/ left in the checkout would ship deleted modules in the next wheel. It
+needs setuptools and no network.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist", "shared", "*.egg-info
 
 
 def build(kind: str, tree: Path, folder: Path) -> Path:
-    """The ``sdist`` or ``wheel`` of ``tree``, put into ``folder``."""
+    """Build the ``sdist`` or ``wheel`` (``kind``) of ``tree`` into ``folder`` and return its path.
+
+    Exit with the output of setuptools if it fails.
+    """
     command = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(folder)!r}))"
     done = subprocess.run(
         [sys.executable, "-c", command], cwd=tree, check=False, capture_output=True, text=True
@@ -28,7 +31,7 @@ def build(kind: str, tree: Path, folder: Path) -> Path:
 
 
 def build_both(folder: Path) -> tuple[Path, Path]:
-    """The sdist of the checkout, and the wheel built from what is in the sdist and nothing else."""
+    """Build the sdist of the checkout, and the wheel from the sdist alone; return both paths."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,8 +1,9 @@
-"""Runs whole corpora in the targets and writes what share is right: ``python scripts/coverage.py operators
-vision --target jax``
+"""Run whole corpora in the targets, and write what share of their cases is right.
 
-Results stand in ``coverage/`` line by line: a run that was cut off goes on where it stopped, ``--again``
-judges everything anew, and ``--failed`` what was not right. ``coverage/summary.json`` and
+    python scripts/coverage.py operators vision --target jax
+
+Results are stored in ``coverage/`` line by line: a run that was cut off continues where it stopped.
+``--again`` judges everything anew, and ``--failed`` what was not right. ``coverage/summary.json`` and
 ``coverage/coverage.md`` are written at the end; ``--publish`` puts the shares into ``docs/coverage.json``,
 which ``scripts/support.py`` shows.
 """
@@ -19,7 +20,8 @@ import typer
 from rich.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # not this folder: a script of it has the name of a package
+# This folder must not be searched, because its coverage.py would hide the package of that name.
+sys.path[0] = str(ROOT)
 
 from tests.coverage.corpora import CORPORA  # noqa: E402
 from tests.coverage.outcome import RIGHT, SKIPPED  # noqa: E402
@@ -46,7 +48,7 @@ def main(
         bool, typer.Option("--publish", help="Show the shares in the documentation.")
     ] = False,
 ) -> None:
-    """Judges the cases that have no result yet, then writes the pages."""
+    """Judge the cases that have no result yet, then write the pages."""
     results = [Results(folder, corpus, name) for corpus in corpora for name in target]
     for corpus in corpora:
         of_corpus = {one.target: one for one in results if one.corpus == corpus}
@@ -66,7 +68,10 @@ def main(
 def _complete(
     corpus: str, results: dict[str, Results], names: list[str], workers: int, again: bool, failed: bool
 ) -> None:
-    """Judges each case in the targets that it has no result in."""
+    """Judge each case of ``names`` in the targets that have no result for it, and store each result.
+
+    ``again`` judges all cases anew, ``failed`` those that were not right.
+    """
 
     def is_left(name: str, records: dict[str, Record]) -> bool:
         return again or name not in records or (failed and not _is_right(records[name]))

@@ -1,8 +1,8 @@
-"""A sentence-embedding model with real weights, all-MiniLM-L6-v2, from torch to JAX, TensorFlow and NumPy:
-the same neighbours, the same numbers. Then a model of Keras, trained in torch.
+"""Convert the sentence-embedding model all-MiniLM-L6-v2 from torch to JAX, TensorFlow and NumPy.
 
-Recorded once, with two short sentences; everything below then runs at other sizes on that one recording.
-Exits with 1 where the results differ. Run by ./scripts/demo.
+The model has its real weights, and is recorded once, with two short sentences. All calls after that run at
+other sizes on that one recording. Then a Keras model is trained in torch. The exit status is 1 if results
+differ. Run by ./scripts/demo.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(
-    0, str(Path(__file__).resolve().parent.parent)
-)  # for the loader of the weights, which the tests share
+# The loader of the weights is in tests/models, because the tests use it too.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 import keras
 import numpy as np
-import tensorflow  # so that its import does not count as time of the conversion  # noqa: F401
+
+# This is imported here so that its import does not count as time of the conversion.
+import tensorflow  # noqa: F401
 import torch
 from rich.console import Console
 from rich.syntax import Syntax
@@ -45,50 +46,51 @@ SENTENCES = (
     "It will rain in Lisbon tomorrow, with strong wind from the Atlantic.",
     "The forecast for the coast is storms.",
 )
-ALLOWED = 1e-5  # between two embeddings of unit length
+# Embeddings have unit length, so this absolute difference is a relative one too.
+ALLOWED = 1e-5
 SOURCE_LINES = 30
 STEADY_CALLS = 20
-WIDTH = 120  # where the output is no terminal
+# The width of the tables if the output is no terminal, of which rich would assume 80 columns.
+WIDTH = 120
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 # ---------------------------------------------------------------------------------------------- the model
 class Embedder(torch.nn.Module):
-    """The mean over the tokens, of unit length."""
+    """Model for sentence embeddings: the mean of the token vectors, scaled to unit length."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
-        """float32[sentences, features] of a tokenizer's output."""
+        """Return the embeddings ``[sentences, features]`` for the output of a tokenizer."""
         return minilm.embed(self.model(**inputs).last_hidden_state, inputs["attention_mask"])
 
 
 # ---------------------------------------------------------------------------------------------- time
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What the call gives, and its seconds."""
     start = time.perf_counter()
     result = jax.block_until_ready(call())
     return result, time.perf_counter() - start
 
 
 def medians(*calls: Callable[[], Any]) -> list[float]:
-    """Seconds of a steady call of each, in turns."""
+    """Return the median time in seconds of each call, where the calls take turns."""
     samples = [[timed(call)[1] for call in calls] for _ in range(STEADY_CALLS)]
     return [float(np.median(column)) for column in zip(*samples, strict=True)]
 
 
 # ---------------------------------------------------------------------------------------------- tables
 def nearest(embeddings: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Of each sentence, its nearest other one and their cosine."""
+    """Return, for each embedding, the index of the nearest other one and their cosine."""
     cosines = embeddings @ embeddings.T - 2 * np.eye(len(embeddings))
     return cosines.argmax(1), cosines.max(1)
 
 
 def neighbour_table(embeddings: Arrays) -> Table:
-    """Each sentence's nearest neighbour in torch, and the cosine in every framework."""
+    """Return a table of each sentence's nearest neighbour in torch, and the cosine in every framework."""
     table = Table(
         "sentence",
         "nearest",
@@ -104,7 +106,7 @@ def neighbour_table(embeddings: Arrays) -> Table:
 
 
 def time_table(seconds: dict[str, float]) -> Table:
-    """Milliseconds of each stage."""
+    """Return a table of the time of each stage in milliseconds."""
     table = Table("stage", "milliseconds", title="Time", title_justify="left")
     table.columns[1].justify = "right"
     for stage, duration in seconds.items():
@@ -113,7 +115,7 @@ def time_table(seconds: dict[str, float]) -> Table:
 
 
 def show_source(source: str, console: Console) -> None:
-    """The first lines of the generated function, which stands behind the helpers that it uses."""
+    """Print the first lines of the generated function, which comes after the helpers that it uses."""
     lines = source.splitlines()
     start = max(number for number, line in enumerate(lines) if line.startswith("def "))
     console.print(f"\nThe generated source (graph.source) has {len(lines)} lines; the function begins:\n")
@@ -124,7 +126,7 @@ def show_source(source: str, console: Console) -> None:
 
 # ------------------------------------------------------------------------------------------ the demonstration
 def record(embedder: torch.nn.Module) -> tuple[dict[str, Any], dict[str, float]]:
-    """The graph in each framework, and the seconds that each took."""
+    """Return the graph for each target, and the time in seconds that each stage took."""
     inputs = minilm.tokenize(RECORDED_WITH)
     with torch.no_grad():
         embedder(**inputs)
@@ -140,7 +142,7 @@ def record(embedder: torch.nn.Module) -> tuple[dict[str, Any], dict[str, float]]
 
 
 def run(embedder: torch.nn.Module, graphs: dict[str, Any]) -> tuple[Arrays, dict[str, float]]:
-    """The embeddings of all, and the seconds of the calls."""
+    """Return the embeddings in torch and by each graph, and the time in seconds of the calls."""
     inputs = minilm.tokenize(SENTENCES)
     seconds, embeddings, steady = {}, {}, []
 
@@ -159,7 +161,7 @@ def run(embedder: torch.nn.Module, graphs: dict[str, Any]) -> tuple[Arrays, dict
 
 
 def agree(embeddings: Arrays, graphs: dict[str, Any], console: Console) -> bool:
-    """Whether numbers and neighbours are the same as in torch; says so."""
+    """Print how far the graphs agree with torch; return True if numbers and neighbours do."""
     expected = embeddings["torch"]
     console.print(
         f"\n{len(SENTENCES)} embeddings of {expected.shape[1]} numbers; largest difference from torch (allowed: {ALLOWED:g}):"
@@ -177,7 +179,6 @@ def agree(embeddings: Arrays, graphs: dict[str, Any], console: Console) -> bool:
 
 
 def keras_network() -> Any:
-    """A small network of Keras, for images of 16 x 16."""
     layers = keras.layers
     keras.utils.set_random_seed(0)
     return keras.Sequential(
@@ -194,8 +195,9 @@ def keras_network() -> Any:
 
 
 def train_keras_in_torch(console: Console) -> bool:
-    """A model of Keras as a module of torch, trained there for three steps, and its weights given back:
-    whether both then agree.
+    """Train a Keras model for three steps as a torch module, and copy its weights back to Keras.
+
+    Return True if both then give the same results.
     """
     model, random = keras_network(), np.random.default_rng(0)
     images, labels = random.standard_normal((16, 16, 16, 3)).astype("float32"), torch.arange(16) % 4
@@ -220,7 +222,7 @@ def train_keras_in_torch(console: Console) -> bool:
 
 
 def main() -> int:
-    """Runs it; the exit status."""
+    """Run the demonstration and return the exit status."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     embedder = Embedder(minilm.load_model()).eval()
     graphs, stages = record(embedder)

@@ -1,6 +1,4 @@
-"""An extension of griffe, which reads docstrings for the site: examples in fences, and roles of Sphinx as
-code.
-"""
+"""Extension of griffe, which reads docstrings for the site: fences examples and replaces roles of Sphinx."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from docs_pages import plain
 
 
 class Docstrings(griffe.Extension):
-    """Rewrite each docstring as Markdown."""
+    """Extension of griffe that rewrites each docstring as Markdown."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:

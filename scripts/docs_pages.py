@@ -1,10 +1,9 @@
-"""The pages of the documentation that are made from code: a hook of mkdocs, and the writer of
-docs/troubleshooting.md.
+"""Pages of the documentation that are made from code: a hook of mkdocs, and the writer of one page.
 
 ``python scripts/docs_pages.py`` writes docs/troubleshooting.md from the docstrings of
 ``graph_compiler.errors``. When the site is built, mkdocs calls the functions ``on_*``, which add a reference
-page for each public name, README.md as the first page, and CHANGELOG.md. Nothing is imported but the standard
-library, so that a test can compare the pages with the package without mkdocs.
+page for each public name, README.md as the first page, and CHANGELOG.md. Only the standard library is
+imported, so that a test can compare the pages with the package without mkdocs.
 """
 
 from __future__ import annotations
@@ -48,8 +47,9 @@ Tracebacks show your lines alone; `GRAPH_COMPILER_TRACEBACK=full` in the environ
 
 
 def names_in(package: str) -> list[str]:
-    """Return the names that the ``__init__`` of a package re-exports, as its text says: ``from .x import name
-    as name``.
+    """Return the names that the ``__init__`` of a package re-exports (``from .x import name as name``).
+
+    The file is parsed, not imported.
     """
     tree = ast.parse((ROOT / "graph_compiler" / package / "__init__.py").read_text("utf-8"))
     imported = [alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
@@ -70,7 +70,7 @@ def top_names() -> list[str]:
 
 
 def reference() -> dict[str, dict[str, str]]:
-    """Return, by section and title, the full name that each page of the reference shows."""
+    """Return the full name that each page of the reference shows, by section and title."""
     sections = {"graph_compiler": {name: f"graph_compiler.{name}" for name in top_names()}}
     for part in PARTS:
         names = (name for name in names_in(part) if name not in sections["graph_compiler"])
@@ -90,10 +90,11 @@ def path_of(full_name: str) -> str:
 
 # ------------------------------------------------------------------------------------- docstrings as Markdown
 def plain(text: str) -> str:
-    """Return a docstring with roles of Sphinx as code, double backquotes as single ones, and examples in
-    fences.
+    r"""Return a docstring as Markdown.
 
-    >>> print(plain("See :func:`compile`.\\n\\n>>> 1 + 1\\n2"))
+    Roles of Sphinx become code, double backquotes single ones, and examples are fenced.
+
+    >>> print(plain("See :func:`compile`.\n\n>>> 1 + 1\n2"))
     See `compile`.
     <BLANKLINE>
     ```pycon
@@ -138,7 +139,7 @@ def _entry(docstring: str) -> str:
 
 # -------------------------------------------------------------------------------------------- hooks of mkdocs
 def on_config(config: Any) -> Any:
-    """Put the reference into the navigation, where the entry ``API reference`` stands."""
+    """Fill the entry ``API reference`` of the navigation with the pages of the reference."""
     sections = [
         {section: [{title: path_of(full_name)} for title, full_name in pages.items()]}
         for section, pages in reference().items()
@@ -175,7 +176,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Turn links to files outside of docs/, which have no page, into their text."""
+    """Replace links to files outside of docs/, which have no page, by their text."""
     return re.sub(r"\[([^\]]+)\]\((?:\.\./){2}[^)]*\)", r"\1", markdown)
 
 

@@ -1,10 +1,9 @@
-"""Writes random torch programs, runs each as it is and as a graph in every target, and prints the smallest
-program of each failure.
+"""Run random torch programs as they are and as graphs in every target, and print the smallest failing ones.
 
     python scripts/fuzz.py --minutes 10 --seed 0 --target jax
 
 Program number N is the same on every machine with the same version of torch, so ``--seed N --programs 1``
-runs one again. Exits with 1 where a result was wrong or something crashed.
+runs it again. The exit status is 1 if a result was wrong or something crashed.
 """
 
 from __future__ import annotations
@@ -17,11 +16,13 @@ from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("GRAPH_COMPILER_VERIFY", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for tests/fuzzing
+# The programs are written and judged by tests/fuzzing.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.environment import variables
 
-os.environ.update({**variables(), **os.environ})  # before any framework is imported
+# Frameworks read these variables when they are imported, so they are set before.
+os.environ.update({**variables(), **os.environ})
 
 from tests.fuzzing.check import Setting, Verdict, judge, settings
 from tests.fuzzing.program import Program
@@ -31,7 +32,7 @@ from tests.programs.table import TARGETS
 
 
 def main() -> int:
-    """Runs as long as asked; the exit status."""
+    """Run for the given time and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--programs", type=int, default=10**9, help="stop after this many programs")
@@ -49,7 +50,10 @@ def main() -> int:
 
 
 def fuzz(seed: int, programs: int, until: float, targets: tuple[str, ...]) -> int:
-    """Judges program after program, prints each new failure and the counts at the end."""
+    """Judge one program after the other until the time ``until``; print each new failure, then the counts.
+
+    Return 1 if a result was wrong or something crashed, otherwise 0.
+    """
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     examples: dict[str, int] = {}
@@ -74,7 +78,7 @@ def fuzz(seed: int, programs: int, until: float, targets: tuple[str, ...]) -> in
 
 
 def report(number: int, program: Program, setting: Setting, verdict: Verdict) -> None:
-    """Prints the smallest program that fails in the same way."""
+    """Print the smallest program that fails in the same way as ``program``."""
 
     def still(smaller: Program) -> bool:
         again = judge(smaller.source(), setting)
@@ -88,7 +92,7 @@ def report(number: int, program: Program, setting: Setting, verdict: Verdict) ->
 
 
 def summary(ran: int, counts: Counter[str], reasons: Counter[str], examples: dict[str, int]) -> None:
-    """Prints how many programs ran, and why the clear errors were raised."""
+    """Print how many programs ran, and how often each reason occurred."""
     total = sum(counts.values()) or 1
     print(
         f"{'=' * 100}\n{ran} programs, {total} runs: "

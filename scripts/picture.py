@@ -1,7 +1,7 @@
-"""Write docs/pictures/show.png, the picture in README.md: the page of ``graph.show()`` for a small model, in
-headless Chromium.
+"""Write docs/pictures/show.png, the picture in README.md, with headless Chromium.
 
-Run ``python scripts/picture.py`` when the page has changed. It needs torch, JAX and Chromium.
+It shows the page of ``graph.show()`` for a small model. Run ``python scripts/picture.py`` when the page has
+changed. It needs torch, JAX and Chromium.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Plant one fault after the other in a copy of the checkout, and see whether the cases that ``scripts/test
---changed`` adds find each.
+"""Plant one fault after the other in a copy of the checkout, and see if the tests find each.
 
-A fault is some lines at the end of a file, which make one row, rule, pass, kind of guard or writer of that
-file wrong. The cases that ``tests/support/affected.py`` maps to the file run until one fails, those first
-that are likely to. A fault that no case finds is a hole in the tests, or in that table.
+The tests are the cases that ``scripts/test --changed`` adds. A fault is some lines at the end of a file,
+which make one row, rule, pass, kind of guard or writer of that file wrong. The cases that
+``tests/support/affected.py`` maps to the file run until one fails, those first that are likely to. A fault
+that no case finds is a hole in the tests, or in that table.
 
     python scripts/plant_faults.py --list
     python scripts/plant_faults.py lower:jax          # the faults whose name contains the text
@@ -52,8 +52,9 @@ FRAMEWORKS = (
     "optax",
     "torch._dynamo",
 )
-LIKELY = 60  # cases that are tried before all others
-# the frameworks are loaded before pytest could rewrite their assertions
+# At most this many cases are tried before all others.
+LIKELY = 60
+# The frameworks are imported before pytest can rewrite their assertions, which it warns of.
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 # -------------------------------------------------------------------------------------------- what is planted
@@ -159,7 +160,12 @@ KIND = """
 
 @dataclass(frozen=True)
 class Fault:
-    """Lines that make a file wrong."""
+    """Lines that make a file wrong when they are appended to it.
+
+    name: kind, framework, file and row of the fault, joined by colons.
+    file: the path from the root of the checkout.
+    lines: the text to append.
+    """
 
     name: str
     file: str
@@ -178,7 +184,7 @@ def faults() -> Iterator[Fault]:
 
 
 def _of_tables(kind: str, framework: str, folder: Path, lines: str) -> Iterator[Fault]:
-    """One row of each file of a table: which one follows from the names."""
+    """Yield a fault for one row of each file of a table; the names determine which row it is."""
     room = "backends" if kind == "lower" else "frontends"
     module = f"graph_compiler.{room}.{framework}.{folder.name}"
     importlib.import_module(module if kind == "lower" else f"{module}.driver")
@@ -192,7 +198,7 @@ def _of_tables(kind: str, framework: str, folder: Path, lines: str) -> Iterator[
 
 
 def _row_names(text: str) -> list[str]:
-    """Return the names that a file gives to ``rows.table`` and ``rows.row``."""
+    """Return the names that a file passes to ``rows.table`` and ``rows.row`` as literals."""
     found: list[str] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("rows.table", "rows.row"):
@@ -250,8 +256,9 @@ def _relative(path: Path) -> str:
 
 # ---------------------------------------------------------------------------------------------- runs
 def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
-    """Return what a function gives in a fork of this process, which has loaded nothing of the package; None
-    if it dies or takes longer.
+    """Call ``function`` in a fork of this process, which has not imported the package; return its result.
+
+    Return None if the fork dies or takes more than ``seconds``. Its output goes to ``log``.
     """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
@@ -275,7 +282,7 @@ def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
 
 
 def copied(folder: Path) -> Path:
-    """Copy the files of the checkout, those that are not committed yet among them, and return the folder."""
+    """Copy the files of the checkout, also those that are not committed yet, to ``folder`` and return it."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "-co", "--exclude-standard"],
         cwd=ROOT,
@@ -291,10 +298,11 @@ def copied(folder: Path) -> Path:
 
 
 def enter(folder: Path) -> None:
-    """Import the package and its tests from a copy of the checkout."""
+    """Make this process import the package and its tests from a copy of the checkout."""
     os.chdir(folder)
     sys.dont_write_bytecode = True
-    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:  # those of the checkout
+    # The modules of tests that are imported so far are those of the checkout.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     sys.path[:] = [
         str(folder),
@@ -303,8 +311,11 @@ def enter(folder: Path) -> None:
 
 
 class _Cases:
-    """Plugin of pytest: keeps the given cases of what is collected, in their order, and notes the first that
-    fails.
+    """Plugin of pytest that keeps only the given cases, in their order, and records failures.
+
+    nodes: the ids of the cases; None to collect all that are not slow.
+    failed: the ids of the cases that failed.
+    ran: how many cases ran.
     """
 
     def __init__(self, nodes: list[str] | None) -> None:
@@ -327,7 +338,7 @@ class _Cases:
 
 
 def collect(folder: Path) -> list[str]:
-    """Return the ids of all cases that are not slow."""
+    """Return the ids of all cases in ``folder`` that are not slow."""
     enter(folder)
     plugin = _Cases(None)
     pytest.main([*OPTIONS, "--collect-only", "-q"], [plugin])
@@ -335,7 +346,7 @@ def collect(folder: Path) -> list[str]:
 
 
 def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> tuple[int, list[str], int]:
-    """Return the exit status of a run of cases, those that failed, and how many ran."""
+    """Run cases in ``folder``; return the exit status, the cases that failed, and how many ran."""
     enter(folder)
     plugin = _Cases(nodes)
     files = sorted({node.partition("::")[0] for node in nodes})
@@ -344,8 +355,7 @@ def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> t
 
 
 def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
-    """Return the cases that a change of the file of a fault can affect: those that are likely to find it, and
-    the others.
+    """Return the cases that a change of the fault's file can affect: those likely to find it, and the rest.
 
     Cases that the selection names for what is faulty come first, then those with its name in their ids or
     files, those of tests that are for this folder alone, the rest of the selection, and the rest.
@@ -387,8 +397,10 @@ def _plain(text: str) -> str:
 
 
 def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: Path) -> dict[str, Any]:
-    """Return what became of a fault: ``found`` by a case, ``missed`` by all that the change affects,
-    ``broken`` if nothing could be collected, or ``unfinished`` after the given seconds.
+    """Plant a fault in ``folder``, run the cases it can affect, and return what became of it.
+
+    ``result`` is ``found`` by a case, ``missed`` by all that the change affects, ``broken`` if nothing
+    could be collected, or ``unfinished`` after ``seconds``. The file is restored.
     """
     path, started = folder / fault.file, time.monotonic()
     before, ran = path.read_text("utf-8"), 0
@@ -416,7 +428,7 @@ def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: P
 
 
 def listed_faults() -> list[Fault]:
-    """Return the faults, whose search imports the package."""
+    """Return all faults. The search imports the package, so it runs in a fork."""
     return list(faults())
 
 
@@ -433,7 +445,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0, help="the longest run for a fault")
     options = parser.parse_args()
     runpy.run_path(str(ROOT / "tests" / "support" / "environment.py"))["set_variables"]()
-    for framework in FRAMEWORKS:  # each fork has them, and starts in a second
+    # Each fork inherits these modules, so that it starts within a second.
+    for framework in FRAMEWORKS:
         importlib.import_module(framework)
     with tempfile.TemporaryDirectory() as temporary:
         folder, log = copied(Path(temporary) / "checkout"), Path(temporary) / "log"
@@ -460,7 +473,8 @@ def main() -> int:
                 with options.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
         rows = [known[fault.name] for fault in chosen]
-        # a case that fails without a fault finds none
+        # A case that also fails without a fault has found nothing, so these cases run once more in the sound
+        # copy.
         finders = sorted({node for row in rows if row["result"] == "found" for node in row["first"]})
         failing = set(
             (forked(functools.partial(run, folder, finders, ()), 3600, log) or (0, finders, 0))[1]

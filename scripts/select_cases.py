@@ -28,8 +28,10 @@ from tests.support.together import EACH_ALONE  # noqa: E402
 
 RECORD = ROOT / ".pytest_cache" / "record.jsonl"
 MISSED = ROOT / ".pytest_cache" / "exercised.json"
-BY_NAME = 4  # cases that are tried for a name
-QUICK = ("canonical", "lifted", "numpy", "torch")  # targets that compile nothing
+# At most this many cases are tried for a missing name.
+BY_NAME = 4
+# Cases in these targets come first, because nothing is compiled for them.
+QUICK = ("canonical", "lifted", "numpy", "torch")
 SOURCES = {
     "torch": (
         "tests/test_samples.py",
@@ -77,7 +79,10 @@ def _collected() -> list[str]:
 
 
 def _by_name(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
-    """Yield cases whose id has a missing name in it, of the right source or in the right target."""
+    """Yield cases whose id contains a missing name, from its source or in its target.
+
+    For the row of an operation, first yield the twins of cases that exercised it in other targets.
+    """
     plain = [(_plain(node.partition("[")[2]), node) for node in nodes]
     for name in missing:
         kind, framework, *words = name.split(" ")
@@ -91,7 +96,7 @@ def _by_name(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
 
 
 def _twins(operation: str, framework: str) -> Iterator[str]:
-    """Yield the cases in a target whose twins in other targets exercised the row of an operation."""
+    """Yield the ids, in one target, of cases that exercised the row of an operation in another target."""
     names = {f"lower {target} {operation}": target for target in affected.TARGETS}
     for node, row in _known().items():
         for name in names.keys() & set(row["exercised"]):
@@ -99,8 +104,10 @@ def _twins(operation: str, framework: str) -> Iterator[str]:
 
 
 def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
-    """Yield cases that may exercise what is left: samples of the source of a lifting rule, once each; samples
-    in the target of a row.
+    """Yield cases that may exercise what is missing.
+
+    For a lifting rule these are samples of its source, once each; for a row, samples of torch in its
+    target.
     """
     for framework in {name.split(" ")[1] for name in missing if name.startswith("lift ")}:
         yield from affected.one_target(node for node in nodes if _may_exercise("lift", framework, node))
@@ -113,8 +120,9 @@ def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
 
 
 def _may_exercise(kind: str, framework: str, node: str) -> bool:
-    """Return True if a case is of a table of samples, in the target of a lowering row or from the source of a
-    lifting rule.
+    """Return True if a case belongs to the tests of samples that may exercise a row or a lifting rule.
+
+    A row is exercised in its own target, and a lifting rule from its source in any other target.
     """
     target = affected.target_of(node)
     if kind == "lower":
@@ -128,13 +136,15 @@ def _plain(text: str) -> str:
 
 
 def _known() -> dict[str, dict[str, Any]]:
-    """Return what earlier runs of this script recorded."""
     lines = RECORD.read_text("utf-8").splitlines() if RECORD.exists() else []
     return {row["id"]: row for row in map(json.loads, lines)}
 
 
 def _recorded(nodes: list[str]) -> dict[str, dict[str, Any]]:
-    """Run cases, and return by id what each exercised and its seconds."""
+    """Run the cases ``nodes`` and return all records by id: what a case exercised, and its seconds.
+
+    The records of earlier runs are included. Without ``nodes``, return an empty dict.
+    """
     if not nodes:
         return {}
     ids = RECORD.with_name("ids")
@@ -153,7 +163,8 @@ def _recorded(nodes: list[str]) -> dict[str, dict[str, Any]]:
         str(RECORD),
         f"@{ids}",
     ]
-    # A program of several samples would count for the first of them.
+    # The tests run several samples in one program, which would count for the first of them alone, so this
+    # variable makes each sample a program of its own.
     subprocess.run(
         command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL, env={**os.environ, EACH_ALONE: "1"}
     )
@@ -161,7 +172,7 @@ def _recorded(nodes: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _cover(missing: set[str], tried: dict[str, dict[str, Any]]) -> Iterator[tuple[str, set[str]]]:
-    """Yield (case, names) greedily: the case first that adds most names for its seconds."""
+    """Yield pairs of a case and the names that it adds, greedily: most new names for its seconds first."""
     left = set(missing)
     rows = {node: left & set(row["exercised"]) for node, row in tried.items()}
     while True:

@@ -1,10 +1,10 @@
-"""Write docs/support.md: what share of each source's corpora is right in each target, which operation of the
-vocabulary each target has, and why not. Write the table of shares in README.md, too. ``--check`` tells
-whether both are current.
+"""Write docs/support.md and the table of shares in README.md.
 
-The shares are those of docs/coverage.json; the rest of the page is computed from the tables alone. An
-operation that every target has by a row of its own is one short line, whatever the targets are, so that two
-branches that each add a target change only lines that say something of it.
+The page says what share of each source's corpora is right in each target, which operations of the vocabulary
+each target has, and why it lacks the others. ``--check`` tells if both files are current. The shares are
+those of docs/coverage.json; the rest of the page is computed from the tables alone. An operation for which
+every target has a row is one short line, whatever the targets are, so that two branches that each add a
+target change only lines about their own.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ Targets: {targets}.
 
 
 def targets() -> dict[str, ModuleType]:
-    """The backends that canonical graphs can be written for."""
+    """Return the backends that canonical graphs can be written for, by name."""
     found = {name: importlib.import_module(entry.module) for name, entry in backends.own.items()}
     return {name: backend for name, backend in found.items() if hasattr(backend, "rows")}
 
 
 def support(backend: ModuleType) -> dict[str, str]:
-    """Operation -> how the target gets it, or the reason why not; an operation that is not accounted for is
-    left out.
+    """Return, for each operation, how a target gets it, or the reason why it does not.
+
+    An operation that has neither a row, a reason nor a decomposition is left out.
     """
     unsupported: Mapping[str, str] = backend.lowering.UNSUPPORTED
     found = {}
@@ -73,7 +74,7 @@ def support(backend: ModuleType) -> dict[str, str]:
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of docs/support.md."""
     matrix = {name: support(backend) for name, backend in targets().items()}
     pairs = "\n".join(published.section(published.rows_of()))
     lines = [HEAD.format(targets=", ".join(sorted(matrix)), pairs=pairs)]
@@ -107,7 +108,7 @@ def _how(name: str, matrix: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with ``--check`` only say whether they are current. Return the exit status."""
+    """Write both pages, or with ``--check`` only say if they are current; return the exit status."""
     texts = {PAGE: page(), README: readme()}
     if "--check" not in arguments:
         for path, text in texts.items():

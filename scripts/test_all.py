@@ -1,14 +1,17 @@
 """Run every test in every target, slow ones too, and write ``docs/test_report.md``.
 
-The tests are cut into parts of some hundred cases. Each part runs in a process of its own, so that no process
-grows large and no test depends on what ran before. A finished part is kept under
+The tests are split into parts of some hundred cases. Each part runs in a process of its own, so that no
+process grows large and no test depends on what ran before. The result of a finished part is stored under
 ``.pytest_cache/all/<commit>``: an interrupted run continues after it. With ``--since``, cases that passed at
-an earlier commit run again only where the changes since can affect them (``tests/support/affected.py``). The
+an earlier commit run again only if the changes since can affect them (``tests/support/affected.py``). The
 exit status is 0 if no test failed.
 
-    scripts/test --all two processes at a time scripts/test --all --jobs 4 scripts/test --all --since COMMIT
-    scripts/test --all --shard 1/3 a third of the parts, for a run on several machines; the report is written
-    by a run of all of them
+    scripts/test --all                        two processes at a time
+    scripts/test --all --jobs 4               four processes at a time
+    scripts/test --all --since COMMIT         only what changes since COMMIT can affect
+    scripts/test --all --shard 1/3            a third of the parts, for a run on several machines
+
+The report is written by the run that finds the results of all parts in that folder.
 """
 
 from __future__ import annotations
@@ -37,9 +40,12 @@ sys.path.insert(0, str(ROOT))
 from tests.support import affected, changes  # noqa: E402
 
 REPORT = ROOT / "docs" / "test_report.md"
-MOST_CASES = 700  # of one part
-TIMEOUT = 3600  # seconds of one part
-CARRIED = "carried.json"  # the result of the cases that did not run again
+# A process that has run some hundred cases has grown large, so a part has at most this many.
+MOST_CASES = 700
+# A part that takes more seconds is killed.
+TIMEOUT = 3600
+# This file has the results of the cases that need not run again.
+CARRIED = "carried.json"
 PACKAGES = (
     "torch",
     "jax",
@@ -58,7 +64,12 @@ _COMMIT = re.compile(r"^\| commit \| `([0-9a-f]{40})` \|$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Part:
-    """Some files of tests that run in one process, or one of ``count`` parts of a large file."""
+    """Unit of a run: files of tests that run in one process, or a share of one large file.
+
+    files: the files.
+    place: the number of this share, from 1.
+    count: how many shares the file has.
+    """
 
     files: tuple[str, ...]
     place: int = 1
@@ -66,7 +77,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """A name for the file of its results."""
+        """Name for the files of its results."""
         digest = hashlib.sha256("\n".join(self.files).encode()).hexdigest()[:12]
         return f"{digest}-{self.place}-of-{self.count}"
 
@@ -91,7 +102,8 @@ def main() -> int:
         return 0
     commit = git("rev-parse", "HEAD")
     if git("status", "--porcelain", "--untracked-files=no"):
-        commit += "-changed"  # results of a changed tree are not mixed with those of the commit
+        # Results of a changed tree must not be mixed with those of the commit.
+        commit += "-changed"
     folder = ROOT / ".pytest_cache" / "all" / commit
     folder.mkdir(parents=True, exist_ok=True)
     nodes = collected(folder)
@@ -128,8 +140,9 @@ def git(*arguments: str) -> str:
 
 
 def reported_commit() -> str:
-    """Return the commit of the last report; the first parent of HEAD where the report, or its commit, is not
-    there.
+    """Return the commit of the last report.
+
+    If the report does not exist, or its commit is unknown, return the first parent of HEAD.
     """
     found = _COMMIT.search(REPORT.read_text("utf-8")) if REPORT.exists() else None
     if (
@@ -145,7 +158,7 @@ def reported_commit() -> str:
 
 # ---------------------------------------------------------------------------------------------- parts
 def parts(counts: Mapping[str, int]) -> list[Part]:
-    """Return the parts of the files with so many cases each: small files together, and large files cut."""
+    """Return the parts for files with ``counts`` cases each: small files together, large files split."""
     found: list[Part] = []
     together: list[str] = []
     for file, count in counts.items():
@@ -161,7 +174,10 @@ def parts(counts: Mapping[str, int]) -> list[Part]:
 
 
 def collected(folder: Path) -> list[str]:
-    """Return the ids of all cases."""
+    """Return the ids of all cases, which are collected once for a commit and then read from ``folder``.
+
+    Exit with the output of pytest if it cannot collect them.
+    """
     listing = folder / "collected.txt"
     if not listing.exists():
         say("collecting")
@@ -184,7 +200,9 @@ def collected(folder: Path) -> list[str]:
 
 
 def carry(since: str, nodes: list[str], folder: Path) -> None:
-    """Keep what passed at the commit ``since`` as the results of the cases that the changes since then cannot
+    """Write to ``folder`` the results of cases that need not run again.
+
+    These are the cases that passed or were skipped at the commit ``since`` and that no change since can
     affect.
     """
     passed: dict[str, str] = {}
@@ -200,7 +218,7 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
 
 
 def outcomes_of(path: Path) -> dict[str, str]:
-    """Return the outcome of each case in a file of results; nothing where there is no file."""
+    """Return the outcome of each case in a file of results; an empty dict if there is no file."""
     found: dict[str, str] = json.loads(path.read_text("utf-8"))["outcomes"] if path.exists() else {}
     return found
 
@@ -219,7 +237,10 @@ def run_all(waiting: list[Part], folder: Path, jobs: int) -> None:
 
 
 def run(part: Part, folder: Path) -> dict[str, Any]:
-    """Run a part, and keep and return its result."""
+    """Run the cases of a part in a process of its own; write its result to ``folder`` and return it.
+
+    If the process dies or the collection fails, the result has an outcome that says so.
+    """
     lines = folder / f"{part.name}.lines"
     lines.unlink(missing_ok=True)
     options = [
@@ -236,7 +257,7 @@ def run(part: Part, folder: Path) -> dict[str, Any]:
     ]
     options += ["--part", f"{part.place}/{part.count}"] if part.count > 1 else []
     started = time.monotonic()
-    # wait4 tells the largest memory of this very process
+    # Only wait4 tells the largest memory of this very process; getrusage has the maximum of all children.
     with (folder / f"{part.name}.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *options, *part.files],
@@ -252,7 +273,9 @@ def run(part: Part, folder: Path) -> dict[str, Any]:
     outcomes = (
         dict(json.loads(line) for line in lines.read_text("utf-8").splitlines()) if lines.exists() else {}
     )
-    if code not in (0, 1, 5):  # the process died, or the collection failed
+    # pytest ends with 0 or 1 after tests, and with 5 if it has none. Any other status means that the process
+    # died or that the collection failed, which must not pass for success.
+    if code not in (0, 1, 5):
         outcomes[f"{part.files[0]} and others (part {part.place} of {part.count})"] = (
             f"failed: exit status {code}"
         )
@@ -272,7 +295,7 @@ def failures(result: dict[str, Any]) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------- report
 def report(commit: str, results: list[dict[str, Any]]) -> str:
-    """Return the text of the report."""
+    """Return the text of the report on ``results`` at ``commit``."""
     counts: dict[str, collections.Counter[str]] = {}
     for result in results:
         for case, outcome in result["outcomes"].items():

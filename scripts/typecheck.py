@@ -1,8 +1,8 @@
-"""Type-checks the three rooms as the one package they are installed as; arguments go to mypy.
+"""Type-check the three folders of the package as the one package they are installed as.
 
-mypy does not follow the finder of graph_compiler/_rooms.py: given the checkout as it is, it reports success
-after having checked only a part of the files. So it is shown a temporary tree of links that looks like the
-installed package.
+Arguments go to mypy. mypy does not follow the finder of graph_compiler/_rooms.py: in the checkout it reports
+success after having checked only a part of the files. So it runs in a temporary tree of links that looks
+like the installed package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def link_tree(scratch: Path) -> None:
-    """Lays out the installed package below ``scratch``, as links."""
+    """Create the tree of the installed package below ``scratch``, as links."""
     package = scratch / "graph_compiler"
     package.mkdir()
     for item in [*(ROOT / "graph_compiler").iterdir(), ROOT / "backends", ROOT / "frontends"]:
@@ -24,7 +24,7 @@ def link_tree(scratch: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs mypy; its exit status."""
+    """Run mypy with these arguments and return its exit status."""
     with tempfile.TemporaryDirectory() as scratch:
         link_tree(Path(scratch))
         options = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def run() -> None:
-    """Run the command named by the arguments of the process."""
+    """Run the command that the arguments of the process name."""
     from .app import app
 
     app()

@@ -165,7 +165,7 @@ def inspect(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Print what a graph holds: modules, guards and, with --source, the generated source."""
+    """Print what a graph holds: modules, guards and, with --source, the generated source alone."""
     from .convert import graph_of
 
     made = graph_of(source, to, given, framework)
@@ -233,7 +233,7 @@ def run(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Run a saved graph on inputs from files, or as --input says, and write what it gives."""
+    """Run a saved graph on inputs from files or from --input, and write the result."""
     from . import files as inputs
     from . import files as outputs
     from . import sources
@@ -287,9 +287,7 @@ def doctor(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Look at the installation: versions, whether each framework works, conversions between them, and known
-    conflicts.
-    """
+    """Check the installation: versions, frameworks, conversions between them, and known conflicts."""
     from .doctor import examine, table
 
     found = examine(quick)
@@ -302,9 +300,7 @@ def doctor(
 
 @app.callback(invoke_without_command=True)
 def version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX,
-    TensorFlow or NumPy.
-    """
+    """Record functions and models of torch, JAX, TensorFlow or NumPy, and write them for any of the four."""
     if version:
         from .doctor import own_version
 

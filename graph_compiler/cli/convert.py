@@ -18,7 +18,13 @@ from .exits import WrongInput
 
 @dataclass
 class ConvertedGraph:
-    """Graph, and what was done to obtain and check it."""
+    """Graph that a command uses, and how it was obtained and checked.
+
+    graph: the graph.
+    seconds: the time for recording or loading it.
+    verified: the result of ``verify``; None if it was not verified.
+    not_verified: the reason why it could not be verified; empty if there is none.
+    """
 
     graph: Graph
     seconds: float
@@ -26,7 +32,7 @@ class ConvertedGraph:
     not_verified: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the data that `--json` prints."""
+        """Return the data that ``--json`` prints."""
         graph = self.graph
         total = graph.summary().total
         return {
@@ -54,9 +60,8 @@ def graph_of(
 ) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
-    The inputs are those given, or the original's own examples.
-
-    Raise `WrongInput` if example inputs are needed, or are given for a saved graph.
+    ``texts`` are the values of ``--input``. Without any, a model records its own example inputs. Raise
+    ``WrongInput`` if example inputs are needed, or are given for a saved graph.
     """
     started = time.perf_counter()
     if sources.is_saved(source):
@@ -93,7 +98,11 @@ def _record_examples(graph: Graph) -> None:
 
 
 def verify(made: ConvertedGraph, runs: int = 2) -> None:
-    """Compare the graph with its original, if there is one, and note the result."""
+    """Compare the graph with its original, and store the result in ``made.verified``.
+
+    For a graph without its original, store the reason in ``made.not_verified``. Raise
+    ``VerificationFailed`` if the results differ.
+    """
     if not made.graph.pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"
         return
@@ -102,5 +111,5 @@ def verify(made: ConvertedGraph, runs: int = 2) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder."""
+    """Return the size in bytes of a file, or of all files in a folder."""
     return sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size

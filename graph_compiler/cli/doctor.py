@@ -49,7 +49,7 @@ Conflict = tuple[Callable[[Versions, Mapping[str, str]], bool], str]
 
 
 def numbers(version: str | None) -> tuple[int, ...]:
-    """Return the release numbers of a version: ``"2.13.0+cpu"`` -> ``(2, 13, 0)``."""
+    """Return the release numbers of a version: ``(2, 13, 0)`` for ``"2.13.0+cpu"``, () for None."""
     found = re.match(r"\d+(\.\d+)*", version or "")
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -93,7 +93,7 @@ def own_version() -> str:
 
 
 def installed(name: str) -> str | None:
-    """Return the version of a distribution or of an equivalent one, or None."""
+    """Return the version of the distribution ``name``, or of one that replaces it, or None."""
     for one in (name, *_INSTEAD.get(name, ())):
         try:
             return metadata.version(one)
@@ -103,9 +103,9 @@ def installed(name: str) -> str | None:
 
 
 def examine(quick: bool = False) -> dict[str, Any]:
-    """Return all findings. `problems` lists what is wrong in words.
+    """Return all findings; ``problems`` lists in words what is wrong.
 
-    With `quick`, only versions are compared.
+    With ``quick``, only versions are compared, and no framework is imported.
     """
     versions = {
         name: installed(name)
@@ -142,7 +142,7 @@ def examine(quick: bool = False) -> dict[str, Any]:
 
 
 def conflicts(versions: Versions, environment: Mapping[str, str]) -> list[str]:
-    """Return the messages of the known conflicts that apply."""
+    """Return the messages of the entries of ``CONFLICTS`` that apply."""
     named = {**environment, **{name: version or "not installed" for name, version in versions.items()}}
     return [text.format_map(named) for holds, text in CONFLICTS if holds(versions, environment)]
 
@@ -161,7 +161,7 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
 
 
 def _failure(code: str) -> str:
-    """Return the last line of the error that code raises in a new interpreter, or an empty string."""
+    """Run ``code`` in a new interpreter; return the last line of its error, or "" if it succeeds."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -180,13 +180,13 @@ def _failure(code: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of this process, with this checkout on `PYTHONPATH`."""
+    """Return the environment of this process, with the package's own folder first on ``PYTHONPATH``."""
     root = str(Path(__file__).parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
 
 
 def _conversions(working_packages: list[str]) -> dict[str, str]:
-    """Return ``"works"`` or the reason of failure for each pair such as ``"torch to jax"``."""
+    """Return ``"works"`` or the reason of the failure for each pair, such as ``"torch to jax"``."""
     found = {}
     for source in filter(working_packages.__contains__, _PROBES):
         targets = [name for name in backends.own if name in working_packages]
@@ -229,7 +229,7 @@ def _try_conversions(source: str, targets: list[str]) -> dict[str, str]:
 
 
 def table(found: Mapping[str, Any]) -> Any:
-    """Return packages and conversions as a table of rich."""
+    """Return the findings of :func:`examine` as a table of rich."""
     from rich.table import Table
 
     drawn = Table(

@@ -64,20 +64,19 @@ _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
 
 
 class WrongInput(errors.GraphCompilerError):
-    """Invalid argument on the command line."""
+    """Error for an invalid argument on the command line."""
 
 
 def code_of(problem: BaseException) -> Exit:
-    """Return the exit code for an exception."""
     if isinstance(problem, WrongInput):
         return Exit.WRONG_INPUT
     return next(code for kind, code in _CODES if isinstance(problem, kind))
 
 
 def line_of(problem: BaseException) -> str:
-    """Return the message for an exception.
+    """Return the message for an exception, on one line except for errors of this package.
 
-    For exceptions of the user's program, it has their class and location.
+    For exceptions of the user's program, it has the class and the location in the user's files.
     """
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"
@@ -89,7 +88,7 @@ def line_of(problem: BaseException) -> str:
 
 
 def _place_of(problem: BaseException) -> str:
-    """Return the location of the innermost frame in the user's own files, or an empty string."""
+    """Return ``file:line: `` of the innermost frame in the user's own files, or an empty string."""
     frames = [
         frame
         for frame in traceback.extract_tb(problem.__traceback__)
@@ -100,9 +99,10 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: exceptions become a line on stderr, or a JSON object, and an exit code.
+    """Decorate a command: an exception becomes a line on stderr, or a JSON object, and an exit code.
 
-    The command returns the data that `--json` prints.
+    The command returns the data that ``--json`` prints. If it returns a dict with a nonzero ``"exit"``,
+    that is the exit code.
     """
 
     @functools.wraps(command)
@@ -156,7 +156,8 @@ def end_when_interrupted() -> None:
 
     Python raises ``KeyboardInterrupt`` in the main thread, and only between two of its own instructions. A
     framework that compiles in C++ delays it, and a callback, a finaliser or a bare ``except`` of any
-    library drops it.
+    library drops it. Nothing is started if this is not the main thread, or if the program has its own
+    handler.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -173,7 +174,10 @@ def end_when_interrupted() -> None:
 
 
 def exit_interrupted() -> None:
-    """End the process at once, without the seconds that Python needs to release framework objects."""
+    """End the process at once, without the seconds that Python needs to release framework objects.
+
+    Unfinished files of saved graphs are removed first.
+    """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):
         # The stream may be None, closed, or a pipe without a reader.
@@ -183,7 +187,10 @@ def exit_interrupted() -> None:
 
 
 def _watch(reader: socket.socket, writer: socket.socket) -> None:
-    """Wait for SIGINT on `reader`, then end the process after `SECONDS`. `writer` is only kept open."""
+    """Wait for SIGINT on ``reader``, then end the process after ``SECONDS``.
+
+    ``writer`` is only kept open.
+    """
     while signal.SIGINT not in reader.recv(64):
         pass
     # Nothing ends this wait: the main thread ends the process, and so this thread.

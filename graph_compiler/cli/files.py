@@ -1,4 +1,4 @@
-"""Results by name, and the files that they are written to."""
+"""Inputs from the command line and from files, and results by name and the files that they are written to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 def parse_inputs(texts: Sequence[str]) -> Given:
     """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``.
 
-    Arrays are random, with a fixed seed.
+    A text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON. Arrays are random, with
+    a fixed seed. Raise ``WrongInput`` for any other text, or if a name occurs twice.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -93,11 +94,12 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 
 # ------------------------------------------------------------------------------ files
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
-    """Return arguments from files: .npz by name (``arr_0`` by position), .npy and .json.
+    """Return positional and named arguments from files.
 
-    A .npy file is one positional argument. A .json file holds an object by name or a list by position.
-
-    Numbers in JSON become arrays of the ``dtypes`` that the graph has for inputs of these names.
+    A .npy file is one positional argument. A .npz file holds named arguments, of which ``arr_0`` ... are
+    positional. A .json file holds an object by name or a list by position; its items become arrays of the
+    ``dtypes`` that the graph has for inputs of these names. Raise ``WrongInput`` for a missing file or
+    another suffix.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -162,7 +164,7 @@ def _array_of(file: Path) -> Any:
 
 
 def _loaded(file: Path) -> Any:
-    """Return the array in a file, or a dict of its arrays. Raise `WrongInput` if it cannot be read."""
+    """Return the array in a file, or a dict of its arrays. Raise ``WrongInput`` if it cannot be read."""
     try:
         held = np.load(file, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
@@ -175,7 +177,11 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fit_to_graph(given: Given, graph: IRGraph) -> Given:
-    """Return the arguments as the graph was recorded: by position or by name."""
+    """Return positional and named arguments in the form in which the graph was recorded.
+
+    A named argument that was recorded by position becomes positional. Positional arguments beyond the
+    recorded ones take the recorded names in order.
+    """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
         path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2
@@ -192,7 +198,7 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
 
 
 def names_of_arguments(function: Any) -> list[str]:
-    """Return the names of the parameters of a callable for messages; an empty list if it has no signature."""
+    """Return the parameter names of a callable, for messages; an empty list if it has no signature."""
     try:
         return list(inspect.signature(entry_method(function, function)).parameters)
     except (TypeError, ValueError):
@@ -216,7 +222,7 @@ def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:
-    """Return (key, part) pairs of a container, or None for a leaf."""
+    """Return the pairs of key and part of a container, or None for a leaf."""
     if isinstance(result, Mapping):
         return list(result.items())
     if is_dataclass(result) and not isinstance(result, type):
@@ -227,7 +233,11 @@ def _parts(result: Any) -> list[tuple[Any, Any]] | None:
 
 
 def as_json(leaves: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results as numbers, strings and nested lists."""
+    """Return results as data for JSON.
+
+    Arrays become nested lists, complex arrays a dict of two lists, and objects that JSON does not have
+    their ``repr``.
+    """
     return {name: _plain(leaf) for name, leaf in leaves.items()}
 
 
@@ -242,7 +252,8 @@ def _plain(leaf: Any) -> Any:
 def write(leaves: Mapping[str, Any], path: Path) -> None:
     """Write results to a file in the format of its suffix.
 
-    Raise `WrongInput` for several arrays and `.npy`.
+    A ``.npz`` or ``.npy`` file gets the arrays only. Raise ``WrongInput`` for ``.npy`` unless there is
+    exactly one.
     """
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
@@ -259,7 +270,11 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
 
 
 def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
-    """Return `path` if it may be written to; raise `WrongInput` otherwise, before any long computation."""
+    """Return ``path`` if it may be written to.
+
+    Raise ``WrongInput``, before any long computation, for another suffix, a missing folder, or an existing
+    file without ``force``.
+    """
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")
     if not path.resolve().parent.is_dir():

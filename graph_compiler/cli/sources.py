@@ -30,13 +30,13 @@ _FILE_SUFFIXES = frozenset({
 
 
 def is_saved(source: str) -> bool:
-    """Return True if `source` is an existing file or folder of a saved graph."""
+    """Return True if ``source`` is a folder with ``graph.json``, or a file that is no Python file."""
     path = Path(source)
     return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
 
 
 def names_a_file(source: str) -> bool:
-    """Return True if a source can only be a file or folder, so that no hub is asked for it.
+    """Return True if ``source`` can only be a file or folder, so that no hub is asked for it.
 
     >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
     [True, True, True, True, True]
@@ -51,7 +51,10 @@ def names_a_file(source: str) -> bool:
 
 
 def original(source: str) -> Any:
-    """Return the callable that a source names. Raise `WrongInput` if there is none."""
+    """Return the callable that ``source`` names: an object of a module, or a Hugging Face model.
+
+    Raise ``WrongInput`` if there is none.
+    """
     if ":" in source:
         return _callable(_object(source), source)
     path = Path(source)
@@ -122,7 +125,10 @@ def _module_spec(name: str) -> Any:
 
 
 def _callable(found: Any, source: str) -> Any:
-    """Return a callable: an instance for a class, and the original for a graph."""
+    """Return the callable for ``found``: for a class an instance, for a graph its original function.
+
+    Raise ``WrongInput`` if the class needs arguments, or if the object cannot be called.
+    """
     if isinstance(found, Graph):
         found = found.pipeline.function
     if isinstance(found, type):
@@ -141,11 +147,10 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that a callable's module imports, or None if it imports none or several.
+    """Return the framework that the module of a callable imports.
 
-    Return None too if the callable's own code names a framework.
-
-    The arguments do not tell the framework, since arrays on the command line are always numpy's.
+    Return None if it imports none or several, or if the callable's own code names a framework. The
+    arguments do not tell the framework, since arrays on the command line are always NumPy's.
     """
     if framework_of(function, ((), {})) is not None:
         return None
