@@ -1,4 +1,4 @@
 """Benchmarks: ``python -m benchmarks --help``.
 
-Everything compared is measured in one process, in interleaved rounds.
+Everything that is compared is measured in one process, in interleaved rounds.
 """

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
+# Libraries read these variables when they are imported, which is below.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -23,7 +24,8 @@ from .sections import SECTIONS
 from .settings import Settings
 
 NAMES = ", ".join(SECTIONS)
-WIDTH = 120  # of the tables, where the output is no terminal
+# Width of the tables if the output is no terminal.
+WIDTH = 120
 
 
 def _chosen(sections: list[str]) -> list[str]:
@@ -34,7 +36,7 @@ def _chosen(sections: list[str]) -> list[str]:
 
 
 def _prepare(threads: int) -> None:
-    """Optional libraries must import, and speak only when something is wrong."""
+    """Set the number of torch's threads, import optional libraries, and silence warnings and logs."""
     torch.set_num_threads(threads)
     ensure_torchvision()
     warnings.simplefilter("ignore")
@@ -62,7 +64,7 @@ def main(
     ] = 1,
     check: Annotated[bool, typer.Option(help="Exit with 1 where a floor is missed.")] = False,
 ) -> None:
-    """Measures graph_compiler beside torch eager, torch.compile, torch.export and torchax."""
+    """Measure graph_compiler beside torch eager, torch.compile, torch.export and torchax."""
     chosen, console = _chosen(sections or []), Console(width=None if sys.stdout.isatty() else WIDTH)
     _prepare(threads)
     done = _run_all(chosen, Settings(quick), console)

@@ -10,7 +10,11 @@ from tests.models.small import Sizes
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A row, tiny or full, at given sizes."""
+    """A row of ``tests/models/small.py`` at given sizes.
+
+    row: name of the row.
+    full: True for the full-size model, False for the tiny one.
+    """
 
     name: str
     row: str
@@ -18,7 +22,7 @@ class Case:
     full: bool = False
 
     def load(self) -> small.Case:
-        """The model and its inputs."""
+        """Build the model, without gradients, and its inputs."""
         row = dataclasses.replace(small.BY_NAME[self.row], sizes=self.sizes, full_sizes=self.sizes)
         case = row.load(full=self.full)
         case.model.requires_grad_(False)

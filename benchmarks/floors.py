@@ -1,4 +1,4 @@
-"""What each figure has to reach: the one table, printed beside what was measured."""
+"""The floor of each figure: the limit that it has to reach."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """A limit and the side of it that is good."""
+    """Limit of a figure: a lower bound if ``at_least``, and otherwise an upper bound."""
 
     limit: float
     unit: str
     at_least: bool = False
 
     def holds(self, value: float) -> bool:
-        """Whether a measured value reaches the floor."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
-"""The models of Keras that are measured: written for whatever backend Keras runs on, with weights that all of
-them read from one file.
+"""The Keras models that are measured.
+
+They run on any backend of Keras, which all read their weights from one file.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ VOCABULARY, TOKENS, WIDTH, HEADS, LAYERS = 8000, 128, 512, 8, 6
 
 
 def _keras() -> Any:
+    # Keras chooses its backend when it is imported, so this is done as late as possible.
     return importlib.import_module("keras")
 
 
@@ -24,8 +26,9 @@ def _efficientnet() -> Any:
 
 
 def _bert() -> Any:
-    """Tokens, their places and which of them count, through layers of attention as BERT has them, to two
-    classes.
+    """Build a BERT classifier of two classes from Keras layers.
+
+    Its inputs are tokens, positions, and a mask of the valid tokens.
     """
     keras = _keras()
     layers = keras.layers
@@ -55,7 +58,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 
 def arrays(case: str) -> list[Any]:
-    """The inputs of one call, as numpy arrays."""
+    """Return the inputs of one call as NumPy arrays."""
     numpy = importlib.import_module("numpy")
     random = numpy.random.default_rng(0)
     if CASES[case] is not _bert:

@@ -1,8 +1,8 @@
-"""One contender calls one model of Keras in this process, once for each line that it reads: see ``main``.
+"""Process in which one contender calls one Keras model, once for each line that it reads: see ``main``.
 
-Keras has one backend a process, and the threads of TensorFlow disturb those of JAX in the same one. A folder
-holds the weights; the result is left there, and each line that is written holds the seconds of a call and
-those of the processors.
+Keras has one backend for each process, and the threads of TensorFlow would disturb those of JAX. The
+folder has the weights, and gets the result of a call. For each call, a line with its seconds, and with
+those of the processors, is written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ BACKENDS = {
 
 
 def weights_file(folder: Path) -> Path:
-    """Where the weights of the model are."""
     return folder / "model.weights.h5"
 
 
@@ -40,7 +39,8 @@ def _one_or_list(items: list[Any]) -> Any:
 
 
 def _keras_on_jax(model: Any, arrays: list[Any]) -> Call:
-    """The model as Keras itself runs it, its weights arguments of the compiled function."""
+    """Return a call of the model as Keras itself runs it: its weights are arguments of the compiled function."""
+    # A process imports only the frameworks of its contender.
     jax = importlib.import_module("jax")
     function = jax.jit(lambda trained, others, x: model.stateless_call(trained, others, x, training=False)[0])
     given = _one_or_list([jax.numpy.asarray(array) for array in arrays])
@@ -89,12 +89,17 @@ CONTENDERS: dict[str, Callable[[Any, list[Any]], Call]] = {
 
 
 def main(contender: str, case: str, folder: Path) -> None:
-    """``python -m benchmarks.keras_peer CONTENDER CASE FOLDER``: calls until the input ends."""
+    """Run ``python -m benchmarks.keras_peer CONTENDER CASE FOLDER``.
+
+    Save the result of a first call, print ``ready``, and call once more for each line of the input.
+    """
     numpy = importlib.import_module("numpy")
     model = keras_cases.CASES[case]()
     model.load_weights(weights_file(folder))
     call = CONTENDERS[contender](model, keras_cases.arrays(case))
+    # The first call compiles. Its result is compared with those of other contenders.
     numpy.save(folder / f"{contender}.npy", numpy.asarray(call()))
+    # The reader would wait for ever for a line in a buffer.
     print("ready", flush=True)
     for _ in sys.stdin:
         start, busy = time.perf_counter(), time.process_time()

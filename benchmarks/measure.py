@@ -1,6 +1,6 @@
-"""Measuring: interleaved rounds, medians, and ratios taken within a round.
+"""Measuring: interleaved rounds, medians, and ratios within a round.
 
-Machines drift: another process, a hotter core. What is compared is therefore run in turns within each round,
+Machines drift, because of another process or a hotter core. So contenders run in turns within each round,
 in an order that rotates, and a ratio is the median of the rounds' ratios, not the ratio of two medians.
 """
 
@@ -18,7 +18,7 @@ Samples = dict[str, list[float]]
 
 @contextlib.contextmanager
 def _no_collector() -> Iterator[None]:
-    """Garbage is collected before, not during."""
+    """Collect garbage before the block, and not inside it."""
     gc.collect()
     gc.disable()
     try:
@@ -28,7 +28,7 @@ def _no_collector() -> Iterator[None]:
 
 
 def seconds(call: Call, repeats: int = 1) -> float:
-    """Seconds a call, over so many calls."""
+    """Return the mean seconds of ``repeats`` calls."""
     with _no_collector():
         start = time.perf_counter()
         for _ in range(repeats):
@@ -37,9 +37,10 @@ def seconds(call: Call, repeats: int = 1) -> float:
 
 
 def repeats_for(call: Call, wanted: float) -> int:
-    """How many calls take about the wanted seconds; warms up on the way."""
+    """Return the number of calls that take about ``wanted`` seconds, after four calls to warm up."""
     call()
     once = min(seconds(call) for _ in range(3))
+    # A clock may measure 0 seconds.
     return max(1, round(wanted / max(once, 1e-9)))
 
 
@@ -49,12 +50,14 @@ def _rotated(names: Sequence[str], by: int) -> list[str]:
 
 
 def interleave(calls: Mapping[str, Call], *, rounds: int, batch: float = 0.01) -> Samples:
-    """Steady seconds a call of each contender, one sample a round; a sample is a batch of calls that takes
-    ``batch`` seconds.
+    """Measure steady calls: one sample of each contender in each round.
+
+    A sample is the mean of as many calls as take about ``batch`` seconds.
     """
     repeats = {name: repeats_for(call, batch) for name, call in calls.items()}
     samples: Samples = {name: [] for name in calls}
     for place in range(rounds if calls else 0):
+        # Each contender is the first of a round equally often.
         for name in _rotated(list(calls), place):
             samples[name].append(seconds(calls[name], repeats[name]))
     return samples
@@ -63,10 +66,10 @@ def interleave(calls: Mapping[str, Call], *, rounds: int, batch: float = 0.01) -
 def interleave_anew(
     makers: Mapping[str, Callable[[], Call]], *, goes: int, rounds: int, batch: float
 ) -> Samples:
-    """Like ``interleave``, with so many rounds in each of some goes; in each go every contender is made anew.
+    """Measure like ``interleave``, but make every contender anew ``goes`` times, for ``rounds`` rounds each.
 
-    Where the memory of a compiled function lies is another after each compilation, and makes up to 8 % of a
-    call of some 200 microseconds.
+    After each compilation a function is elsewhere in memory, which makes up to 8 % of a call of some 200
+    microseconds.
     """
     samples: Samples = {name: [] for name in makers}
     for _ in range(goes if makers else 0):
@@ -77,8 +80,9 @@ def interleave_anew(
 
 
 def interleave_once(makers: Mapping[str, Callable[[], float]], *, rounds: int) -> Samples:
-    """Like ``interleave`` for what can be done only once on each thing (a conversion, a first call): each
-    maker times itself.
+    """Measure what can be done only once with an object, such as a conversion or a first call.
+
+    Each maker is called once in each round, and returns the seconds that it measured itself.
     """
     samples: Samples = {name: [] for name in makers}
     for place in range(rounds if makers else 0):
@@ -88,18 +92,19 @@ def interleave_once(makers: Mapping[str, Callable[[], float]], *, rounds: int) -
 
 
 def ratio(samples: Samples, above: str, below: str) -> float:
-    """The median of the rounds' ratios."""
+    """Return the median of the rounds' ratios."""
     return statistics.median(a / b for a, b in zip(samples[above], samples[below], strict=True))
 
 
 def difference(samples: Samples, larger: str, smaller: str) -> float:
-    """The median of the rounds' differences, in seconds."""
+    """Return the median of the rounds' differences, in seconds."""
     return statistics.median(a - b for a, b in zip(samples[larger], samples[smaller], strict=True))
 
 
 def steady(call: Call, *, batches: int, repeats: int = 100) -> float:
-    """Seconds of one call of some microseconds: the fastest of many batches, each short enough to lie between
-    two interruptions.
+    """Return the seconds of a call that takes some microseconds.
+
+    This is the fastest of many batches, each short enough to lie between two interruptions.
     """
     taken = []
     with _no_collector():
@@ -112,8 +117,9 @@ def steady(call: Call, *, batches: int, repeats: int = 100) -> float:
 
 
 def steady_after(call: Call, before: Call, *, times: int) -> float:
-    """Seconds of one call that follows another, which has filled the processor's caches: the first decile,
-    each call timed by itself.
+    """Return the seconds of ``call`` right after ``before``, which fills the processor's caches.
+
+    This is the first decile of calls that are timed one by one.
     """
     taken = []
     with _no_collector():

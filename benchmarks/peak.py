@@ -1,5 +1,6 @@
-"""One contender converts one large model in this process, and its memory is watched: ``python -m
-benchmarks.peak graph``.
+"""Process in which one contender converts a large model and its memory is watched.
+
+Run it by ``python -m benchmarks.peak graph``.
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
 class Peak:
-    """The highest resident memory within a block: the kernel's own mark where it can be reset (Linux), else a
-    sampling thread's.
+    """Context manager that measures the highest resident memory inside its block, in bytes.
+
+    It is the kernel's own mark if that can be reset (Linux), and otherwise that of a sampling thread.
+
+    before, after: resident memory at the beginning and at the end.
+    highest: the peak.
     """
 
     def __enter__(self) -> Peak:
@@ -47,6 +52,7 @@ class Peak:
     def _sample(self) -> None:
         while not self.done.is_set():
             self.highest = max(self.highest, self.process.memory_info().rss)
+            # A pause leaves the processor to the conversion.
             time.sleep(0.002)
 
     def __exit__(self, *_: object) -> None:
@@ -70,20 +76,22 @@ def _high_water_mark() -> int:
 
 
 def _large_model() -> Any:
-    """With weights that come from a file, as those of users do: their memory is not torch's own. (safetensors
-    reads it no earlier than it is used.)
+    """Build a Llama with 1 GB of weights that are read from a file, as those of users are.
+
+    The memory of such weights is not torch's own.
     """
     transformers: Any = importlib.import_module("transformers")
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**LARGE))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "weights.pt"
         torch.save(model.state_dict(), path)
+        # Without ``assign``, the weights would be copied into memory of torch.
         model.load_state_dict(torch.load(path), assign=True)
     return model.eval().requires_grad_(False)
 
 
 def _nothing(model: Any, inputs: dict[str, Any]) -> Any:
-    """One eager forward: what every conversion by running the model needs at least."""
+    """Run one eager forward, the least that a conversion by running the model needs."""
     return model(**inputs)
 
 
@@ -92,16 +100,21 @@ CONTENDERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {"torch eager": _n
 
 @torch.no_grad()
 def measure(contender: str) -> dict[str, float]:
-    """In this process: bytes of the weights, and bytes above them at the peak and after the conversion."""
+    """Measure a conversion in this process, and return bytes.
+
+    They are those of the weights, and of the memory beyond them at the peak and after the conversion.
+    """
     warnings.simplefilter("ignore")
     convert = CONTENDERS[contender]
     warm = cases.TINY_LLAMA.load()
+    # The memory of imports and of the contender's tables must not count.
     convert(warm.model, {**warm.inputs, **warm.options})
     inputs = {"input_ids": torch.randint(3, 100, (1, 16)), "use_cache": False}
     model = _large_model()
     weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
     with Peak() as peak:
         kept = convert(model, inputs)
+    # The result had to be alive when the memory after the conversion was read.
     del kept
     return {"weights": weights, "peak": peak.highest - peak.before, "kept": peak.after - peak.before}
 

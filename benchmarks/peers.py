@@ -1,8 +1,8 @@
-"""Adapters: every contender behind the same two interfaces.
+"""Adapters that give every contender one of two interfaces.
 
-``TORCH``: (model, keyword inputs) -> a call without arguments that runs the model in torch.
-``JAX``: (model, keyword inputs) -> ``Extracted``, the parameters and a pure function of (parameters, inputs)
-for jax.jit.
+``TORCH``: (model, keyword inputs) -> a call without arguments that runs the model in torch. ``JAX``:
+(model, keyword inputs) -> ``Extracted``, the parameters and a pure function of (parameters, inputs) for
+``jax.jit``.
 """
 
 from __future__ import annotations
@@ -26,32 +26,30 @@ Inputs = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Extracted:
-    """A model as jax takes it; the function returns a flat list of arrays."""
+    """A model as a function for JAX, which returns a flat list of arrays."""
 
     parameters: dict[str, Any]
     function: Callable[[dict[str, Any], Inputs], list[Any]]
 
 
 def to_jax(inputs: dict[str, Tensor]) -> Inputs:
-    """The inputs as jax arrays."""
     jnp = importlib.import_module("jax.numpy")
     return {name: jnp.asarray(tensor.numpy()) for name, tensor in inputs.items()}
 
 
 def synchronised(call: Call) -> Call:
-    """The call, and the wait for its results."""
+    """Return a function that makes the call and waits for its results in JAX."""
     jax = importlib.import_module("jax")
     return lambda: jax.block_until_ready(call())
 
 
 # --------------------------------------------------------------------------------------------- graph_compiler
 def compile_graph(model: nn.Module | Callable[..., Any], **options: Any) -> Any:
-    """Our flat torch graph."""
     return importlib.import_module("graph_compiler").compile(model, **options)
 
 
 def bare_call(graph: Any, inputs: Inputs) -> Call:
-    """The flat function alone: no signature, no guards, no choice of a variant."""
+    """Return a call of the flat function alone, without signature, guards and choice of a variant."""
     variant = graph.variants[0]
     given = {"parameters": variant.parameters(), "constants": variant.constants}
     arguments = (*(given[name] for name in variant.program.arguments), *variant.match((), inputs))
@@ -60,22 +58,24 @@ def bare_call(graph: Any, inputs: Inputs) -> Call:
 
 
 def guards_alone(graph: Any, inputs: Inputs) -> Call:
-    """Everything of a call but the flat function, in whose place what it gave once is handed back."""
+    """Return a call of ``graph`` whose flat function returns an earlier result instead of computing.
+
+    ``graph`` itself is changed.
+    """
     variant, outcome = graph.variants[0], bare_call(graph, inputs)()
     variant.called = lambda *arrays: outcome
-    for made in ("_attempt", "attempt"):  # of the flat function, at an earlier call
+    # Earlier calls have cached functions that call the flat function.
+    for made in ("_attempt", "attempt"):
         vars(variant).pop(made, None)
     return lambda: graph(**inputs)
 
 
 def graph_call(model: nn.Module, inputs: Inputs) -> Call:
-    """Our graph, called as a user calls it."""
     graph = compile_graph(model, kwargs=inputs)
     return lambda: graph(**inputs)
 
 
 def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
-    """Our conversion to jax."""
     graph = importlib.import_module("graph_compiler").transpile(model, to="jax", kwargs=inputs)
     return Extracted(
         dict(graph.parameters),
@@ -84,9 +84,7 @@ def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
 
 
 def compiled_call(to: str, model: nn.Module, inputs: Inputs) -> Call:
-    """Our graph in jax or tensorflow, wrapped in the framework's compiler, called with the framework's arrays
-    as a user calls it.
-    """
+    """Return a call of the graph of a model in JAX or TensorFlow, compiled and with the framework's arrays."""
     graph = importlib.import_module("graph_compiler").transpile(
         model, to=to, kwargs=inputs, return_backend_compiled_fn=True
     )
@@ -97,14 +95,13 @@ def compiled_call(to: str, model: nn.Module, inputs: Inputs) -> Call:
 
 
 def native(to: str, tensor: Tensor) -> Any:
-    """The tensor as an array of jax or tensorflow."""
     if to == "jax":
         return importlib.import_module("jax.numpy").asarray(tensor.numpy())
     return importlib.import_module("tensorflow").constant(tensor.numpy())
 
 
 def finished(call: Call) -> Call:
-    """The call, and the wait for its results, of either framework."""
+    """Return a function that makes the call and waits for its results, in JAX or TensorFlow."""
     jax = importlib.import_module("jax")
 
     def wait(leaf: Any) -> Any:
@@ -115,33 +112,34 @@ def finished(call: Call) -> Call:
 
 # ---------------------------------------------------------------------------------------------- torch's own
 def eager(model: nn.Module, inputs: Inputs) -> Call:
-    """torch, as it is."""
     return lambda: model(**inputs)
 
 
 def torch_compiled(model: nn.Module, inputs: Inputs) -> Call:
-    """torch.compile with its defaults."""
+    """Return a call of the model under ``torch.compile``, whose caches are reset."""
+    # torch limits how often it compiles a function, so earlier cases must not count.
     torch.compiler.reset()
     compiled = torch.compile(model)
     return lambda: compiled(**inputs)
 
 
 def exported(model: nn.Module, inputs: Inputs) -> Call:
-    """The module that torch.export gives back."""
     module = torch.export.export(model, (), kwargs=inputs).module()
     return lambda: module(**inputs)
 
 
 # ---------------------------------------------------------------------------------------------- torchax
 class _MissingOverload:
-    """Stands for an overload that this torch no longer has; no call ever reaches it."""
+    """Placeholder for an overload that this version of torch does not have. It is never called."""
 
 
 @contextlib.contextmanager
 def _missing_overloads_stubbed() -> Iterator[None]:
-    """torchax 0.0.13 lists overloads for named tensors (``aten.prod.dim_Dimname``,
-    ``aten.index_copy.dimname`` and twenty more), which torch 2.13 removed. It only uses them as keys of
-    tables, so that any object does in their place.
+    """Return placeholders for overloads that torch does not have, inside the block.
+
+    torchax 0.0.13 lists overloads for named tensors (``aten.prod.dim_Dimname``,
+    ``aten.index_copy.dimname`` and twenty more), which torch 2.13 removed. It uses them only as keys of
+    tables, so any object will do.
     """
     packet = torch._ops.OpOverloadPacket
     original = packet.__getattr__
@@ -163,26 +161,28 @@ def _missing_overloads_stubbed() -> Iterator[None]:
 
 @functools.cache
 def import_torchax() -> Any:
-    """torchax, with its environment made: its tables are filled there.
+    """Import torchax and create its environment, which fills its tables.
 
-    What it changes in torch for everybody is put back: it switches a fast attention off, and it announces an
-    accelerator without streams, on which torch.compile stops.
+    Changes that it makes in torch for all code are undone: it switches a fast attention off, and announces
+    an accelerator without streams, on which ``torch.compile`` raises.
     """
     fast_attention = torch.backends.mha.get_fastpath_enabled()
     with _missing_overloads_stubbed(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torchax = importlib.import_module("torchax")
         torchax.default_env()
+    # Eager torch is measured, too, and must be as fast as without torchax.
     torch.backends.mha.set_fastpath_enabled(fast_attention)
     torchax.device_module.is_available = lambda: False
     return torchax
 
 
 def extract_torchax(model: nn.Module, _: Inputs) -> Extracted:
-    """torchax's conversion; it traces later, when jax does."""
+    """Convert a model by torchax, which traces it only when JAX does."""
     torchax = import_torchax()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it reads every attribute of the model, deprecated ones too
+        # It reads every attribute of the model, deprecated ones too.
+        warnings.simplefilter("ignore")
         parameters, function = torchax.extract_jax(model)
     return Extracted(parameters, lambda states, given: pytree.tree_leaves(function(states, (), given)))
 
@@ -202,7 +202,7 @@ JAX: dict[str, Callable[[nn.Module, Inputs], Extracted]] = {
 def _fresh(
     function: Callable[[dict[str, Any], Inputs], list[Any]],
 ) -> Callable[[dict[str, Any], Inputs], list[Any]]:
-    """Another function object, so that jax.jit has seen nothing of it."""
+    """Return another function object, of which ``jax.jit`` has cached nothing."""
 
     def call(parameters: dict[str, Any], inputs: Inputs) -> list[Any]:
         return function(parameters, inputs)
@@ -211,23 +211,22 @@ def _fresh(
 
 
 def jitted(extracted: Extracted) -> Any:
-    """jax.jit of it, with nothing cached yet."""
+    """Return the function under ``jax.jit``, with nothing cached."""
     return importlib.import_module("jax").jit(_fresh(extracted.function))
 
 
 def lower(extracted: Extracted, inputs: Inputs) -> Any:
-    """Traces and lowers for XLA without compiling."""
+    """Trace the function and lower it for XLA without compiling."""
     return jitted(extracted).trace(extracted.parameters, inputs).lower()
 
 
 # ---------------------------------------------------------------------------------------------- results
 def leaves(output: Any) -> list[Any]:
-    """A torch result as the flat list that extracted functions return."""
     return pytree.tree_leaves(output)
 
 
 def assert_close(found: list[Any], expected: list[Any]) -> None:
-    """What is compared for speed must be right."""
+    """Raise ``AssertionError`` if results of JAX differ from those of torch: only right results are timed."""
     numpy = importlib.import_module("numpy")
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(torch.from_numpy(numpy.array(ours)), theirs, rtol=1e-3, atol=1e-4)

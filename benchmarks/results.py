@@ -1,6 +1,4 @@
-"""What a section hands back: timings, figures that a floor judges, failures; and how these are printed and
-saved.
-"""
+"""Results of a section: timings, figures and failures, with their tables and their JSON."""
 
 from __future__ import annotations
 
@@ -21,29 +19,33 @@ from rich.table import Table
 from .floors import FLOORS, Floor
 from .measure import Samples
 
-COMPARED = ("graph", "torchax")  # the floors speak of these
+# Floors compare these contenders, so a failure of one counts as a missed floor.
+COMPARED = ("graph", "torchax")
 PACKAGES = ("graph-compiler", "torch", "jax", "tensorflow-cpu", "torchax", "transformers", "numpy")
 UNITS = ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """The samples of one contender in one stage of one case."""
+    """Samples of one contender in one stage of a case.
+
+    stage: such as ``conversion``, ``first call`` or ``steady call``.
+    samples: seconds of one call or conversion, one for each round.
+    """
 
     case: str
-    stage: str  # conversion, first call, steady call
+    stage: str
     contender: str
     samples: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """In seconds."""
         return statistics.median(self.samples)
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One number; with a floor if FLOORS has one of that name."""
+    """One number of a case. It has a floor if ``FLOORS`` has one of its name."""
 
     case: str
     name: str
@@ -52,18 +54,17 @@ class Figure:
 
     @property
     def floor(self) -> Floor | None:
-        """What it has to reach."""
         return FLOORS.get(self.name)
 
     @property
     def reached(self) -> bool | None:
-        """None where nothing is asked."""
+        """True if the figure reaches its floor; None if it has none."""
         return None if self.floor is None else self.floor.holds(self.value)
 
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """A contender that could not run a case."""
+    """A contender that failed in a case, with the first line of the exception."""
 
     case: str
     contender: str
@@ -72,7 +73,7 @@ class Failure:
 
 @dataclasses.dataclass
 class Results:
-    """What one section measured."""
+    """Results of one section."""
 
     section: str
     timings: list[Timing] = dataclasses.field(default_factory=list)
@@ -80,25 +81,28 @@ class Results:
     failures: list[Failure] = dataclasses.field(default_factory=list)
 
     def add_samples(self, case: str, stage: str, samples: Samples) -> None:
-        """Keeps the samples of all contenders of a stage."""
+        """Add a timing for each contender that has samples."""
         self.timings += [Timing(case, stage, name, tuple(taken)) for name, taken in samples.items() if taken]
 
     def add_figure(self, case: str, name: str, value: float, unit: str) -> None:
-        """Keeps a figure."""
         self.figures.append(Figure(case, name, value, unit))
 
     @contextmanager
     def surviving(self, case: str, contender: str) -> Iterator[None]:
-        """A contender that fails is listed, and the others go on."""
+        """Add a failure instead of raising if the block raises an exception."""
         try:
             yield
-        except Exception as error:  # anything a framework may raise on a model it cannot convert
+        # A framework may raise any exception for a model that it cannot convert.
+        except Exception as error:
             self.failures.append(
                 Failure(case, contender, f"{type(error).__name__}: {error}".splitlines()[0][:300])
             )
 
     def attempt(self, case: str, makers: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-        """What the makers made, without those that failed."""
+        """Call ``makers`` and return their results by contender.
+
+        A maker that fails is added as a failure instead.
+        """
         made: dict[str, Any] = {}
         for contender, maker in makers.items():
             with self.surviving(case, contender):
@@ -107,7 +111,7 @@ class Results:
 
     @property
     def missed(self) -> list[str]:
-        """Figures below their floor, and those that could not be had because a side of the comparison failed."""
+        """Figures that miss their floor, and failures of ``COMPARED`` contenders, as lines of text."""
         below = [f"{figure.case}: {figure.name}" for figure in self.figures if figure.reached is False]
         return below + [
             f"{failure.case}: {failure.contender} failed"
@@ -118,7 +122,7 @@ class Results:
 
 # ---------------------------------------------------------------------------------------------- printing
 def human(duration: float) -> str:
-    """A duration in the unit that suits it."""
+    """Format seconds in the unit that suits them."""
     unit, factor = next((unit, factor) for least, unit, factor in UNITS if abs(duration) >= least)
     return f"{duration * factor:.3g} {unit}"
 
@@ -162,7 +166,6 @@ def _figure_table(results: Results) -> Table:
 
 
 def show(results: Results, console: Console) -> None:
-    """Prints a section's tables, and what failed."""
     if results.timings:
         console.print(_timing_table(results))
     if results.figures:
@@ -182,7 +185,7 @@ def _version(package: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Where and with what this was measured."""
+    """Return the versions of Python and of the packages, and the kind of machine."""
     versions = {package: _version(package) for package in PACKAGES}
     return {
         "python": platform.python_version(),
@@ -198,7 +201,6 @@ def _figure_record(figure: Figure) -> dict[str, Any]:
 
 
 def record(results: Results) -> dict[str, Any]:
-    """A section as JSON values."""
     return {
         "section": results.section,
         "timings": [{**dataclasses.asdict(timing), "median": timing.median} for timing in results.timings],
@@ -208,7 +210,7 @@ def record(results: Results) -> dict[str, Any]:
 
 
 def save(path: Path, sections: Iterable[Results], options: dict[str, Any]) -> None:
-    """Writes everything measured to a JSON file."""
+    """Write all results to a JSON file, whose folder is created if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "machine": machine(),

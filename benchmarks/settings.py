@@ -1,4 +1,4 @@
-"""What the command line asks for, handed to every section."""
+"""Settings from the command line, which every section gets."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How long to measure."""
+    """How long to measure: ``quick`` takes fewer and shorter samples."""
 
     quick: bool = False
 
     @property
     def rounds(self) -> int:
-        """Of steady calls."""
+        """Number of rounds of steady calls."""
         return 8 if self.quick else 40
 
     @property
     def few_rounds(self) -> int:
-        """Of what takes seconds each time: conversions, first calls."""
+        """Number of rounds of what takes seconds each time: conversions and first calls."""
         return 2 if self.quick else 5
 
     @property
     def goes(self) -> int:
-        """Of compiling small functions anew, each of which lands on memory that makes it some percent slower
-        or faster.
+        """How often small functions are compiled anew.
+
+        Each compilation puts them elsewhere in memory, which makes some percent of the time.
         """
         return 6 if self.quick else 8
 

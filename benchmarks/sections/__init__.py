@@ -1,4 +1,4 @@
-"""The sections, by name, in the order they are run."""
+"""The sections by name, in the order in which they run."""
 
 from __future__ import annotations
 

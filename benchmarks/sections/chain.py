@@ -1,4 +1,4 @@
-"""A chain of 200 element-wise operations against the same chain written out by hand, line by line."""
+"""A chain of 200 element-wise operations against the same chain written by hand, line by line."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ FUNCTIONS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 
 
 def chain(x: Tensor, y: Tensor) -> Tensor:
-    """The chain as a user writes it."""
+    """Compute the chain as a user writes it."""
     for place in range(LENGTH):
         x = FUNCTIONS[place % len(FUNCTIONS)](x, y)
     return x
 
 
 def hand_flattened() -> Callable[[Tensor, Tensor], Tensor]:
-    """The chain as 200 lines of one function."""
+    """Return the chain as a function of 200 lines."""
     lines = [f"    x = {STEPS[place % len(STEPS)].format('x')}" for place in range(LENGTH)]
     namespace: dict[str, Any] = {"torch": torch}
     exec("\n".join(["def flat(x, y):", *lines, "    return x"]), namespace)
@@ -55,7 +55,7 @@ def hand_flattened() -> Callable[[Tensor, Tensor], Tensor]:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """The ratio of the two, and eager beside them."""
+    """Measure the graph, the chain by hand, and the eager chain."""
     results, case = Results("chain"), f"{LENGTH} operations"
     x, y = torch.randn(SHAPE), torch.randn(SHAPE)
     flat = hand_flattened()

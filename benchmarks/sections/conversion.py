@@ -1,4 +1,4 @@
-"""Seconds to convert a model from torch to jax, without compiling it, beyond one eager forward."""
+"""Seconds of a conversion from torch to JAX, without compilation, beyond one eager forward."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOWERED = " and trace, lower"
 
 
 def _warm_up(results: Results) -> None:
-    """Lazy imports and the tables of each contender are paid for once, not by the first case."""
+    """Convert a tiny model by each contender, so that lazy imports and tables do not count later."""
     loaded = cases.TINY_BERT.load()
     for name, extract in peers.JAX.items():
         with results.surviving("warm-up", name):
@@ -26,7 +26,7 @@ def _warm_up(results: Results) -> None:
 
 
 def _timers(loaded: cases.small.Case) -> dict[str, Callable[[], float]]:
-    """Of each contender: the conversion alone, and with what jax does until XLA's turn."""
+    """Return timers by contender: of the conversion alone, and of the conversion with tracing and lowering."""
     inputs, arrays = loaded.inputs, peers.to_jax(loaded.inputs)
     timers: dict[str, Callable[[], float]] = {"torch eager": lambda: seconds(lambda: loaded.model(**inputs))}
     for name, extract in peers.JAX.items():
@@ -38,7 +38,9 @@ def _timers(loaded: cases.small.Case) -> dict[str, Callable[[], float]]:
 
 def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     loaded = case.load()
+    # The first call of a model allocates memory and starts threads, which must not count.
     loaded.model(**loaded.inputs)
+    # A contender that failed to warm up would fail in each round.
     failed = {failure.contender for failure in results.failures}
     timers = {
         name: timer for name, timer in _timers(loaded).items() if name.removesuffix(LOWERED) not in failed
@@ -60,7 +62,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """BERT-base, and a tiny one for the part that does not grow with the weights."""
+    """Measure BERT-base, and a tiny BERT for the part that does not grow with the weights."""
     results = Results("conversion")
     _warm_up(results)
     for case in CASES:

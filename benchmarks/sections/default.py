@@ -1,8 +1,7 @@
-"""Graphs as they run by default against their function under the target's compiler: the first call, and later
-ones.
+"""Graphs as they run by default against their function under the target's compiler.
 
-In JAX against ``jax.jit(graph.functional)``; in TensorFlow against the faster of ``tf.function`` with and
-without XLA.
+The first call and later ones are measured. In JAX the function is ``jax.jit(graph.functional)``. In
+TensorFlow it is the faster of ``tf.function`` with and without XLA.
 """
 
 from __future__ import annotations
@@ -88,6 +87,7 @@ def _first(target: str, model: torch.nn.Module, loaded: Any, maker: Maker) -> fl
         model, to=target, kwargs={**loaded.inputs, **loaded.options}
     )
     if target == "jax":
+        # JAX would use the program of an earlier round.
         importlib.import_module("jax").clear_caches()
     return seconds(_waited_for(target, maker(graph, _arrays(target, loaded.inputs), loaded.options)))
 
@@ -108,13 +108,17 @@ def _measure(results: Results, case: Case, target: str, settings: Settings) -> N
         ("later", interleave(later, rounds=settings.rounds, batch=settings.batch)),
     ):
         results.add_samples(name, f"{stage} call", samples)
+        # The largest ratio is that to the fastest contender.
         worst = max(ratio(samples, OURS, other) for other in makers if other != OURS)
         results.add_figure(name, f"{stage} call by default against the target's compiler", worst, "x")
 
 
 @contextlib.contextmanager
 def _nothing_kept() -> Iterator[None]:
-    """Compile everything anew: programs of earlier runs would count for the graph alone."""
+    """Switch the cache of compiled programs off inside the block.
+
+    Programs of earlier runs would make only the graph faster.
+    """
     before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
     try:
         yield
@@ -126,7 +130,7 @@ def _nothing_kept() -> Iterator[None]:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """Tiny models, in every target that compiles by default; --quick: two of them."""
+    """Measure tiny models in each target that compiles by default, or two models if ``quick``."""
     results = Results("default")
     with _nothing_kept():
         for case in CASES[:2] if settings.quick else CASES:

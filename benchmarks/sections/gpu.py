@@ -1,7 +1,6 @@
-"""Graphs of a BERT on a GPU, in torch and JAX, beside the model itself. JAX has the GPU where
-``JAX_PLATFORMS=cuda`` is set.
+"""Graphs of a BERT on a GPU, in torch and JAX, against the model itself.
 
-Nothing is measured where there is no GPU.
+JAX has the GPU if ``JAX_PLATFORMS=cuda`` is set. Without a GPU nothing is measured.
 """
 
 from __future__ import annotations
@@ -30,9 +29,10 @@ def _bert(dtype: torch.dtype, layers: int) -> torch.nn.Module:
 
 
 def _waiting(function: Any, tokens: Any) -> Call:
-    """A call that ends when the GPU has."""
+    """Return a call that ends when the GPU has finished."""
 
     def call() -> Any:
+        # Calls return before the GPU has finished. JAX waits for an array, torch for the device.
         result = function(input_ids=tokens)[0]
         return (
             result.block_until_ready() if hasattr(result, "block_until_ready") else torch.cuda.synchronize()
@@ -57,7 +57,7 @@ def _calls(model: torch.nn.Module, tokens: torch.Tensor) -> dict[str, Call]:
 
 
 def run(settings: Settings) -> Results:
-    """Steady calls, and training steps."""
+    """Measure steady calls and training steps."""
     results = Results("gpu")
     if not torch.cuda.is_available():
         return results

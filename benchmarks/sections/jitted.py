@@ -1,5 +1,6 @@
-"""The converted model under jax.jit against torchax's: the first call (trace, lower, compile, run) and steady
-calls.
+"""The converted model under ``jax.jit`` against that of torchax.
+
+The first call (trace, lower, compile, run) and steady calls are measured.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ OURS, THEIRS = "graph", "torchax"
 
 
 class Options:
-    """Keyword arguments that are no arrays are bound before jax sees the function."""
+    """Keyword arguments that are no arrays, which are bound before JAX gets the function."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
 
     def bind(self, extracted: peers.Extracted) -> peers.Extracted:
-        """The same function of arrays alone."""
+        """Return the same function of arrays alone."""
         return peers.Extracted(
             extracted.parameters, lambda states, given: extracted.function(states, {**given, **self.options})
         )
@@ -42,14 +43,14 @@ def _extract(results: Results, case: cases.Case, loaded: cases.small.Case) -> di
 
 
 def _first_call(extracted: peers.Extracted, arrays: dict[str, Any]) -> float:
-    """Nothing of an earlier round is remembered."""
+    """Return the seconds of a first call, after JAX's caches were cleared."""
     importlib.import_module("jax").clear_caches()
     function = peers.jitted(extracted)
     return seconds(peers.synchronised(lambda: function(extracted.parameters, arrays)))
 
 
 def _steady_call(extracted: peers.Extracted, arrays: dict[str, Any], expected: list[Any]) -> Call:
-    """A call of the compiled function, whose result has been compared with torch's."""
+    """Return a call of the compiled function. Raise ``AssertionError`` if its result differs from torch's."""
     function = peers.jitted(extracted)
     peers.assert_close(function(extracted.parameters, arrays), expected)
     return peers.synchronised(lambda: function(extracted.parameters, arrays))
@@ -68,6 +69,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     expected = peers.leaves(loaded.model(**loaded.inputs, **loaded.options))
     extracted = _extract(results, case, loaded)
     steady = {name: partial(_steady_call, one, arrays, expected) for name, one in extracted.items()}
+    # Contenders whose result is wrong are not timed.
     steady = {name: steady[name] for name in results.attempt(case.name, steady)}
     first = {name: partial(_first_call, extracted[name], arrays) for name in steady}
     firsts = interleave_once(first, rounds=settings.few_rounds)
@@ -80,7 +82,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """Tiny models and full-size ones; --quick: two of each."""
+    """Measure tiny and full-size models, or two tiny ones and a full-size one if ``quick``."""
     results = Results("jitted")
     for case in (cases.TINY_BERT, cases.TINY_LLAMA, cases.BERT_BASE) if settings.quick else CASES:
         _measure(results, case, settings)

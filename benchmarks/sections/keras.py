@@ -1,5 +1,6 @@
-"""Models of Keras: in JAX against Keras' own JAX backend, in TensorFlow against ``predict_on_batch``, and how
-long the conversion takes.
+"""Keras models: in JAX against Keras' own JAX backend, in TensorFlow against ``predict_on_batch``.
+
+The conversion is timed, too.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _PERMUTATION = re.compile(r"\.(?:transpose|permute|swapaxes|moveaxis)\(|\.m?T\b"
 
 
 class Peer:
-    """A process that calls one model each time it is asked."""
+    """Process that calls one model each time :meth:`call` asks for it (see ``keras_peer``)."""
 
     def __init__(self, contender: str, case: str, folder: Path) -> None:
         command = [sys.executable, "-m", "benchmarks.keras_peer", contender, case, str(folder)]
@@ -60,12 +61,12 @@ class Peer:
         return line
 
     def wait(self) -> None:
-        """Until its model is compiled and has been called."""
+        """Wait until the model is compiled and has been called once."""
         while "ready" not in self._line():
             pass
 
     def call(self) -> tuple[float, float]:
-        """Seconds of one call, and seconds of the processors."""
+        """Make one call. Return its seconds, and the seconds of the processors."""
         assert self.process.stdin is not None
         self.process.stdin.write("\n")
         self.process.stdin.flush()
@@ -75,7 +76,10 @@ class Peer:
 
 @contextlib.contextmanager
 def _peers(results: Results, case: str, folder: Path) -> Iterator[dict[str, Peer]]:
-    """The contenders that could be started, one after the other: the memory of compilers adds up."""
+    """Start the contenders, and kill them after the block. Those that fail are left out.
+
+    They start one after the other, because the memory of compilers adds up.
+    """
     peers: dict[str, Peer] = {}
     try:
         for contender in BACKENDS:
@@ -91,7 +95,7 @@ def _peers(results: Results, case: str, folder: Path) -> Iterator[dict[str, Peer
 
 
 def _compare(folder: Path, contenders: list[str]) -> None:
-    """What is compared for speed must be right."""
+    """Raise ``AssertionError`` if the saved results of the contenders differ."""
     numpy = importlib.import_module("numpy")
     first, *others = (numpy.load(folder / f"{contender}.npy") for contender in contenders)
     for other in others:
@@ -99,7 +103,7 @@ def _compare(folder: Path, contenders: list[str]) -> None:
 
 
 def _raced(peers: dict[str, Peer], rounds: int) -> tuple[Samples, Samples]:
-    """Seconds of each call, and those of the processors, in turns."""
+    """Return samples of the calls in turns: their seconds, and those of the processors."""
     wall: Samples = {name: [] for name in peers}
     busy: Samples = {name: [] for name in peers}
     for place in range(rounds):
@@ -117,6 +121,7 @@ def _race(results: Results, case: str, model: Any, rounds: int) -> None:
         model.save_weights(weights_file(folder))
         with _peers(results, case, folder) as peers:
             _compare(folder, [*peers])
+            # The first calls fill caches and start threads, and are not counted.
             _raced(peers, 3)
             wall, busy = _raced(peers, rounds)
     results.add_samples(case, "steady call", wall)
@@ -128,18 +133,19 @@ def _race(results: Results, case: str, model: Any, rounds: int) -> None:
 
 
 def permutations(source: str) -> int:
-    """How many arrays a program permutes, but for what its helpers do."""
+    """Count the permutations in the last function of a program; those in its helpers are left out."""
+    # The last function of the module is the graph itself.
     return len(_PERMUTATION.findall(source[source.rindex("\ndef ") :]))
 
 
 def _conversion(call: Call) -> tuple[float, float]:
-    """Its seconds, and those of the processors."""
+    """Return the seconds of a call, and those of the processors."""
     start = time.process_time()
     return seconds(call), time.process_time() - start
 
 
 def _convert(results: Results, case: str, model: Any, rounds: int) -> None:
-    """Seconds beyond building the model, and permutations in the source."""
+    """Measure conversions to JAX and torch, and the permutations in their source."""
     compiler, constant = (
         importlib.import_module("graph_compiler"),
         importlib.import_module("tensorflow").constant,
@@ -153,11 +159,12 @@ def _convert(results: Results, case: str, model: Any, rounds: int) -> None:
         results.add_samples(case, f"conversion to {to}", {"graph": [*wall]})
         results.add_samples(case, f"conversion to {to}, processors", {"graph": [*busy]})
         if to == "jax" and case == RESNET:
+            # The fastest conversion is the one that other processes have disturbed least.
             results.add_figure(case, "conversion of Keras ResNet-50", min(wall), "s")
 
 
 def run(settings: Settings) -> Results:
-    """A ResNet, an EfficientNet and a transformer of layers of Keras; --quick: the ResNet alone."""
+    """Measure a ResNet, an EfficientNet and a transformer, or the ResNet alone if ``quick``."""
     results = Results("keras")
     for case in [RESNET] if settings.quick else keras_cases.CASES:
         model = keras_cases.CASES[case]()

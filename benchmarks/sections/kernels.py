@@ -1,8 +1,7 @@
-"""The kernels of ``tests/kernels``: in JAX against the version written by hand, in NumPy and torch against
-the function itself.
+"""The kernels of ``tests/kernels``: in JAX against a version by hand, in NumPy and torch the original.
 
-Each is recorded at a small size and timed at a large one. What the small recording does not serve is recorded
-again and timed at a middle size, for its steps are written out.
+Each is recorded at a small size and timed at a large one. A kernel whose recording at the small size does
+not serve the large one is recorded again and timed at a middle size, because its loops are unrolled.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _as_torch(argument: Any) -> Any:
 
 
 def _copied(arguments: Arguments) -> Arguments:
-    """A kernel may write to its arguments."""
+    """Copy the arrays, because a kernel may write to its arguments."""
     return tuple(
         copy.copy(item) if isinstance(item, np.ndarray) else item.clone() if torch.is_tensor(item) else item
         for item in arguments
@@ -47,10 +46,11 @@ def _call(function: Function, arguments: Arguments) -> Call:
 
 
 def _in_jax(kernel: Kernel) -> tuple[Function, Arguments]:
-    """The graph for JAX, and the arguments that it is timed with."""
+    """Return the graph for JAX as a function of arrays, and the arguments with which it is timed."""
     jax = importlib.import_module("jax")
     graph, arguments = transpiled(kernel.function, kernel.at(SMALL), "jax"), kernel.at(kernel.large)
     try:
+        # Tracing shows whether the recording serves the large size, and computes nothing.
         jax.eval_shape(of_arrays(pure(graph, kernel), arguments), *arrays_of(arguments))
     except GraphCompilerError:
         arguments = kernel.at(min(kernel.large, MIDDLE))
@@ -59,7 +59,7 @@ def _in_jax(kernel: Kernel) -> tuple[Function, Arguments]:
 
 
 def _first_call(function: Function, arrays: list[Any]) -> float:
-    """Nothing of an earlier round is remembered."""
+    """Return the seconds of a first call, after JAX's caches were cleared."""
     jax = importlib.import_module("jax")
     jax.clear_caches()
     compiled = jax.jit(function)
@@ -95,7 +95,10 @@ def _against_original(
     arguments: tuple[Arguments, Arguments],
     settings: Settings,
 ) -> None:
-    """The flat graph in the framework of the function."""
+    """Measure the graph against ``function`` in its own framework, torch or NumPy.
+
+    ``arguments`` are those of the recording and those of the timed calls.
+    """
     framework = (
         "torch" if torch.is_tensor(next(item for item in arguments[0] if hasattr(item, "shape"))) else "numpy"
     )
@@ -112,7 +115,7 @@ def _against_original(
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """All kernels; --quick: some."""
+    """Measure all kernels, or some if ``quick``."""
     results = Results("kernels")
     for name in QUICK if settings.quick else KERNELS:
         kernel = KERNELS[name]

@@ -1,6 +1,4 @@
-"""The peak of resident memory while a model with 1 GB of weights is converted, above the model itself; a
-process each.
-"""
+"""Peak of resident memory while a model with 1 GB of weights is converted, above the model itself."""
 
 from __future__ import annotations
 
@@ -22,12 +20,13 @@ def _measure_in_subprocess(contender: str) -> dict[str, float]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    # Libraries may have printed lines before.
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 def run(settings: Settings) -> Results:
-    """Each contender in a fresh process."""
+    """Measure each contender in a process of its own."""
     results = Results("memory")
     for contender in peak.CONTENDERS:
         with results.surviving(CASE, contender):

@@ -1,4 +1,4 @@
-"""The flat torch graph against eager and torch's own compilers, and what guards and dispatch cost a call."""
+"""The flat torch graph against eager torch and torch's compilers, and the cost of guards and dispatch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OF_GUARDS = (*CASES, cases.BERT_BASE)
 
 
 def _ours(model: Any, inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Call]:
-    """The graph as it is called, and the flat function alone with the same arguments."""
+    """Return the call of a graph, and the call of its flat function alone with the same arguments."""
     graph = peers.compile_graph(model, kwargs={**inputs, **options})
     bare = peers.bare_call(graph, {**inputs, **options})
     return {"graph": lambda: graph(**inputs, **options), "graph: flat function alone": bare}
 
 
 def _warm(make: Any, model: Any, inputs: dict[str, Any]) -> Call:
-    """The call, made once: torch.compile compiles, or fails, only then."""
+    """Return the call after it was made once, because ``torch.compile`` compiles, or fails, only then."""
     call: Call = make(model, inputs)
     call()
     return call
@@ -42,7 +42,7 @@ def _contenders(results: Results, case: cases.Case) -> dict[str, Call]:
 
 
 def _measure_first(results: Results, case: cases.Case) -> None:
-    """Conversion and first call of torch's contenders together: torch.compile compiles at its first call."""
+    """Measure conversion and first call together, because ``torch.compile`` compiles at its first call."""
     loaded = case.load()
     inputs = {**loaded.inputs, **loaded.options}
 
@@ -70,8 +70,9 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
 
 
 def _measure_guards(results: Results, case: cases.Case, settings: Settings) -> None:
-    """What a call takes beside the flat function, by itself: as the difference of two calls of a millisecond
-    it drowned in their noise.
+    """Measure a call without the work of the flat function.
+
+    The difference of two calls of a millisecond would drown in their noise.
     """
     loaded = case.load()
     inputs = {**loaded.inputs, **loaded.options}
@@ -88,7 +89,7 @@ def _measure_guards(results: Results, case: cases.Case, settings: Settings) -> N
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """Tiny models, where a call is nothing but overhead."""
+    """Measure tiny models, whose calls are mostly overhead, and the guards of BERT-base, too."""
     results = Results("overhead")
     for case in CASES:
         if not settings.quick:

@@ -1,5 +1,6 @@
-"""``nn.LSTM`` over 512 steps, converted to JAX, against an LSTM over ``lax.scan`` as one writes it by hand:
-both under ``jax.jit``.
+"""``nn.LSTM`` over 512 steps, converted to JAX, against an LSTM by hand over ``lax.scan``.
+
+Both run under ``jax.jit``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Function = Callable[[dict[str, Any], Any], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """An LSTM with as many features as hidden ones."""
+    """Shape of an LSTM with as many input features as hidden ones."""
 
     batch: int
     hidden: int
@@ -43,8 +44,9 @@ QUICK = (Shape(1, 64), Shape(16, 64, layers=2))
 
 
 def by_hand(shape: Shape) -> Function:
-    """Outputs of the last layer, in plain JAX; the product with the whole sequence stands outside of the
-    loop.
+    """Return a function that computes the outputs of the last layer in plain JAX.
+
+    The product with the whole sequence is computed before the loop.
     """
     jax = importlib.import_module("jax")
     jnp = jax.numpy
@@ -75,7 +77,10 @@ def by_hand(shape: Shape) -> Function:
 
 
 def _calls(shape: Shape) -> tuple[dict[str, Call], dict[str, Call]]:
-    """Forward and gradient of both, compared once."""
+    """Return calls of the forward pass and of the gradient, by contender.
+
+    Raise ``AssertionError`` if the results of the contenders differ.
+    """
     jax = importlib.import_module("jax")
     model = torch.nn.LSTM(shape.hidden, shape.hidden, shape.layers, bidirectional=shape.bidirectional)
     x = torch.randn(STEPS, shape.batch, shape.hidden)
@@ -109,7 +114,7 @@ def _tensor(array: Any) -> torch.Tensor:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """Batches and widths, one layer, two, and both directions."""
+    """Measure batches and widths with one layer, with two, and in both directions."""
     results = Results("recurrent")
     for shape in QUICK if settings.quick else SHAPES:
         for stage, calls in zip(("forward", "gradient"), _calls(shape)):

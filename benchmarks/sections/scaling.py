@@ -1,4 +1,4 @@
-"""Conversion time by the number of nodes: it has to be linear."""
+"""Conversion time by the number of nodes, which has to be linear."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ FIGURES = {"time for 10x the nodes": (10_000, 1_000), "time for 20x the nodes": 
 
 
 def program(nodes: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """A function of that many operations, no two of which are the same expression, in blocks that branch and
-    join.
-    """
+    """Return a function of about ``nodes`` different operations, in blocks that branch and join."""
 
     def run_it(x: Tensor, y: Tensor) -> Tensor:
         for place in range(nodes // 4):
@@ -44,11 +42,12 @@ def _figures(results: Results, case: str, samples: Samples) -> None:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """torch to torch and torch to jax."""
+    """Measure conversions from torch to torch and to JAX."""
     results, x, y = Results("scaling"), torch.randn(8), torch.randn(8)
     for to in ("torch", "jax"):
         case = f"torch to {to}"
         with results.surviving(case, "graph"):
+            # The first conversion also imports modules, and is not counted.
             _timer(100, to, x, y)
             timers = {
                 str(nodes): partial(_timer, nodes, to, x, y)

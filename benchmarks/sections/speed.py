@@ -1,8 +1,7 @@
-"""Steady calls of the compiled graph: in JAX against torchax, and in TensorFlow (``tf.function``) against
-JAX.
+"""Steady calls of the compiled graph: in JAX against torchax, and in TensorFlow against JAX.
 
-The weights are arguments of the compiled functions, as they are when a model is trained; inputs are arrays of
-the framework.
+The weights are arguments of the compiled functions, as they are when a model is trained. Inputs are arrays
+of the framework.
 """
 
 from __future__ import annotations
@@ -35,11 +34,13 @@ TENSORFLOW = "graph, tensorflow"
 
 
 def _extracted(name: str, loaded: cases.small.Case, expected: list[object]) -> Call:
-    """The contender's function under jax.jit, compared with torch once."""
+    """Return a call of the contender's function under ``jax.jit``.
+
+    Raise ``AssertionError`` if its result differs from torch's.
+    """
     given = {**loaded.inputs, **loaded.options}
-    model = (
-        copy.deepcopy(loaded.model) if name == THEIRS else loaded.model
-    )  # torchax puts other weights into recurrent layers
+    # torchax puts other weights into recurrent layers, so it gets a copy.
+    model = copy.deepcopy(loaded.model) if name == THEIRS else loaded.model
     extracted = Options(loaded.options).bind(peers.JAX[name](model, given))
     function, arrays = peers.jitted(extracted), peers.to_jax(loaded.inputs)
     peers.assert_close(function(extracted.parameters, arrays), expected)
@@ -59,9 +60,8 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     expected = peers.leaves(loaded.model(**loaded.inputs, **loaded.options))
     makers = {name: partial(_extracted, name, loaded, expected) for name in (OURS, THEIRS)}
     calls = results.attempt(case.name, {**makers, TENSORFLOW: partial(_in_tensorflow, loaded, expected)})
-    samples = interleave(
-        calls, rounds=settings.rounds // 3, batch=settings.batch
-    )  # a call takes as long as a batch elsewhere
+    # A call takes as long as a batch of other sections, so there are fewer rounds.
+    samples = interleave(calls, rounds=settings.rounds // 3, batch=settings.batch)
     results.add_samples(case.name, "steady call", samples)
     kind = "convolutional" if case in CONVOLUTIONAL else "transformer"
     if {OURS, THEIRS} <= samples.keys():
@@ -72,7 +72,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """The ten models of the first part, and ConvNeXt."""
+    """Measure transformers and convolutional models, or one of each if ``quick``."""
     results = Results("speed")
     for case in QUICK if settings.quick else (*TRANSFORMERS, *CONVOLUTIONAL):
         _measure(results, case, settings)

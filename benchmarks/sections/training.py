@@ -1,6 +1,6 @@
 """One training step of a converted BERT classifier against the same step written by hand.
 
-In JAX with optax on ``graph.functional``, in torch by eager and compiled loops over the model itself.
+In JAX the step by hand uses optax on ``graph.functional``, in torch the model itself, eager and compiled.
 """
 
 from __future__ import annotations
@@ -49,12 +49,13 @@ def _loss_in_torch(outputs: Any, target: Any) -> Any:
 
 
 def _ours(graph: Any, loss: Callable[..., Any], batch: Any) -> Call:
-    """Our step, once a call; the state goes on."""
+    """Return a call that makes one training step of a graph and returns the loss. The state is updated."""
     training = importlib.import_module("graph_compiler.training")
     held = [training.TrainState.create(graph, training.optimizer("adamw", learning_rate=RATE), loss=loss)]
 
     def step() -> float:
         held[0], metrics = training.single_train_step(held[0], batch)
+        # Reading the loss waits until the step has been computed.
         return float(metrics["loss"])
 
     return step
@@ -65,11 +66,13 @@ def _by_hand_in_jax(graph: Any, batch: Any) -> Call:
     import jax.numpy as jnp
     import optax
 
+    # This is torch's default, which our optimizer has, too.
     rule = optax.adamw(RATE, weight_decay=1e-2)
     arrays = {name: jnp.copy(array) for name, array in graph.parameters.items()}
     trained = {name: array for name, array in arrays.items() if name in graph.trained}
     rest = {name: array for name, array in arrays.items() if name not in trained}
 
+    # Our step donates its state, too.
     @partial(jax.jit, donate_argnums=(0, 1))
     def step(trained: Any, state: Any, key: Any, inputs: Any, target: Any) -> Any:
         def loss(trained: Any) -> Any:
@@ -104,19 +107,24 @@ def _by_hand_in_torch(model: torch.nn.Module, batch: Any, compiled: bool) -> Cal
 
 
 def run(settings: Settings) -> Results:
-    """Ratios of the steps, each pair in turns."""
+    """Measure the steps in JAX, and in torch eager and compiled."""
     results = Results("training")
     compare(results, CASE, classifier(settings.quick), a_batch(), settings)
     return results
 
 
 def compare(results: Results, case: str, model: torch.nn.Module, batch: Any, settings: Settings) -> None:
-    """Steps of a model on the device that it and its batch are on."""
+    """Measure training steps of ``model``, and add them to ``results``.
+
+    In torch they run on the device of the model and of ``batch``.
+    """
     compiler = importlib.import_module("graph_compiler")
     jax = importlib.import_module("jax")
     rounds = 2 * settings.few_rounds
+    # JAX may run on a CPU although the model is on a GPU.
     native = jax.tree.map(lambda tensor: jax.numpy.asarray(tensor.cpu().numpy()), batch)
     with results.surviving(case, "jax"):
+        # Each contender trains weights of its own.
         graph = compiler.transpile(copy.deepcopy(model), to="jax", kwargs=batch[0])
         calls = {
             "by hand, optax": _by_hand_in_jax(graph, native),

@@ -473,9 +473,7 @@ class NumpyWeights(contracts.Weights):
         return LiveArrays({name: self.places[name] for name in names})
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
-        """Return a function that tests that the parameters of ``graph`` have their recorded shapes and
-        dtypes.
-        """
+        """Return a function that tests that parameters have the shapes and dtypes that ``graph`` expects."""
         expected = [
             (self.places[name], value.spec.shape, np.dtype(value.dtype))
             for name, value in graph.parameters.items()
