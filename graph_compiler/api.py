@@ -527,7 +527,7 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return a callable whose class defines ``__getattr__`` as its bound ``__call__``.
+    """Return the bound ``__call__`` of a callable whose class defines ``__getattr__``; else `obj` itself.
 
     Attributes of the bound method can be read without running the user's ``__getattr__``.
     """

@@ -28,7 +28,7 @@ class ArrayProperty:
     """A property of arrays besides shape and dtype, on which a recording may rely.
 
     words: what to say if the property differs from the recording, after the name of the input.
-        read(array): returns the property.
+    read(array): returns the property.
     is_of_source: True if programs for other frameworks do not depend on it.
     """
 

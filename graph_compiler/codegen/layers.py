@@ -165,9 +165,9 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return the weights that nodes stack whose names differ only in a number, by node.
+    """Return the stacked parameters of each node whose operands differ in name only by a number.
 
-    Nothing else may read or replace these parameters.
+    Nodes with an operand that is no parameter, or that anything else reads or replaces, are left out.
     """
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())

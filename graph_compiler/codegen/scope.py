@@ -48,9 +48,10 @@ class Definitions:
     origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """Return the name for a definition, which stands in `text` as `OWN_NAME`, and reserve it.
+        """Reserve and return a name for the definition `text`, which contains `OWN_NAME` instead of the name.
 
-        `wanted` is the preferred name; names with these suffixes are reserved too.
+        `wanted` is the preferred name; names with these suffixes are reserved too. An equal text returns
+        its first name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -481,7 +482,7 @@ class Scope:
     def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
         """Return the name of a module-level function or class, which `write(scope, name)` writes.
 
-        It may define others whose names end in `suffixes`. Equal texts become one definition.
+        `write` may define further names, which end in `suffixes`. Equal texts become one definition.
         """
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])

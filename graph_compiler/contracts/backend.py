@@ -200,7 +200,7 @@ class Target(Protocol):
     @property
     @default
     def widening(self) -> str:
-        """How a user enables 64-bit dtypes, as a sentence without its end.
+        """How a user enables 64-bit dtypes, as a sentence without its full stop.
 
         Empty if they are always enabled.
         """
@@ -306,7 +306,7 @@ class Target(Protocol):
 
     @default
     def seed(self, number: int) -> None:
-        """Reset the sequence of keys, or the framework's own generator if it has one."""
+        """Reset the sequence of keys, or the framework's own generator, to start from ``number``."""
         return
 
     @default

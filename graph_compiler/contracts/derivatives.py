@@ -37,9 +37,10 @@ class Mapping:
 class Derivatives(Protocol):
     """A framework's own derivatives and vectorisation of functions from arrays to arrays.
 
-    Transformations nest in any order. Cotangents follow one convention: ``pull`` is the conjugate
-    transpose of the derivative, so the gradient of a real function of a complex array points in the
-    direction of steepest ascent. This is the convention of torch and TensorFlow, the conjugate of JAX's.
+    Transformations nest in any order. Cotangents follow one convention: the function that :meth:`vjp`
+    returns is the conjugate transpose of the derivative, so the gradient of a real function of a complex
+    array points in the direction of steepest ascent. This is the convention of torch and TensorFlow, the
+    conjugate of JAX's.
     """
 
     compile_options: ClassVar[dict[str, Any]]
@@ -148,7 +149,7 @@ class Derivatives(Protocol):
 
     @default
     def is_missing_derivative(self, problem: Exception) -> bool:
-        """Return True if the framework reports by this exception that an operation has no such derivative."""
+        """Return True if the framework reports by this exception that an operation has no derivative."""
         return False
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:

@@ -39,7 +39,7 @@ class Dialect(Protocol):
         """
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """Return the lines above the function."""
+        """Return the lines to write above the function, such as decorators."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """Return the expression of a node.

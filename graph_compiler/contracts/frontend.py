@@ -332,7 +332,10 @@ class ArrayAccess(Protocol):
 
     @default
     def write(self, array: Any, elements: Any) -> None:
-        """Write the elements of a NumPy array to an array, as the framework's own calls do."""
+        """Write the elements of a NumPy array to an array, as the framework's own calls do.
+
+        The default raises ``NotImplementedError``, for immutable arrays.
+        """
         raise NotImplementedError("arrays of this framework never change")
 
     @property
@@ -365,7 +368,10 @@ class SavedCalls(Protocol):
 
     @default
     def check(self, graph: Graph) -> None:
-        """Raise ``InvalidFile`` if a node calls something that is never recorded."""
+        """Raise ``InvalidFile`` if a node calls something that is never recorded.
+
+        The default rejects all nodes.
+        """
         if graph.nodes:
             raise InvalidFile(f"a saved graph may not call {graph.nodes[0].op!r:.80}")
 

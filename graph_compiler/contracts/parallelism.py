@@ -132,8 +132,7 @@ def running_axes() -> Mapping[str, str]:
 def native_axis(axis_name: str, framework: str) -> Any:
     """Return the framework's object for the running axis ``axis_name``.
 
-    Raise ``LookupError`` (``KeyError`` included) if no axis of this name and framework is running, or it
-    has no object.
+    Raise ``LookupError`` if no axis of this name and framework is running, or if it has no object.
     """
     owner, native, _ = _axes.get()[axis_name]
     if owner != framework or native is None:

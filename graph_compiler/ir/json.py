@@ -380,8 +380,8 @@ class Decoder:
 
     read(text): returns the framework object for a text, or raises.
     arrays: constants by name.
-    kinds: classes of assumptions by name. key_of(op): returns the name of a recorded call without its
-        module.
+    kinds: classes of assumptions by name.
+    key_of(op): returns the name of a recorded call without its module.
     known: classes that the file may name.
     """
 

@@ -164,7 +164,7 @@ _RULES: dict[str, Callable[..., Range]] = {
 
 
 def _either(ranges: Sequence[Range]) -> Range:
-    """Return the union of ranges; if one of them is not known as numbers, the least certain of them."""
+    """Return the union of `ranges`; if one is ``_ENDLESS``, ``MIXED`` or ``OF_ARRAY``, the first of these."""
     untold = [numbers for numbers in ranges if not _is_told(numbers)]
     if _ENDLESS in ranges or not ranges:
         return _ENDLESS if ranges else (0.0, 0.0)

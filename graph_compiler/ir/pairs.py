@@ -12,7 +12,7 @@ from .node import Value
 def pairs_of(sequences: Iterable[tuple[str, ArraySpec]], axis: int, hint: int = 2) -> list[Value]:
     """Return values for the left and the right elements of `sequences` (names and specs).
 
-    The length of `axis` is a symbol of the first value.
+    The length of `axis` is a symbol of the first value, with the recorded length `hint`.
 
     >>> left, right = pairs_of([("x", ArraySpec((5, 2), "float32"))], 0)
     >>> left, right, left.shape == right.shape

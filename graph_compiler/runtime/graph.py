@@ -602,8 +602,8 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     ) -> tuple[Any, dict[str, Any]]:
         """Return ``(result, state)`` of a call by a generated module that holds the arrays itself.
 
-        held(): returns the module's arrays by name. key(): returns a random key; called only if the graph
-        draws random numbers.
+        held(): returns the module's arrays by name.
+        key(): returns a random key; called only if the graph draws random numbers.
         training: training mode of the original's modules during the call; None leaves it.
         is_traced: True while the target traces. Then only a variant for another mode can be recorded, with
             synthetic arguments, and a call that fits no variant raises ``GuardFailed``.

@@ -132,8 +132,8 @@ class Pipeline:
 
     function: the original.
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
-    same_framework: True if recorded calls are written unchanged, without lifting. backend_of(name):
-        returns a backend, for graphs of the same recordings in another framework.
+    same_framework: True if recorded calls are written unchanged, without lifting.
+    backend_of(name): returns a backend, for graphs of the same recordings in another framework.
     """
 
     has_original: ClassVar[bool] = True
@@ -371,7 +371,10 @@ class Pipeline:
         return []
 
     def module_of(self, graph: Any) -> Any:
-        """Return ``graph`` as a module of the target. Raise ``FrameworkNotInstalled`` without its library."""
+        """Return ``graph`` as a module of the target.
+
+        Raise ``FrameworkNotInstalled`` if its library is missing.
+        """
         try:
             return self.target.as_module(graph)
         except ModuleNotFoundError as problem:

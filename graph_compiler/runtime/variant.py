@@ -90,16 +90,18 @@ class Variant:
     """A recording, written and loaded for one target, with the conditions under which a call may run it.
 
     graph: the graph that was written.
-    program: source of the flat function. parameters(): returns the current arrays of the model by name.
+    program: source of the flat function.
+    parameters(): returns the current arrays of the model by name.
     constants: captured arrays by name, converted to the target.
     environment: guards on objects outside the arguments.
     why: reason for the recording, shown by ``explain``.
     recording: the recorded graph and access to the model's arrays; None if the variant cannot be written
-        again. saved(array): returns a function that restores an array that the flat function writes to.
-        store(name, value): replaces a buffer of the user's model or of the graph.
-    write_back: access to state in the user's objects; None if there is none to convert. is_own(array):
-        True for arrays of the source framework; None in that framework. watch(arrays): returns a function
-        that returns True while no array of ``arrays`` was written to.
+        again.
+    saved(array): returns a function that restores an array that the flat function writes to.
+    store(name, value): replaces a buffer of the user's model or of the graph.
+    write_back: access to state in the user's objects; None if there is none to convert.
+    is_own(array): True for arrays of the source framework; None in that framework.
+    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to.
     proxies: proxy classes for objects that hold arrays of the target; None in the original's framework.
     folds_loops: the recording has loops folded from iterations, which hold for other trip counts.
     gave_up: ways to record that were tried before and failed.

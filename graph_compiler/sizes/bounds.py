@@ -168,7 +168,7 @@ def _step(compared: Compared) -> Solved | None:
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
-    """Solve a comparison of `factor * size + more`."""
+    """Solve a comparison of `factor * size + more`; return None if that is `size` alone."""
     more = sum(coefficient for monomial, coefficient in terms if not monomial)
     factors = [coefficient for monomial, coefficient in terms if monomial]
     factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)

@@ -22,7 +22,8 @@ class CompilerState:
     """State of one variant that compiled programs read.
 
     failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler
-        compile again. holds_simply(): True if the environment guards that the compiler can trace hold.
+        compile again.
+    holds_simply(): True if the environment guards that the compiler can trace hold.
     """
 
     def __init__(self, variant: Variant) -> None:

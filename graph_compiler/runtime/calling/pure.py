@@ -31,8 +31,9 @@ class TracedAlternative(NamedTuple):
     """A variant that fits a traced call if its ``checks`` on array values hold.
 
     found: its result and state.
-    checks: traced booleans or numbers, whose values are unknown until the program runs. run(): computes
-        ``(result, state)`` and the checks again, for a branch of the program that traces them itself.
+    checks: traced booleans or numbers, whose values are unknown until the program runs.
+    run(): computes ``(result, state)`` and the checks again, for a branch of the program that traces them
+        itself.
     """
 
     variant: Variant

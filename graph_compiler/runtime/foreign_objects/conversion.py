@@ -33,9 +33,9 @@ class CallConverter:
     Containers and objects in the arguments keep their identity; arrays in them are replaced for the call
     and put back after it.
 
-    same_framework: return results unchanged. made(tree): maps the structure of a result to the structure
-        to return. take(item): called with each object in the arguments that receives an array of the
-        target.
+    same_framework: return results unchanged.
+    made(tree): maps the structure of a result to the structure to return.
+    take(item): called with each object in the arguments that receives an array of the target.
     """
 
     def __init__(
@@ -61,9 +61,10 @@ class CallConverter:
         kwargs: Mapping[str, Any],
         types: Mapping[Path, str] = _NO_TYPES,
     ) -> Any:
-        """Call a function of the original's framework and convert its result.
+        """Call a function of the original's framework with converted arguments, and convert its result.
 
-        types: dtypes by path of arrays that the target has narrowed.
+        Arrays of the arguments that the function writes to or replaces are updated. `types` are the
+        dtypes, by path, of arrays that the target has narrowed.
         """
         crossing = _ConvertedCall(self, types)
         # New outer containers, in which the arguments themselves can be replaced.

@@ -167,7 +167,10 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 
 
 def statics_of(data: Any) -> StaticArguments | None:
-    """Return the static arguments; None if there are none, or the file has no such entry."""
+    """Return the static arguments; None if there are none, or the file has no such entry.
+
+    Raise ``InvalidFile`` for malformed data.
+    """
     if data.get("static") is None:
         return None
     names, numbers = data["static"]

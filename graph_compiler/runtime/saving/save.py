@@ -93,7 +93,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
 def _modes_of(variant: Variant) -> list[bool]:
     """Return the training modes in which ``variant`` answers calls.
 
-    Both if it does not depend on the mode, and none if anything else that it assumes has changed.
+    These are both if it does not depend on the mode, and none if anything else that it assumes has
+    changed.
     """
     modes = []
     for mode in (True, False):
