@@ -103,9 +103,10 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 class Reader:
     """Reader of jaxprs that appends a node for each equation to ``nodes``.
 
-    constant: returns the value of a constant array.
-    as_words: True to read keys of ``jax.random`` as their uint32 words.
-    decide: is called with elements that Python has read; None if elements must not be read.
+    constant: function that returns the value of a constant array.
+    as_words: True to read keys of ``jax.random`` as their uint32 words, for other frameworks.
+    decide: function called with a value, the elements of it that Python has read, and their origin; None
+        if elements must not be read.
     stands_for: operand of each input of a region.
     around: origin of the equation that calls the program being read.
     repeated: ids of programs that become ``call`` nodes instead of being inlined.

@@ -139,10 +139,9 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write ``tf.expand_dims`` for one new axis of size 1, ``tf.squeeze`` for removed axes, or
-    ``tf.reshape``.
+    """Write ``tf.reshape``, or a simpler function if only axes of size 1 change.
 
-    The squeezed axes have size 1.
+    It is ``tf.expand_dims`` for one new axis, and ``tf.squeeze`` for removed axes.
     """
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:

@@ -119,7 +119,7 @@ class ReadElements:
 class TracerReads:
     """Answers of a recording's tracers to reads of their elements.
 
-    answers: what the untraced run read.
+    answers: arrays that the untraced run read.
     reading: says whether numbers may become symbols, and notes that one did.
     numbers: graph values of the numbers that became symbols.
     """

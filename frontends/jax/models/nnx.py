@@ -56,8 +56,8 @@ _STATES = ("_pytree__state", "_object__state")
 class NnxModel(VariableModel):
     """Model of an nnx object: the variables reachable from it that hold one JAX array.
 
-    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if an
-    attribute is assigned to.
+    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if
+    anything but an nnx object is assigned to an attribute inside of the block.
     """
 
     def __init__(self, item: Any) -> None:
