@@ -92,12 +92,10 @@ def interleave_once(makers: Mapping[str, Callable[[], float]], *, rounds: int) -
 
 
 def ratio(samples: Samples, above: str, below: str) -> float:
-    """Return the median of the rounds' ratios."""
     return statistics.median(a / b for a, b in zip(samples[above], samples[below], strict=True))
 
 
 def difference(samples: Samples, larger: str, smaller: str) -> float:
-    """Return the median of the rounds' differences, in seconds."""
     return statistics.median(a - b for a, b in zip(samples[larger], samples[smaller], strict=True))
 
 

@@ -38,7 +38,6 @@ def to_jax(inputs: dict[str, Tensor]) -> Inputs:
 
 
 def synchronised(call: Call) -> Call:
-    """Return a function that makes the call and waits for its results in JAX."""
     jax = importlib.import_module("jax")
     return lambda: jax.block_until_ready(call())
 
@@ -211,12 +210,10 @@ def _fresh(
 
 
 def jitted(extracted: Extracted) -> Any:
-    """Return the function under ``jax.jit``, with nothing cached."""
     return importlib.import_module("jax").jit(_fresh(extracted.function))
 
 
 def lower(extracted: Extracted, inputs: Inputs) -> Any:
-    """Trace the function and lower it for XLA without compiling."""
     return jitted(extracted).trace(extracted.parameters, inputs).lower()
 
 
@@ -226,7 +223,7 @@ def leaves(output: Any) -> list[Any]:
 
 
 def assert_close(found: list[Any], expected: list[Any]) -> None:
-    """Raise ``AssertionError`` if results of JAX differ from those of torch: only right results are timed."""
     numpy = importlib.import_module("numpy")
+    # A wrong result may be faster, so only right ones are timed.
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(torch.from_numpy(numpy.array(ours)), theirs, rtol=1e-3, atol=1e-4)

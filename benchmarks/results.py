@@ -81,7 +81,6 @@ class Results:
     failures: list[Failure] = dataclasses.field(default_factory=list)
 
     def add_samples(self, case: str, stage: str, samples: Samples) -> None:
-        """Add a timing for each contender that has samples."""
         self.timings += [Timing(case, stage, name, tuple(taken)) for name, taken in samples.items() if taken]
 
     def add_figure(self, case: str, name: str, value: float, unit: str) -> None:
@@ -122,7 +121,6 @@ class Results:
 
 # ---------------------------------------------------------------------------------------------- printing
 def human(duration: float) -> str:
-    """Format seconds in the unit that suits them."""
     unit, factor = next((unit, factor) for least, unit, factor in UNITS if abs(duration) >= least)
     return f"{duration * factor:.3g} {unit}"
 
@@ -185,7 +183,6 @@ def _version(package: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Return the versions of Python and of the packages, and the kind of machine."""
     versions = {package: _version(package) for package in PACKAGES}
     return {
         "python": platform.python_version(),
@@ -210,7 +207,6 @@ def record(results: Results) -> dict[str, Any]:
 
 
 def save(path: Path, sections: Iterable[Results], options: dict[str, Any]) -> None:
-    """Write all results to a JSON file, whose folder is created if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "machine": machine(),

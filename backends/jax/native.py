@@ -297,10 +297,6 @@ class JaxTarget(Target):
         return jax.lax.cond(functools.reduce(jnp.logical_and, holds), run, otherwise)
 
     def refusal(self, problem: Exception) -> str | None:
-        """Return the first line of ``problem``, with a remedy if one is known.
-
-        Return None for JAX's errors about traced values, and for errors that are not about arguments.
-        """
         words = failure_text(
             problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError)
         )

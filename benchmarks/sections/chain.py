@@ -38,14 +38,12 @@ FUNCTIONS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 
 
 def chain(x: Tensor, y: Tensor) -> Tensor:
-    """Compute the chain as a user writes it."""
     for place in range(LENGTH):
         x = FUNCTIONS[place % len(FUNCTIONS)](x, y)
     return x
 
 
 def hand_flattened() -> Callable[[Tensor, Tensor], Tensor]:
-    """Return the chain as a function of 200 lines."""
     lines = [f"    x = {STEPS[place % len(STEPS)].format('x')}" for place in range(LENGTH)]
     namespace: dict[str, Any] = {"torch": torch}
     exec("\n".join(["def flat(x, y):", *lines, "    return x"]), namespace)
@@ -55,7 +53,6 @@ def hand_flattened() -> Callable[[Tensor, Tensor], Tensor]:
 
 @torch.no_grad()
 def run(settings: Settings) -> Results:
-    """Measure the graph, the chain by hand, and the eager chain."""
     results, case = Results("chain"), f"{LENGTH} operations"
     x, y = torch.randn(SHAPE), torch.randn(SHAPE)
     flat = hand_flattened()

@@ -57,7 +57,6 @@ def _calls(model: torch.nn.Module, tokens: torch.Tensor) -> dict[str, Call]:
 
 
 def run(settings: Settings) -> Results:
-    """Measure steady calls and training steps."""
     results = Results("gpu")
     if not torch.cuda.is_available():
         return results

@@ -28,7 +28,6 @@ class Options:
         self.options = options
 
     def bind(self, extracted: peers.Extracted) -> peers.Extracted:
-        """Return the same function of arrays alone."""
         return peers.Extracted(
             extracted.parameters, lambda states, given: extracted.function(states, {**given, **self.options})
         )
@@ -43,14 +42,13 @@ def _extract(results: Results, case: cases.Case, loaded: cases.small.Case) -> di
 
 
 def _first_call(extracted: peers.Extracted, arrays: dict[str, Any]) -> float:
-    """Return the seconds of a first call, after JAX's caches were cleared."""
+    # JAX would use the program of an earlier round.
     importlib.import_module("jax").clear_caches()
     function = peers.jitted(extracted)
     return seconds(peers.synchronised(lambda: function(extracted.parameters, arrays)))
 
 
 def _steady_call(extracted: peers.Extracted, arrays: dict[str, Any], expected: list[Any]) -> Call:
-    """Return a call of the compiled function. Raise ``AssertionError`` if its result differs from torch's."""
     function = peers.jitted(extracted)
     peers.assert_close(function(extracted.parameters, arrays), expected)
     return peers.synchronised(lambda: function(extracted.parameters, arrays))

@@ -61,7 +61,6 @@ class Peer:
         return line
 
     def wait(self) -> None:
-        """Wait until the model is compiled and has been called once."""
         while "ready" not in self._line():
             pass
 
@@ -95,8 +94,8 @@ def _peers(results: Results, case: str, folder: Path) -> Iterator[dict[str, Peer
 
 
 def _compare(folder: Path, contenders: list[str]) -> None:
-    """Raise ``AssertionError`` if the saved results of the contenders differ."""
     numpy = importlib.import_module("numpy")
+    # A wrong result may be faster, so contenders are timed only if they agree.
     first, *others = (numpy.load(folder / f"{contender}.npy") for contender in contenders)
     for other in others:
         numpy.testing.assert_allclose(other, first, rtol=1e-3, atol=1e-4)
@@ -139,7 +138,6 @@ def permutations(source: str) -> int:
 
 
 def _conversion(call: Call) -> tuple[float, float]:
-    """Return the seconds of a call, and those of the processors."""
     start = time.process_time()
     return seconds(call), time.process_time() - start
 

@@ -34,8 +34,8 @@ def _as_torch(argument: Any) -> Any:
 
 
 def _copied(arguments: Arguments) -> Arguments:
-    """Copy the arrays, because a kernel may write to its arguments."""
     return tuple(
+        # A kernel may write to its arguments.
         copy.copy(item) if isinstance(item, np.ndarray) else item.clone() if torch.is_tensor(item) else item
         for item in arguments
     )
@@ -59,8 +59,8 @@ def _in_jax(kernel: Kernel) -> tuple[Function, Arguments]:
 
 
 def _first_call(function: Function, arrays: list[Any]) -> float:
-    """Return the seconds of a first call, after JAX's caches were cleared."""
     jax = importlib.import_module("jax")
+    # JAX would use the program of an earlier round.
     jax.clear_caches()
     compiled = jax.jit(function)
     return seconds(lambda: jax.block_until_ready(compiled(*arrays)))

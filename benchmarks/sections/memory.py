@@ -26,7 +26,6 @@ def _measure_in_subprocess(contender: str) -> dict[str, float]:
 
 
 def run(settings: Settings) -> Results:
-    """Measure each contender in a process of its own."""
     results = Results("memory")
     for contender in peak.CONTENDERS:
         with results.surviving(CASE, contender):

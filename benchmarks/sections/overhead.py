@@ -17,15 +17,14 @@ OF_GUARDS = (*CASES, cases.BERT_BASE)
 
 
 def _ours(model: Any, inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Call]:
-    """Return the call of a graph, and the call of its flat function alone with the same arguments."""
     graph = peers.compile_graph(model, kwargs={**inputs, **options})
     bare = peers.bare_call(graph, {**inputs, **options})
     return {"graph": lambda: graph(**inputs, **options), "graph: flat function alone": bare}
 
 
 def _warm(make: Any, model: Any, inputs: dict[str, Any]) -> Call:
-    """Return the call after it was made once, because ``torch.compile`` compiles, or fails, only then."""
     call: Call = make(model, inputs)
+    # torch.compile compiles, or fails, only at the first call.
     call()
     return call
 

@@ -34,10 +34,6 @@ TENSORFLOW = "graph, tensorflow"
 
 
 def _extracted(name: str, loaded: cases.small.Case, expected: list[object]) -> Call:
-    """Return a call of the contender's function under ``jax.jit``.
-
-    Raise ``AssertionError`` if its result differs from torch's.
-    """
     given = {**loaded.inputs, **loaded.options}
     # torchax puts other weights into recurrent layers, so it gets a copy.
     model = copy.deepcopy(loaded.model) if name == THEIRS else loaded.model

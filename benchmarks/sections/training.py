@@ -85,6 +85,7 @@ def _by_hand_in_jax(graph: Any, batch: Any) -> Call:
     held = [trained, rule.init(trained), jax.random.PRNGKey(0)]
 
     def run() -> float:
+        # Our step splits its key, too.
         held[2], key = jax.random.split(held[2])
         held[0], held[1], value = step(held[0], held[1], key, *batch)
         return float(value)
@@ -107,7 +108,6 @@ def _by_hand_in_torch(model: torch.nn.Module, batch: Any, compiled: bool) -> Cal
 
 
 def run(settings: Settings) -> Results:
-    """Measure the steps in JAX, and in torch eager and compiled."""
     results = Results("training")
     compare(results, CASE, classifier(settings.quick), a_batch(), settings)
     return results

@@ -271,6 +271,7 @@ class NumpyCapture:
         operands = [item for item in iterate_structure((args, kwargs)) if is_traced(item)]
         written = kinds.written_arrays(self, name, args, kwargs)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        # The copies must be made before the call writes.
         for item in written:
             self._save(item)
         result = self._attempt(function, operands, args, kwargs)

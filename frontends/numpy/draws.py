@@ -96,6 +96,7 @@ def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int 
             "permutation"
         )
     order = draw(capture, generator, "permutation", (x.shape[0],), {})
+    # NumPy shuffles in place.
     capture.setitem(x, Ellipsis, capture.getitem(x, order))
 
 

@@ -75,7 +75,6 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 def _is_whole(array: Any) -> bool:
-    """Return True if ``array`` has as many elements as the array that owns its memory."""
     whole = array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base

@@ -78,6 +78,7 @@ def roots(recorded: Recorded, p: Any) -> Any:
     held = np.flatnonzero(p)
     if held.shape[0] == 0:
         return recorded("zeros")(0)
+    # Leading zeros have no root, and each trailing zero has the root 0.
     first, last = int(held[0]), int(held[-1])
     p, ends = p[first : last + 1], len(p) - 1 - last
     p = p if p.dtype.kind in "fc" else p.astype(float)
@@ -94,6 +95,7 @@ def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
 
     Whether the remainder has leading zeros is read from the array, and guarded.
     """
+    # NumPy converts integers to floats by this addition, too.
     u, v = (np.atleast_1d(recorded("asarray")(item)) + 0.0 for item in (u, v))
     kind, steps = (u[0] + v[0]).dtype, max(len(u) - len(v) + 1, 0)
     quotient, rest = recorded("zeros")(max(steps, 1), kind), u.astype(kind)

@@ -175,6 +175,7 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         if id(owner) not in known or found is None:
             return array
         made = known[id(owner)]
+        # Calls are recorded only inside of this context, which the function itself enters later.
         with capture.isolated():
             made = made if found.key is None else made[found.key]
             made = made if found.order is None else made.transpose(found.order)
@@ -478,6 +479,7 @@ class NumpyWeights(contracts.Weights):
             (self.places[name], value.spec.shape, np.dtype(value.dtype))
             for name, value in graph.parameters.items()
         ]
+        # The arrays are almost always the same objects, which is the cheaper test.
         unchanged = conjunction(place.holds(place.read()) for place, _, _ in expected)
         return lambda: (
             unchanged() or all(_is_like(place.read(), shape, dtype) for place, shape, dtype in expected)
@@ -504,10 +506,6 @@ class NumpyWeights(contracts.Weights):
         self.places[name].write(np.asarray(array))
 
     def leave(self, name: str, elements: Array, rebound: bool) -> Array:
-        """Write ``elements`` into the array, or into a new one if ``rebound``.
-
-        Return the array that is then stored.
-        """
         held: Array = self.places[name].read()
         if rebound:
             held = own(elements, held.dtype.name)

@@ -78,6 +78,7 @@ def record_host_math(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
     ):
         return NotImplemented
+    # Larger integers would overflow in targets with 32-bit integers.
     if name in _ROUNDING and not fits_everywhere(args[0]):
         return NotImplemented
     if name in _BY_UFUNCS:
@@ -428,7 +429,6 @@ def replaced(
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Suspend the recording of this thread inside of the block."""
     before, _here.capture = getattr(_here, "capture", None), None
     try:
         yield

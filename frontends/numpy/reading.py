@@ -60,6 +60,8 @@ class UnrecordedIterations:
         try:
             results = self.loaded(rest.program)(*given)[rest.written :]
             found = [
+                # Without axes, a result must be a 0-d array or a scalar, as in the iterations that were
+                # recorded.
                 np.asarray(item)[... if isinstance(one._seen, np.ndarray) else ()]
                 for one, item in zip(made, results)
             ]
@@ -234,6 +236,7 @@ def _size(capture: Any, a: Any, axis: Any = None) -> Any:
 
 def _of_types(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, *args: Any, **kwargs: Any) -> Any:
+        # The result depends only on dtypes, so it is the same in all calls and needs no guard.
         return function(*(hint(seen_of(item)) for item in args), **kwargs)
 
     return answer
@@ -262,6 +265,7 @@ def _array_equiv(capture: Any, a1: Any, a2: Any) -> bool:
 
 def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+        # The text shows all elements, so all are guarded.
         capture.elements(a)
         return function(a._seen, *args, **kwargs)
 

@@ -282,6 +282,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
     ) -> Arrays:
         capture, recorder, like = self.capture, self.recorder, blocks[-1].like
         count = params.get("carried", len(like))
+        # Inside of another region, arrays are placeholders anyway, so no iteration is run.
         seen = self._as_seen(like, count, params) if self.is_inside else self._run(steps)
         written = {value: array for block in blocks for value, array in block.written.items()}
         origin = replace(capture.here(), call=op)

@@ -163,6 +163,7 @@ class TracedScalar(Traced):
     __slots__ = ()
 
     def __hash__(self) -> int:  # type: ignore[override]
+        # The hash depends on the element, so the element is guarded.
         self._capture.elements(self)
         return hash(self._seen)
 

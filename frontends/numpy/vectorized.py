@@ -106,6 +106,7 @@ class TracedVectorize:
     def _joined(self, results: list[Any], kinds: Sequence[Any], several: bool, loop: tuple[Any, ...]) -> Any:
         columns = zip(*results) if several else [results]
         if not results:
+            # `zip` has no columns if there are no rows.
             columns = [[] for _ in kinds]
         found = tuple(self._column(column, kind, loop) for column, kind in zip(columns, kinds))
         return found if several else found[0]

@@ -181,6 +181,7 @@ def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, j
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
+    # In this mode JAX returns the transpose.
     transposed, tau = jnp.linalg.qr(x, mode="raw")
     return jnp.swapaxes(transposed, -1, -2), tau
 

@@ -44,6 +44,7 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: tuple[ArraySpec
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
+    # Sizes are texts here, so equal ones are found by their texts.
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
     return f"np.eye({n_rows!r}{columns}{f', k={k!r}' if k != 0 else ''}, dtype={dtype})"
 

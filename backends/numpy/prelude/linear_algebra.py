@@ -33,6 +33,7 @@ def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np
 
 def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute eigenvalues and eigenvectors, always as complex numbers."""
+    # NumPy returns real numbers if all eigenvalues are real, which depends on the elements.
     values, vectors = np.linalg.eig(x)
     dtype = np.result_type(x.dtype, np.complex64)
     return values.astype(dtype), vectors.astype(dtype)
@@ -199,6 +200,7 @@ def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
+    # In this mode NumPy returns the transpose.
     transposed, tau = np.linalg.qr(x, mode="raw")
     return transposed.mT.astype(x.dtype), tau.astype(x.dtype)
 

@@ -77,6 +77,7 @@ def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
     # ``np.max`` raises if there are no elements.
     if x.size == 0:
         return x.copy()
+    # The exponentials of large elements would overflow.
     weights = np.exp(x - np.max(x, axis, keepdims=True))
     return weights / np.sum(weights, axis, keepdims=True)
 

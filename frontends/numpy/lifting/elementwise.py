@@ -55,6 +55,7 @@ def unwrap(
     x, place = p, axis_of(axis, p.ndim)
     step, half = diff(b, x, axis=place), period / 2
     folded = b.subtract(b.remainder(b.add(step, half), period), half)
+    # As in NumPy, a step of half a period keeps its sign.
     folded = b.where(
         b.logical_and(b.equal(folded, -half), b.greater(step, 0.0)), b.array(half, x.dtype), folded
     )

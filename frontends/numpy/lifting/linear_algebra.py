@@ -178,6 +178,7 @@ rows.table({
     "linalg.eigvalsh": lambda b, a, UPLO="L": b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U"),
     "linalg.matrix_rank": lambda b, A, tol=None, hermitian=False, *, rtol=None: b.matrix_rank(
         _inexact(b, A)[0],
+        # An absolute tolerance replaces the default of the relative one.
         rtol if rtol is not None else 0.0 if tol is not None else None,
         tol,
         hermitian=bool(hermitian),
@@ -241,6 +242,7 @@ def pinv(
 ) -> Any:
     x = _inexact(b, a)[0]
     bound = rcond if rtol is np._NoValue else rtol
+    # This is NumPy's default if neither tolerance is passed. ``rtol=None`` depends on the sizes instead.
     return b.pinv(x, 1e-15 if bound is None and rtol is np._NoValue else bound, hermitian=bool(hermitian))
 
 
@@ -248,6 +250,7 @@ def pinv(
 def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     x, y = _inexact(b, a, b_)
     matrix = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
+    # NumPy takes -1 for the machine epsilon.
     rcond = float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
     # Fits of np.polynomial compute rcond from the number of points.
     if isinstance(rcond, Value):

@@ -31,6 +31,7 @@ def reshape(
     wanted = shape_of(shape if newshape is None else newshape)
     x = b.array(a)
     if order == "F":
+        # Column-major order is row-major order of the reversed axes.
         flipped = b.permute_dims(x, axes=tuple(reversed(range(x.ndim))))
         turned = b.reshape(flipped, shape=complete_shape(wanted, product(x.shape))[::-1])
         return b.permute_dims(turned, axes=tuple(reversed(range(turned.ndim))))
@@ -183,6 +184,7 @@ def roll(b: NumpyBuilder, a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return b.reshape(b.roll(b.reshape(a, shape=(product(a.shape),)), shift=shift, axis=0), shape=a.shape)
     axes, shifts = axes_of(axis, a.ndim) or (), shape_of(shift)
+    # NumPy broadcasts ``shift`` and ``axis`` against each other.
     pairs = [(axes[i % len(axes)], shifts[i % len(shifts)]) for i in range(max(len(axes), len(shifts)))]
     for place, by in pairs:
         a = b.roll(a, shift=by, axis=place)
@@ -196,6 +198,7 @@ def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
         x, axis = b.reshape(x, shape=(product(x.shape),)), 0
     place = axis_of(axis, x.ndim)
     if isinstance(repeats, (list, tuple)):
+        # A single count applies to all elements.
         repeats = b.array(repeats) if len(repeats) > 1 else repeats[0]
     if isinstance(repeats, Value):
         repeats = b.broadcast_to(b.cast(repeats, "int64"), shape=(x.shape[place],))

@@ -220,6 +220,7 @@ def logistic(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None
 def rayleigh(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
     return _scaled(
         b,
+        # The root of twice an exponential variable has a Rayleigh distribution.
         b.sqrt(
             b.multiply(b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), 2.0)
         ),

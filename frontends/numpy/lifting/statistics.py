@@ -485,6 +485,7 @@ def polyfit(
         weights = b.reshape(b.array(w, kind), shape=(x.shape[0], 1))
         columns = b.multiply(columns, weights)
         right = b.cast(b.multiply(b.cast(right, kind), weights), right.dtype)
+    # NumPy scales the columns, too, for a better conditioned problem.
     scale = b.sqrt(b.sum(b.square(columns), axis=(0,)))
     solution = b.lstsq(b.divide(columns, scale), b.cast(right, kind), rcond=least)[0]
     solution = b.divide(solution, b.reshape(scale, shape=(deg + 1, 1)))
