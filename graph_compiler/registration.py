@@ -93,6 +93,7 @@ class Entry:
 
     def require(self) -> None:
         """Raise ``FrameworkNotInstalled`` if the framework cannot be imported."""
+        # This looks the package up without importing it.
         if importlib.util.find_spec(self.packages[0]) is None:
             command = self.install or f"pip install {self.packages[0]}"
             raise FrameworkNotInstalled(

@@ -21,6 +21,7 @@ from ..ir.assumption import (
 from ..sizes import Size, substitute
 
 _UNSIGNED = {np.dtype(f"int{bits}"): np.dtype(f"uint{bits}") for bits in (32, 64)}
+# As unsigned 32-bit numbers, negative indices are at least this large, so a bound must not exceed it.
 _LARGEST = 2**31
 
 

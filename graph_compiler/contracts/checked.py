@@ -54,10 +54,12 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
         is_inherited = (
             derives
             and inspect.getattr_static(type(item), name) is member
+            # An instance may have the member as an attribute.
             and name not in getattr(item, "__dict__", {})
         )
         if is_inherited and getattr(function, "is_default", False):
             continue
+        # The members of a protocol have no code, so an inherited one without a default is missing.
         if is_inherited or not hasattr(item, name):
             yield f"{path}{name}: {_purpose(function)}"
         elif member is function and not callable(getattr(item, name)):

@@ -227,8 +227,8 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype.
 
-        ``seen`` are the least and the greatest element of the array that it replaces; random elements lie
-        between.
+        ``seen`` are the least and the greatest element of the array that it replaces. Random elements lie
+        between, or nearby if the two are equal floats.
         """
 
     @default
@@ -241,12 +241,17 @@ class Reference(Protocol):
         """Return the least and the greatest element of each array in the arguments."""
         arrays = [np.asarray(self.to_numpy(array)) for array in self.leaves(args, kwargs)]
         return tuple(
-            (float(array.min()), float(array.max())) if array.size else (0.0, 0.0) for array in arrays
+            # An empty array has no least element, and ``min`` raises.
+            (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
+            for array in arrays
         )
 
     @default
     def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
-        """Return a new array with the properties that the recording relied on, by name (``Traits.facts``)."""
+        """Return ``array``, or a copy, with the properties that the recording relied on (``Traits.facts``).
+
+        A new array is passed, which may be changed in place.
+        """
         return array
 
     @default

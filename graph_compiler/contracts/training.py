@@ -146,7 +146,7 @@ class Training(Protocol):
     def put(self, held: Arrays, new: Arrays) -> Arrays:
         """Return the arrays of ``held`` by name, with the elements of ``new`` for names that ``new`` has.
 
-        If arrays are mutable, those of ``held`` are written to and returned.
+        Mutable arrays that are trained are written to in place and returned.
         """
 
     def zeros_like(self, array: Any) -> Any:

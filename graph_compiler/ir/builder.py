@@ -100,6 +100,7 @@ class _Closing:
         )
 
     def _input(self, value: Value) -> Value:
+        # The symbols of its sizes refer to the value, so the value is made before its sizes.
         made = self.own[value] = Value(value.name, value.spec)
         made.spec = ArraySpec(
             tuple(self._input_size(made, axis, dim) for axis, dim in enumerate(value.shape)), value.dtype
@@ -185,7 +186,7 @@ class Builder:
         """Append a node for `op` and return its output, or a tuple of outputs.
 
         Return an operand instead if the operation would not change it. Raise `InvalidGraph` for a wrong
-        number of operands, and `UnknownOperation` for a parameter that `op` does not have.
+        number of operands, and `UnknownOperation` for unknown or missing parameters.
         """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):

@@ -18,6 +18,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
     graph. For another framework, where they would run the original, they raise ``AttributeError``, as do
     names with a leading underscore and attributes of functions.
     """
+    # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["pipeline"].function if "pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):
         raise AttributeError(f"{type(graph).__name__!r} object has no attribute {name!r}")

@@ -658,6 +658,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     def _by(self, pipeline: Any) -> Graph:
         """Return a graph for `pipeline` with the same options and attributes, and no variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
+        # Attributes that were set after construction, such as the static arguments, are copied.
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
         return made
 

@@ -218,6 +218,7 @@ class Pipeline:
         self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
     ) -> Variant:
         graph = self._freeze(recording) if self.options.freeze else recording.graph.derive()
+        # A single keyword has no order.
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
         graph = self.simplify(graph)
@@ -333,6 +334,7 @@ class Pipeline:
             if as_recorded
             else self.native_weights(recorded, graph)
         )
+        # The check of the environment updates such weights, so that a call need not look for changes itself.
         environment = environment.with_derived(parameters) if parameters.is_counted else environment
         store = recorded.weights.rebind if as_recorded else parameters.leave
         write_back = (

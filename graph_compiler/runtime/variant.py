@@ -325,6 +325,7 @@ class Variant:
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
         rewind = self.target.rewinding(leaves) if self._draws else _nothing
+        # Writes that may have to be undone need the same steps as effects.
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
         # The next attempt must draw the same random numbers.
@@ -405,6 +406,7 @@ class Variant:
             _ = self.match
         return self.compiler_state.begin(reads_weights, mode)
 
+    # torch.compile calls the method while it compiles, and takes the result for a constant.
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:

@@ -98,6 +98,7 @@ class RecordingMethods:
         temporarily change what functions see.
         """
         has_others = threading.active_count() > 1
+        # A process with one thread need not take the lock.
         with recording_lock if has_others else nullcontext():
             for variant in self._variants[0 if has_others else known :]:
                 result = variant.attempt(args, kwargs)

@@ -70,6 +70,7 @@ FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
     "log": {1: "log", 2: "log_to"},
     "pow": {2: "pow_float"},
 }
+# Calls of these functions are equal if their two arguments are swapped.
 ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 
@@ -87,6 +88,7 @@ def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
     >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
     """
+    # The product of two sums has at least four terms.
     atoms = dict.fromkeys(atom for monomial, _ in terms for atom in monomial) if len(terms) > 3 else {}
     for atom in atoms:
         if any(monomial.count(atom) > 1 for monomial, _ in terms):
@@ -373,6 +375,7 @@ class Size:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Size):
             return False
+        # Different hashes save most comparisons of terms.
         return self is other or (self._hash == other._hash and _comparable(self) == _comparable(other))
 
     def __hash__(self) -> int:

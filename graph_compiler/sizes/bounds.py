@@ -111,6 +111,7 @@ class Compared(NamedTuple):
 # A bool if the comparison has the same result for all sizes.
 Solved = Union[Compared, bool]
 
+# The comparison after its operands are swapped, or both are negated.
 _MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
 # For integers, ``n > 3`` is ``n >= 4``.
 _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}

@@ -74,6 +74,7 @@ _MISMATCH_ERRORS = (
 )
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
+# Keys of these classes are written as literals. Others are bound to names.
 _SPELLED = (bool, int, str, type(None))
 
 

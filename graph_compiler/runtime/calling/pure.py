@@ -74,6 +74,7 @@ def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> 
             seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))
         return [target.convert(np.asarray(leaf) if _is_number(leaf) else leaf) for leaf in leaves]
 
+    # The checks have no values while a function is recorded, so a guard of the recording tests them.
     if (recording := regions()) is not None:
         _expect_any(recording, alternatives)
         chosen: Callable[[], list[Any]] = lambda: arrays(last.run()[0])  # noqa: E731

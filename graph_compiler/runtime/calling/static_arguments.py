@@ -50,6 +50,7 @@ class StaticArguments:
 
     @classmethod
     def told(cls, names: Iterable[str], numbers: Iterable[int]) -> StaticArguments:
+        # A loaded graph has no function whose parameters ``__init__`` could read.
         made = cls.__new__(cls)
         made.names, made.numbers = frozenset(names), frozenset(numbers)
         return made

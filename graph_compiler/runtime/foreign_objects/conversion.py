@@ -84,6 +84,7 @@ class CallConverter:
 
         Return any other object unchanged.
         """
+        # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
             array.__array__()
             if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__")

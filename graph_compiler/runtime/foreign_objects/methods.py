@@ -43,6 +43,7 @@ class ProxyClasses:
         if (cls := self._class(type(item))) is not type(item):
             # The class of an object with another memory layout (``__slots__``) cannot be replaced.
             with suppress(TypeError):
+                # The user's class may define ``__setattr__``.
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:

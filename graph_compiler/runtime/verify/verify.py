@@ -184,6 +184,7 @@ class Verification:
         return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given]
 
     def _copy_leaves(self, leaves: list[Any]) -> list[Any]:
+        # Arguments that are one array must stay one.
         apart = {id(leaf): leaf for leaf in leaves if type(leaf) not in _NUMBERS}
         copies = dict(zip(apart, self.reference.copied(list(apart.values()))))
         return [copies.get(id(leaf), leaf) for leaf in leaves]
@@ -233,6 +234,7 @@ class Verification:
         same = first_of_each(variant.graph)
         for effect, value in zip(variant.graph.effects, effects):
             if effect.kind == "argument":
+                # Arguments that are one array show the new values under each of their positions.
                 mine = [value if first == same[effect.target] else item for item, first in zip(mine, same)]
             elif effect.kind == "buffer":
                 parameters[effect.target] = value

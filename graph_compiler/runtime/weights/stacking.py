@@ -52,6 +52,7 @@ def weights_reader(
     if not program.stacks:
         return parameters
     written = (effect.target for effect in graph.effects if effect.kind == "buffer")
+    # ``Target.placed`` may have wrapped the function, whose globals hold the helper.
     return StackedWeights(parameters, program.stacks, inspect.unwrap(flat).__globals__[HELPER], written)
 
 
