@@ -16,7 +16,7 @@ import torch
 import typer
 from rich.console import Console
 
-from tests.models.torchvision_operators import ensure_torchvision
+from tests.corpora.models.torchvision_operators import ensure_torchvision
 
 from . import results as reporting
 from .results import Results

@@ -1,16 +1,16 @@
-"""The models that are measured: rows of tests/models/small.py at the sizes of a benchmark."""
+"""The models that are measured: rows of tests/corpora/models/small.py at the sizes of a benchmark."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from tests.models import small
-from tests.models.small import Sizes
+from tests.corpora.models import small
+from tests.corpora.models.small import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A row of ``tests/models/small.py`` at given sizes.
+    """A row of ``tests/corpora/models/small.py`` at given sizes.
 
     row: name of the row.
     full: True for the full-size model, False for the tiny one.

@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # This folder must not be searched, because its coverage.py would hide the package of that name.
 sys.path[0] = str(ROOT)
 
-from tests.coverage.corpora import CORPORA  # noqa: E402
-from tests.coverage.outcome import RIGHT, SKIPPED  # noqa: E402
-from tests.coverage.pool import run  # noqa: E402
-from tests.coverage.published import publish  # noqa: E402
-from tests.coverage.results import Record, Results, page  # noqa: E402
+from tests.corpora.coverage.corpora import CORPORA  # noqa: E402
+from tests.corpora.coverage.outcome import RIGHT, SKIPPED  # noqa: E402
+from tests.corpora.coverage.pool import run  # noqa: E402
+from tests.corpora.coverage.published import publish  # noqa: E402
+from tests.corpora.coverage.results import Record, Results, page  # noqa: E402
 
 
 def main(

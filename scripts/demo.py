@@ -17,7 +17,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# The loader of the weights is in tests/models, because the tests use it too.
+# The loader of the weights is in tests/corpora/models, because the tests use it too.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
@@ -32,7 +32,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 import graph_compiler as gc
-from tests.models import minilm
+from tests.corpora.models import minilm
 
 TARGETS = {"jax": "JAX, jitted", "tensorflow": "TensorFlow, tf.function", "numpy": "NumPy"}
 RECORDED_WITH = ("Two sentences,", "recorded once.")

@@ -24,11 +24,11 @@ from tests.support.environment import variables
 # Frameworks read these variables when they are imported, so they are set before.
 os.environ.update({**variables(), **os.environ})
 
-from tests.fuzzing.check import Setting, Verdict, judge, settings
-from tests.fuzzing.program import Program
-from tests.fuzzing.reduce import reduced
-from tests.fuzzing.writer import draws_numbers, write
-from tests.programs.table import TARGETS
+from tests.corpora.fuzzing.check import Setting, Verdict, judge, settings
+from tests.corpora.fuzzing.program import Program
+from tests.corpora.fuzzing.reduce import reduced
+from tests.corpora.fuzzing.writer import draws_numbers, write
+from tests.corpora.programs.table import TARGETS
 
 
 def main() -> int:

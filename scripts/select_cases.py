@@ -34,20 +34,20 @@ BY_NAME = 4
 QUICK = ("canonical", "lifted", "numpy", "torch")
 SOURCES = {
     "torch": (
-        "tests/test_samples.py",
-        "tests/test_random.py",
-        "tests/test_programs.py",
-        "tests/test_inner_gradient_sizes.py",
+        "tests/corpora/test_samples.py",
+        "tests/corpora/test_random.py",
+        "tests/corpora/test_programs.py",
+        "tests/frontends/torch/test_inner_gradient_sizes.py",
     ),
     "jax": (
-        "tests/jax_source/test_jax_",
-        "tests/control_flow/test_values.py",
-        "tests/custom_derivatives/test_jax",
+        "tests/frontends/jax/test_jax_",
+        "tests/corpora/control_flow/test_values.py",
+        "tests/corpora/custom_derivatives/test_jax",
     ),
-    "numpy": ("tests/test_numpy_", "tests/numpy_source/", "tests/test_math_of_elements.py"),
+    "numpy": ("tests/test_numpy_", "tests/frontends/numpy/", "tests/recording/test_math_of_elements.py"),
     "tensorflow": (
-        "tests/tensorflow_source/test_tensorflow_samples.py",
-        "tests/tensorflow_source/test_tensorflow_functions.py",
+        "tests/frontends/tensorflow/test_samples.py",
+        "tests/frontends/tensorflow/test_functions.py",
     ),
 }
 EVERY = tuple(test for tests in SOURCES.values() for test in tests)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph_compiler import ops
 from graph_compiler.registration import backends
-from tests.coverage import published
+from tests.corpora.coverage import published
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "support.md", ROOT / "README.md"
@@ -28,7 +28,7 @@ SHARES = re.compile(r"(?<=<!-- written by scripts/support.py -->\n).*?(?=<!-- en
 ROW, DECOMPOSITION = "row", "decomposition"
 HEAD = """# What goes from where to where
 
-Written by `python scripts/support.py`; do not edit. `tests/test_matrix.py` checks that it is current.
+Written by `python scripts/support.py`; do not edit. `tests/ops/test_matrix.py` checks that it is current.
 
 Each case was recorded in its source framework and written for the target, and its values, shapes and data types, at sizes other than
 those recorded where the corpus has some, were compared with the source's own. What is not right is refused with an error, or fails when

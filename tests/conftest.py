@@ -15,9 +15,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests.support.compiled import keep_programs
-from tests.support.contexts import share_contexts
-from tests.support.environment import set_variables
+from .support.compiled import keep_programs
+from .support.contexts import share_contexts
+from .support.environment import set_variables
 
 set_variables()  # before any framework is imported
 if (
@@ -25,7 +25,7 @@ if (
 ):  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
     importlib.import_module("triton")
 
-from tests.support import affected, changes, default_compilation, exercised, selection  # noqa: E402
+from .support import affected, changes, default_compilation, exercised, selection  # noqa: E402
 
 # the machine may be busy: how long an example takes says nothing
 hypothesis.settings.register_profile(

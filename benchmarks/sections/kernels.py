@@ -1,4 +1,4 @@
-"""The kernels of ``tests/kernels``: in JAX against a version by hand, in NumPy and torch the original.
+"""The kernels of ``tests/corpora/kernels``: in JAX against a version by hand, in NumPy and torch the original.
 
 Each is recorded at a small size and timed at a large one. A kernel whose recording at the small size does
 not serve the large one is recorded again and timed at a middle size, because its loops are unrolled.
@@ -16,9 +16,9 @@ import numpy as np
 import torch
 
 from graph_compiler.errors import GraphCompilerError
-from tests.kernels.in_torch import IN_TORCH
-from tests.kernels.running import Function, arrays_of, assert_close, of_arrays, pure, transpiled
-from tests.kernels.table import KERNELS, Arguments, Kernel
+from tests.corpora.kernels.in_torch import IN_TORCH
+from tests.corpora.kernels.running import Function, arrays_of, assert_close, of_arrays, pure, transpiled
+from tests.corpora.kernels.table import KERNELS, Arguments, Kernel
 
 from ..measure import Call, interleave, interleave_once, ratio, seconds
 from ..results import Results

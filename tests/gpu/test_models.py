@@ -16,7 +16,7 @@ import torch  # isort: skip
 pytest.importorskip("transformers")
 
 import graph_compiler  # isort: skip
-from tests.models import small, zoo  # isort: skip
+from tests.corpora.models import small, zoo  # isort: skip
 from tests.support.compare import assert_no_further, assert_same  # isort: skip
 
 STEP = 14  # one in so many entries of the zoo

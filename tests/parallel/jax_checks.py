@@ -26,10 +26,11 @@ from graph_compiler.errors import (  # noqa: E402
     TargetRefused,
     UnsupportedOperation,
 )
-from tests.parallel import models  # noqa: E402
-from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
-from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 from tests.support.tolerance import tolerance  # noqa: E402
+
+from . import models  # noqa: E402
+from .checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+from .collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 x = jnp.arange(48.0).reshape(16, 3) / 10
 w = jnp.arange(6.0).reshape(3, 2) / 5

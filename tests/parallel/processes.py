@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from tests.parallel.checks import is_asked_for, outcomes_of
+from .checks import is_asked_for, outcomes_of
 
 
 def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...]) -> dict[str, str]:

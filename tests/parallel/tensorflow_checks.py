@@ -17,9 +17,10 @@ import torch  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
-from tests.parallel import models  # noqa: E402
-from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
-from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
+
+from . import models  # noqa: E402
+from .checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+from .collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 PARTS = np.arange(24, dtype="float32").reshape(2, 4, 3) / 10
 x, w = PARTS.reshape(8, 3), np.arange(6, dtype="float32").reshape(3, 2) / 5

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from tests.parallel.checks import outcomes_in_process
+from .checks import outcomes_in_process
 
 NAMES = re.findall(
     r"^def (check_\w+)", Path(__file__).with_name("jax_checks.py").read_text("utf-8"), re.MULTILINE

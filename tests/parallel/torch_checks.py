@@ -35,17 +35,11 @@ from graph_compiler.errors import (  # noqa: E402
     UnsupportedOperation,
 )
 from graph_compiler.trees import iterate_structure  # noqa: E402
-from tests.parallel import models  # noqa: E402
-from tests.parallel.checks import refuses, report  # noqa: E402
-from tests.parallel.collective_functions import (  # noqa: E402
-    ROWS,
-    WEIGHT,
-    exchanged_by,
-    gradients_in_torch,
-    losses_of_torch,
-    sources,
-)
-from tests.parallel.processes import outcomes_over  # noqa: E402
+
+from . import models  # noqa: E402
+from .checks import refuses, report  # noqa: E402
+from .collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources
+from .processes import outcomes_over  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended
 LONGER = 20  # where processes come to their first exchange from long work of their own

@@ -13,9 +13,9 @@ import pytest
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.ir import Graph
 from graph_compiler.passes import decompose
+from tests.support.compare import assert_same
+from tests.support.graph_text import arrays_for, numbered, read, written
 
-from ..support.compare import assert_same
-from ..support.graph_text import arrays_for, numbered, read, written
 from .graphs import after, computed
 
 SIZES: tuple[dict[str, int], ...] = ({}, {"n": 8, "m": 7, "k": 2})

@@ -11,9 +11,9 @@ import pytest
 
 from graph_compiler.ir import Graph
 from graph_compiler.passes import inlined_calls, repeated_layers, scanned_layers
+from tests.support.compare import assert_same
+from tests.support.graph_text import arrays_for, numbered, read, written
 
-from ..support.compare import assert_same
-from ..support.graph_text import arrays_for, numbered, read, written
 from .graphs import after
 from .rows import numbers
 

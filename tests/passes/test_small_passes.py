@@ -25,9 +25,9 @@ from graph_compiler.passes import (
 from graph_compiler.passes.lowering.copies import copy_overwritten
 from graph_compiler.passes.lowering.mixed_precision import half_products
 from graph_compiler.passes.repeats.unroll import unrolled
+from tests.support.compare import assert_same
+from tests.support.graph_text import arrays_for, numbered, read
 
-from ..support.compare import assert_same
-from ..support.graph_text import arrays_for, numbered, read
 from .graphs import after
 from .rows import Row, check, numbers, rows
 

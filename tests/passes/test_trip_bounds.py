@@ -7,8 +7,8 @@ from typing import Any
 
 from graph_compiler.ir import Graph
 from graph_compiler.passes import trip_bounds
+from tests.support.graph_text import arrays_for
 
-from ..support.graph_text import arrays_for
 from .rows import Row, check, rows
 
 SIZES = ({}, {"n": 8}, {"n": 1}, {"n": 0})

@@ -23,46 +23,50 @@ TARGETS = ("torch", "jax", "tensorflow", "numpy")
 LIFTED = ("lifted", "canonical")  # a way through the canonical operations and back
 
 SAMPLES = {  # source framework: the tests that call each of its functions and operations
-    "torch": ("tests/test_samples.py", "tests/test_dtypes.py", "tests/test_random*.py"),
-    "jax": ("tests/jax_source/test_jax_samples.py", "tests/jax_source/test_jax_harnesses.py"),
-    "numpy": ("tests/test_numpy_samples.py",),
+    "torch": ("tests/corpora/test_samples.py", "tests/corpora/test_dtypes.py", "tests/test_random*.py"),
+    "jax": ("tests/frontends/jax/test_samples.py", "tests/frontends/jax/test_harnesses.py"),
+    "numpy": ("tests/frontends/numpy/test_samples.py",),
     "tensorflow": (
-        "tests/tensorflow_source/test_tensorflow_samples.py",
-        "tests/tensorflow_source/test_tensorflow_functions.py",
-        "tests/keras_source/test_keras_samples.py",
+        "tests/frontends/tensorflow/test_samples.py",
+        "tests/frontends/tensorflow/test_functions.py",
+        "tests/frontends/keras/test_samples.py",
     ),
 }
 DERIVATIVES = (
-    "tests/test_kinks.py",
+    "tests/corpora/test_kinks.py",
     "tests/transforms/test_derivatives.py",
-    "tests/tensorflow_source/test_tensorflow_sample_gradients.py",
-    "tests/jax_source/test_jax_gradients.py",
+    "tests/frontends/tensorflow/test_sample_gradients.py",
+    "tests/frontends/jax/test_gradients.py",
 )
 PROGRAMS = {  # source framework: the tests whose programs try how code is recorded
     "torch": (
-        "tests/test_programs.py",
+        "tests/corpora/test_programs.py",
         "tests/test_torch_*.py",
-        "tests/test_symbolic_numbers.py",
-        "tests/test_models.py",
+        "tests/frontends/test_symbolic_numbers.py",
+        "tests/corpora/test_models.py",
     ),
     "jax": (
-        "tests/jax_source/test_jax_programs.py",
-        "tests/jax_source/test_jax_loops.py",
-        "tests/jax_source/test_jax_reads.py",
+        "tests/frontends/jax/test_programs.py",
+        "tests/frontends/jax/test_loops.py",
+        "tests/frontends/jax/test_reads.py",
     ),
-    "numpy": ("tests/test_numpy_source.py", "tests/test_numpy_read_numbers.py", "tests/kernels/*.py"),
+    "numpy": (
+        "tests/frontends/numpy/test_source.py",
+        "tests/frontends/numpy/test_read_numbers.py",
+        "tests/corpora/kernels/*.py",
+    ),
     "tensorflow": (
-        "tests/tensorflow_source/test_tensorflow_*traps.py",
-        "tests/tensorflow_source/test_tensorflow_programs.py",
-        "tests/keras_source/test_keras_programs.py",
+        "tests/frontends/tensorflow/test_tensorflow_*traps.py",
+        "tests/frontends/tensorflow/test_programs.py",
+        "tests/frontends/keras/test_programs.py",
     ),
 }
 LOOPS = (
-    "tests/control_flow/test_values.py",
-    "tests/lengths/test_*.py",
-    "tests/rolling/test_loops.py",
-    "tests/layers/test_*.py",
-    "tests/traced/test_*.py",
+    "tests/corpora/control_flow/test_values.py",
+    "tests/corpora/lengths/test_*.py",
+    "tests/corpora/rolling/test_loops.py",
+    "tests/corpora/layers/test_*.py",
+    "tests/corpora/traced/test_*.py",
 )
 EVERY_SAMPLE = tuple(test for tests in SAMPLES.values() for test in tests)
 EVERY_PROGRAM = (*(test for tests in PROGRAMS.values() for test in tests), *LOOPS)
@@ -97,7 +101,7 @@ REACH = (
     # loops, branches and calls
     Reach(
         r"backends/(?P<framework>\w+)/lowering/control\.py",
-        ("tests/control_flow/*.py", *LOOPS, *DERIVATIVES),
+        ("tests/corpora/control_flow/*.py", *LOOPS, *DERIVATIVES),
         EVERY_PROGRAM,
         ("framework",),
     ),
@@ -117,14 +121,16 @@ REACH = (
     Reach(
         r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)
     ),
-    Reach(r"graph_compiler/cli/.*", ("tests/test_command_line.py",)),
-    Reach(r"graph_compiler/visualise/.*", ("tests/test_show.py", "tests/test_summary.py")),
+    Reach(r"graph_compiler/cli/.*", ("tests/cli/test_command_line.py",)),
+    Reach(
+        r"graph_compiler/visualise/.*", ("tests/visualise/test_show.py", "tests/visualise/test_summary.py")
+    ),
     Reach(r"graph_compiler/(?P<folder>training|transforms|parallel)/.*", ("tests/{folder}/*.py",)),
-    Reach(r"graph_compiler/ops/.*", ("tests/test_matrix.py",), (*EVERY_SAMPLE, *DERIVATIVES)),
+    Reach(r"graph_compiler/ops/.*", ("tests/ops/test_matrix.py",), (*EVERY_SAMPLE, *DERIVATIVES)),
     Reach(
         r"graph_compiler/passes/.*",
         ("tests/passes/*.py", "tests/ir/*.py"),
-        (*EVERY_PROGRAM, *DERIVATIVES, "tests/test_samples.py"),
+        (*EVERY_PROGRAM, *DERIVATIVES, "tests/corpora/test_samples.py"),
     ),
     Reach(r"graph_compiler/assumptions/.*", ("tests/assumptions/*.py",), EVERY_PROGRAM),
     Reach(r"graph_compiler/.*", ("tests/test_*.py",), EVERY_PROGRAM),
@@ -133,10 +139,10 @@ REACH = (
 # Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs
 # in one.
 LARGE = (
-    "tests/test_samples.py",
-    "tests/test_programs.py",
-    "tests/test_dtypes.py",
-    "tests/test_numpy_samples.py",
+    "tests/corpora/test_samples.py",
+    "tests/corpora/test_programs.py",
+    "tests/corpora/test_dtypes.py",
+    "tests/frontends/numpy/test_samples.py",
 )
 
 
@@ -242,7 +248,10 @@ def one_target(cases: Iterable[str]) -> Iterator[str]:
 def tests_with(changed: str) -> list[str]:
     """Return the files of tests that are, or import directly or through others, a file below ``tests``."""
     if changed.startswith("tests/support/") or changed == "tests/conftest.py":
-        return ["tests/test_support.py", "tests/test_selection.py"]  # the selection is run in any case
+        return [
+            "tests/repository/test_support.py",
+            "tests/repository/test_selection.py",
+        ]  # the selection is run in any case
     reached, new = set[str](), {changed}
     while new:
         reached |= new

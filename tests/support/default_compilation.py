@@ -15,10 +15,10 @@ from .selection import bucket
 
 SHARE = 12
 FILES = (
-    "tests/test_compiled_by_default.py",
-    "tests/test_doctests.py",
-    "tests/test_documentation.py",
-    "tests/test_jax_uses.py",
+    "tests/runtime/test_compiled_by_default.py",
+    "tests/repository/test_doctests.py",
+    "tests/repository/test_documentation.py",
+    "tests/backends/jax/test_uses.py",
 )
 # "all": every test, to find what the default breaks. "none": no test but those that ask for it.
 VARIABLE = "GRAPH_COMPILER_TEST_COMPILED"

@@ -60,8 +60,8 @@ def is_jitted(name: str, to: str) -> bool:
 def test_of(node: str) -> str:
     """Return the id of the test function of a case.
 
-    >>> test_of("tests/test_samples.py::test_sample[elementwise-abs-jax]")
-    'tests/test_samples.py::test_sample'
+    >>> test_of("tests/corpora/test_samples.py::test_sample[elementwise-abs-jax]")
+    'tests/corpora/test_samples.py::test_sample'
     """
     return node.partition("[")[0]
 

@@ -2,7 +2,7 @@
 with.
 
 torch compiles each call of such an operator anew, which takes a second and more where operators stand in
-operators. Its own tests compare with loops like these as well. ``tests/test_torch_control_flow.py`` holds
+operators. Its own tests compare with loops like these as well. ``tests/frontends/torch/test_control_flow.py`` holds
 that they give what the operators give.
 """
 

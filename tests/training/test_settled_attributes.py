@@ -15,8 +15,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler import training  # noqa: E402
 from graph_compiler.errors import NotCompilable  # noqa: E402
-
-from ..support.compare import assert_same, to_numpy  # noqa: E402
+from tests.support.compare import assert_same, to_numpy  # noqa: E402
 
 TARGETS = ["torch", "jax", "tensorflow"]
 

@@ -24,9 +24,9 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
+from tests.support.logs import logged  # noqa: E402
 
-from ..support.logs import logged  # noqa: E402
-from .models import (  # noqa: E402
+from .models import (
     BATCHES,
     SAMPLES,
     TARGETS,

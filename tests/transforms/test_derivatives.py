@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ..support.selection import pairs
+from tests.support.selection import pairs
 
 pytest.importorskip("jax")
 pytest.importorskip("tensorflow")
@@ -23,10 +23,10 @@ import torch
 import graph_compiler
 from graph_compiler import transforms
 from graph_compiler.errors import GradientRefused
+from tests.support.contexts import wide_types
+from tests.support.jitted import by_jit, jax_array
+from tests.support.selection import is_jitted
 
-from ..support.contexts import wide_types
-from ..support.jitted import by_jit, jax_array
-from ..support.selection import is_jitted
 from .expected import as_numpy, in_source, own_gradients, own_products
 from .table import SOURCES, Case
 

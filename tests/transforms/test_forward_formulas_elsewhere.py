@@ -18,8 +18,8 @@ import jax.numpy as jnp  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import transforms  # noqa: E402
+from tests.support.contexts import wide_types  # noqa: E402
 
-from ..support.contexts import wide_types  # noqa: E402
 from .test_forward_formulas import FORMULAS, V, W, X  # noqa: E402
 
 POINT = X.numpy() / 40 + 0.6  # between 0 and 1.4, no two elements equal

@@ -1,0 +1,1 @@
+"""Tests of what one target does, one folder for each framework."""

@@ -1,0 +1,148 @@
+"""Graphs for JAX where JAX's own tools take functions: loops, exports with open sizes, maps over devices,
+modules of nnx that are copied.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+from jax import export  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import GuardFailed, TargetRefused  # noqa: E402
+from tests.support.compare import assert_same  # noqa: E402
+
+
+class Reader(torch.nn.Module):
+    """A recurrent layer, attention over open lengths, and a branch on a size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recurrent, self.head = torch.nn.LSTM(4, 4, batch_first=True), torch.nn.Linear(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        hidden = self.recurrent(x)[0]
+        hidden = (
+            hidden
+            if x.shape[1] > 64
+            else torch.nn.functional.scaled_dot_product_attention(hidden, hidden, hidden)
+        )
+        return self.head(hidden.reshape(x.shape[0], -1, 2, 2).flatten(2)).mean(1)
+
+
+def batch(rows: int, length: int) -> Any:
+    return torch.randn(rows, length, 4, generator=torch.Generator().manual_seed(rows))
+
+
+def test_exports_with_open_sizes_and_maps_over_devices() -> None:
+    model = Reader()
+    graph = graph_compiler.transpile(model, to="jax", args=(batch(2, 5),))
+    served = jax.jit(lambda x: graph.functional(graph.parameters, x))
+    with pytest.raises(
+        GuardFailed,
+        match=r"x\.shape\[1\] <= 64, assumed by .*test_jax_uses\.py:\d+.*cannot be told.*constraints",
+    ):
+        export.export(served)(jax.ShapeDtypeStruct(export.symbolic_shape("rows, length, 4"), np.float32))
+    sizes = export.symbolic_shape("rows, length, 4", constraints=["length <= 64"])
+    exported = export.deserialize(export.export(served)(jax.ShapeDtypeStruct(sizes, np.float32)).serialize())
+    for shape in ((3, 7), (1, 2)):
+        assert_same(exported.call(jnp.asarray(batch(*shape).numpy())), model(batch(*shape)))
+    mesh, spec = jax.sharding.Mesh(np.array(jax.devices()), ("d",)), jax.sharding.PartitionSpec
+    mapped = jax.shard_map(graph.functional, mesh=mesh, in_specs=(spec(), spec("d")), out_specs=spec("d"))
+    assert_same(jax.jit(mapped)(dict(graph.parameters), jnp.asarray(batch(3, 7).numpy())), model(batch(3, 7)))
+
+
+def factored(x: Any) -> Any:
+    return torch.linalg.cholesky_ex(x @ x.mT + torch.eye(3))
+
+
+def test_loops_of_helpers_are_mapped_over_devices() -> None:
+    graph = graph_compiler.transpile(factored, to="jax", args=(torch.randn(2, 3, 3),))
+    mesh, spec = jax.sharding.Mesh(np.array(jax.devices()), ("d",)), jax.sharding.PartitionSpec("d")
+    x = torch.randn(4, 3, 3)
+    mapped = jax.shard_map(lambda x: tuple(graph(x)), mesh=mesh, in_specs=spec, out_specs=spec)
+    assert_same(jax.jit(mapped)(jnp.asarray(x.numpy())), tuple(factored(x)))
+
+
+def test_loops_of_jax_call_a_graph() -> None:
+    weight = torch.randn(3, 3)
+
+    def step(hidden: Any, x: Any) -> Any:
+        return torch.tanh(hidden @ weight + x)
+
+    graph, x = (
+        graph_compiler.transpile(step, to="jax", args=(torch.ones(2, 3), torch.ones(2, 3))),
+        torch.randn(4, 2, 3),
+    )
+    expected = [torch.zeros(2, 3)]
+    for row in x:
+        expected.append(step(expected[-1], row))
+    start, rows = jnp.zeros((2, 3)), jnp.asarray(x.numpy())
+
+    @jax.jit
+    def loops(start: Any, rows: Any) -> Any:
+        last, seen = jax.lax.scan(lambda hidden, x: (graph(hidden, x),) * 2, start, rows)
+        counted = jax.lax.fori_loop(0, 4, lambda i, hidden: jax.checkpoint(graph)(hidden, rows[i]), start)
+        until = jax.lax.while_loop(
+            lambda state: state[0] < 4,
+            lambda state: (state[0] + 1, graph(state[1], rows[state[0]])),
+            (0, start),
+        )
+        return last, seen, counted, until[1]
+
+    assert_same(loops(start, rows), (expected[-1], torch.stack(expected[1:]), expected[-1], expected[-1]))
+
+
+def test_donated_parameters_are_missed_with_advice() -> None:
+    """The weights of the torch model, whose memory they share, stay what they are."""
+    model = torch.nn.Linear(256, 64)
+    graph, x = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 256),)), torch.randn(4, 256)
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    doubled = jax.jit(
+        lambda weights: {name: weight * 2 for name, weight in weights.items()}, donate_argnums=0
+    )
+    copies = doubled(doubled(jax.tree.map(jnp.copy, dict(graph.parameters))))
+    assert_same(graph.functional(copies, x.numpy()), model(x) * 4), assert_same(graph(x), model(x))
+    doubled(dict(graph.parameters))
+    with pytest.raises(TargetRefused, match=r"linear at .*jax refuses .*deleted.*; .*donate copies"):
+        graph(x)
+    assert_same(dict(model.named_parameters()), before)
+
+
+def test_copies_of_an_nnx_module_have_variables_of_their_own() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    model = torch.nn.Linear(3, 2)
+    module = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 3),)).as_module()
+    twins = copy.deepcopy(module), nnx.clone(module)
+    module.bias[...] = module.bias[...] + 1
+    x = torch.randn(4, 3)
+    for twin in twins:
+        assert_same(twin(x.numpy()), model(x))
+    assert_same(module(x.numpy()), model(x) + 1)
+
+
+def test_a_graph_without_keys_of_a_type_tells_the_size_that_differs() -> None:
+    """The words of a key are uint32 in NumPy, and no reason to record again."""
+
+    def function(x: Any, key: Any) -> Any:
+        return x + jax.random.normal(key, x.shape) if x.shape[0] > 3 else x
+
+    graph = graph_compiler.transpile(function, to="numpy", args=(jnp.ones(6), jax.random.key(0)))
+    graph(jnp.ones(2), jax.random.key(1))
+    reason = next(line for line in graph.explain().splitlines() if line.startswith("variant 1"))
+    assert "x.shape[0] > 3" in reason and "uint32" not in reason
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.float16])
+def test_the_type_of_a_power_outside_of_a_compiler(dtype: torch.dtype) -> None:
+    """JAX itself makes int32 of a number to the power of an array without axes there."""
+    raised, x = lambda x: 2**x, torch.tensor(3, dtype=dtype)
+    assert_same(graph_compiler.transpile(raised, to="jax", args=(x,))(x), raised(x))

@@ -1,0 +1,1 @@
+"""Tests of NumPy as a target."""

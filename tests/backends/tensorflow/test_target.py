@@ -1,0 +1,383 @@
+"""What only TensorFlow has: gradients on a tape, ``tf.function`` with unknown sizes, variables, SavedModels,
+``keras.Model``.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+tf = pytest.importorskip("tensorflow")
+pytest.importorskip("transformers")
+
+import graph_compiler as gc  # noqa: E402
+from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
+from tests.corpora.models import small  # noqa: E402
+from tests.corpora.test_models import converted, doubled, eager, probes, tiny, torch_gradients  # noqa: E402
+from tests.support.compare import arrays, assert_no_further, assert_same  # noqa: E402
+from tests.support.logs import logged  # noqa: E402
+
+UNKNOWN = ("bert", "gpt2", "llama", "t5", "vit", "resnet", "whisper", "clip", "lstm")
+TRAINED = ("bert", "llama", "vit", "resnet", "lstm")
+
+
+def to_tensorflow(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same inputs as TensorFlow's."""
+    return {name: tf.constant(tensor.numpy()) for name, tensor in inputs.items()}
+
+
+class Normed(torch.nn.Module):
+    """Weights, and statistics that a call changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+
+    def forward(self, x: Any) -> Any:
+        return self.layers(x).relu()
+
+
+# ---------------------------------------------------------------------------------------------- gradients
+def tape_gradients(
+    graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The gradient of each named parameter, on a tape."""
+    trained = {name: tf.Variable(graph.parameters[name]) for name in names}
+    with tf.GradientTape() as tape:
+        output = graph.functional({**graph.parameters, **trained}, **to_tensorflow(inputs), **options)
+        loss = tf.add_n(
+            [
+                tf.reduce_sum(array * probe)
+                for array, probe in zip(arrays(output).values(), probes(output), strict=True)
+            ]
+        )
+    found = tape.gradient(loss, list(trained.values()), unconnected_gradients="zero")
+    return dict(zip(names, map(tf.convert_to_tensor, found), strict=True))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_gradients(name: str) -> None:
+    """No further from torch's float64 gradients than torch's own float32 gradients are, at both shapes."""
+    case, graph = tiny(name), converted(name, "tensorflow")
+    exact = copy.deepcopy(case.model).double()
+    for inputs in (case.inputs, case.other_inputs):
+        expected = torch_gradients(case.model, inputs, case.options)
+        found = tape_gradients(graph, list(expected), inputs, case.options)
+        assert_no_further(found, expected, torch_gradients(exact, doubled(inputs), case.options), factor=4)
+
+
+CONVOLUTIONS = [
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (6, 4, 3, 3), {"dilation": 2, "stride": (2, 1)}),
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (6, 2, 3, 3), {"groups": 2, "padding": 1}),
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (8, 1, 3, 3), {"groups": 4}),
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (4, 1, 3, 3), {"groups": 4, "dilation": 2}),
+    (torch.nn.functional.conv1d, (2, 4, 9), (6, 4, 3), {"dilation": 3, "padding": 2}),
+    (torch.nn.functional.conv3d, (2, 2, 5, 6, 5), (3, 2, 2, 3, 2), {"dilation": (1, 2, 1)}),
+    (
+        torch.nn.functional.conv_transpose2d,
+        (2, 4, 5, 4),
+        (4, 3, 3, 3),
+        {"groups": 2, "stride": 2, "output_padding": 1, "padding": 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "shape", "kernel", "options"), CONVOLUTIONS)
+def test_gradients_of_convolutions(
+    function: Any, shape: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    """TensorFlow's kernels for CPU have no gradient for groups, nor for a dilation."""
+    x, weight = torch.randn(shape, requires_grad=True), torch.randn(kernel, requires_grad=True)
+    graph = gc.transpile(
+        lambda x, w: function(x, w, **options), to="tensorflow", args=(x.detach(), weight.detach())
+    )
+    given = [tf.constant(array.detach().numpy()) for array in (x, weight)]
+    with tf.GradientTape() as tape:
+        tape.watch(given)
+        loss = tf.reduce_sum(tf.sin(graph.functional({}, *given)))
+    expected = torch.autograd.grad(function(x, weight, **options).sin().sum(), (x, weight))
+    for found, wanted in zip(tape.gradient(loss, given), expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-3, atol=1e-4)
+
+
+# ---------------------------------------------------------------------------------------------- tf.function
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_sizes(name: str) -> None:
+    """One trace whose sizes are all unknown gives what the model gives at both shapes."""
+    case, graph = tiny(name), converted(name, "tensorflow")
+    names = list(case.inputs)
+    ranks = {name: [None] * tensor.ndim for name, tensor in case.inputs.items()}
+    for image in (key for key, tensor in case.inputs.items() if tensor.ndim == 4):
+        ranks[image][1] = 3  # channels meet a weight: TensorFlow wants to know how many there are
+    signature = [tf.TensorSpec(ranks[name], to_tensorflow(case.inputs)[name].dtype) for name in names]
+
+    @tf.function(input_signature=signature)
+    def traced(*given: Any) -> Any:
+        return graph.functional(graph.parameters, **dict(zip(names, given, strict=True)), **case.options)
+
+    for inputs in (case.inputs, case.other_inputs):
+        assert_same(traced(*to_tensorflow(inputs).values()), eager(case, inputs))
+    assert traced.experimental_get_tracing_count() == 1
+
+
+def test_guards_on_unknown_sizes_are_checked_when_the_function_runs() -> None:
+    graph = gc.transpile(lambda x: x * 2 if x.shape[0] > 2 else x - 1, to="tensorflow", args=(torch.ones(3),))
+    for jit_compile in (False, True):
+        traced = tf.function(
+            lambda x: graph.functional({}, x),
+            input_signature=[tf.TensorSpec([None])],
+            jit_compile=jit_compile,
+        )
+        assert traced(tf.ones([4])).numpy().tolist() == [2, 2, 2, 2]
+        if jit_compile:  # XLA leaves assertions out
+            assert np.isnan(traced(tf.ones([2])).numpy()).all()
+        else:
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=r"GuardFailed: x\.shape\[0\] > 2, assumed by"
+            ):
+                traced(tf.ones([2]))
+
+
+def halved(x: Any) -> Any:
+    return x[: int(x.shape[0] / 2)] * float(x.shape[0]), torch.tensor([x.shape[0], x.shape[0] / 4])
+
+
+def by_root(x: Any) -> Any:
+    return x / math.sqrt(x.shape[0])
+
+
+def first_quarter(x: Any) -> Any:
+    return x[: math.ceil(x.shape[0] / 4)]
+
+
+def test_what_python_computes_of_unknown_sizes_is_right_or_an_error() -> None:
+    def traced(function: Any) -> Any:
+        graph = gc.compile(function, to="tensorflow", args=(torch.ones(6),))
+        return tf.function(lambda x: graph.functional({}, x), input_signature=[tf.TensorSpec([None])])
+
+    assert_same(traced(halved)(tf.range(9.0)), halved(torch.arange(9.0)))
+    for function, words in (
+        (by_root, "by_root: Python has to know a size that is not known yet"),
+        (first_quarter, "cannot be told of sizes that are unknown"),
+    ):
+        with pytest.raises(GuardFailed, match=words):
+            traced(function)(tf.range(9.0))
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"reduce_retracing": True}])
+def test_compiled_by_tensorflow(options: dict[str, Any]) -> None:
+    case = tiny("bert")
+    graph = gc.compile(
+        case.model,
+        to="tensorflow",
+        kwargs=case.inputs,
+        return_backend_compiled_fn=True,
+        compile_options=options,
+    )
+    for inputs in (case.inputs, case.other_inputs):
+        assert_same(graph(**inputs), eager(case, inputs))
+
+
+@dataclasses.dataclass
+class Answer:
+    array: Any
+    text: str
+    size: int
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
+    def function(x: Any) -> Any:
+        return {
+            1: Answer(x * 2, f"of {x.shape[0]}", x.shape[0]),
+            "flag": (True, None, 0.5, x.dtype is torch.float32),
+        }
+
+    graph = gc.compile(
+        function,
+        to="tensorflow",
+        return_backend_compiled_fn=True,
+        compile_options={"jit_compile": jit_compile},
+    )
+    for length in (2, 3, 2):
+        assert_same(graph(torch.ones(length)), function(torch.ones(length)))
+
+
+def interleaved(x: torch.Tensor) -> Any:
+    """Writes to slices with gaps, negated bytes, running extremes, and factorisations that go column by
+    column.
+    """
+    waves = torch.zeros_like(x)
+    waves[:, 0::2], waves[:, 1::2] = torch.sin(x[:, 0::2]), torch.cos(x[:, 1::2])
+    waves[1::2, -1] += 1
+    return (
+        waves,
+        -(9 * x.abs()).to(torch.uint8),
+        torch.cummax(x, 0),
+        torch.cummin(x, 1),
+        torch.geqrf(x),
+        torch.linalg.lu_factor(x),
+    )
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_loops_and_writes_with_gaps_are_compiled(jit_compile: bool) -> None:
+    graph = gc.compile(
+        interleaved,
+        to="tensorflow",
+        return_backend_compiled_fn=True,
+        compile_options={"jit_compile": jit_compile},
+    )
+    for shape in ((3, 5), (6, 4)):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+        assert_same(graph(x), interleaved(x))
+
+
+def test_a_convolution_of_no_rows_is_compiled() -> None:
+    """Where padding stands before a convolution, TensorFlow makes one kernel of both, which gives the sizes
+    of what comes in.
+    """
+    convolution = torch.nn.Conv2d(2, 3, 2)
+    graph = gc.compile(convolution, to="tensorflow", return_backend_compiled_fn=True)
+    for rows in (2, 0):
+        x = torch.ones(rows, 2, 4, 3)
+        assert_same(graph(x), convolution(x))
+
+
+def test_decisions_on_sizes_of_elements_run_uncompiled() -> None:
+    def function(x: Any) -> Any:
+        return [part * 2 for part in x[x > 0]]
+
+    graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True)
+    with logged() as messages:
+        for numbers in ([1.0, -1.0, 2.0], [1.0, 2.0, 3.0], [-1.0, 4.0, 5.0]):
+            assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
+    assert any("is not compiled" in message for message in messages)
+
+
+def test_a_guard_on_elements_is_checked_in_a_tf_function() -> None:
+    graph = gc.transpile(lambda x: x * 2 if x.sum() > 0 else x - 1, to="tensorflow", args=(torch.ones(3),))
+    traced = tf.function(lambda x: graph.functional({}, x))
+    assert traced(tf.ones([3])).numpy().tolist() == [2, 2, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="handed to Python were"):
+        traced(-tf.ones([3]))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.masked_fill(~(x < 1), 5.0),
+        lambda x: torch.where(torch.logical_not(x >= 0), x, 2.0),
+        lambda x: x * 2 if torch.logical_not(x.sum() > 0) else x - 1,
+    ],
+)
+def test_nan_is_neither_above_nor_below_in_a_tf_function(function: Any) -> None:
+    """Grappler takes ``not a < b`` for ``a >= b``."""
+    graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True)
+    for numbers in ([1.0, -1.0, 2.0], [1.0, float("nan"), 0.5], [-1.0, -2.0, 3.0]):
+        assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
+
+
+def test_a_tf_function_calls_a_graph_as_it_is() -> None:
+    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and
+    see Python's own terms as TensorFlow's.
+    """
+    graph = gc.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(1, 3),))
+    with logged(name="tensorflow") as messages:
+        found = tf.function(lambda x: graph(x) + 1)(tf.ones([4, 3]))
+        with pytest.raises(CallMismatch, match="tensorflow traces this call, which fits no recorded variant"):
+            tf.function(graph)(tf.ones([2, 2, 3]))
+    assert_same(found, graph(torch.ones(4, 3)) + 1)
+    assert not messages
+
+
+def test_saved_model(tmp_path: Path) -> None:
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(2),
+        torch.nn.Flatten(),
+    )
+    graph = gc.transpile(model, to="tensorflow", args=(torch.randn(2, 3, 8, 8),))
+    holder = tf.Module()
+    holder.call = tf.function(
+        lambda x: graph.functional(graph.parameters, x),
+        input_signature=[tf.TensorSpec([None, 3, None, None], tf.float32)],
+    )
+    tf.saved_model.save(holder, str(tmp_path))
+    again, x = tf.saved_model.load(str(tmp_path)), torch.randn(3, 3, 7, 9)
+    assert_same(again.call(tf.constant(x.numpy())), model(x))
+
+
+# ---------------------------------------------------------------------------------------------- memory
+def test_weights_share_memory_and_arguments_do_not() -> None:
+    layer = torch.nn.Linear(2, 2, bias=False)
+    graph = gc.transpile(layer, to="tensorflow", args=(torch.ones(1, 2),))
+    with torch.no_grad():
+        layer.weight.fill_(3.0)
+    assert graph.parameters["weight"].numpy().tolist() == [[3, 3], [3, 3]]
+    same = gc.transpile(lambda x: x.reshape(-1), to="tensorflow", args=(torch.ones(2, 2),))
+    for given in (torch.ones(2, 2), np.ones((2, 2), np.float32)):
+        result = same(given)
+        given[:] = 7
+        assert result.numpy().tolist() == [1, 1, 1, 1]
+
+
+def test_weights_at_odd_places_are_copied() -> None:
+    """Memory of numpy, and slices of larger arrays, begin at any multiple of the element's size."""
+    layer = torch.nn.Linear(3, 1, bias=False)
+    layer.weight = torch.nn.Parameter(torch.arange(20.0)[1:4].reshape(1, 3))
+    graph = gc.transpile(layer, to="tensorflow", args=(torch.ones(1, 3),))
+    assert_same(graph(torch.ones(2, 3)), layer(torch.ones(2, 3)))
+
+
+def add_one(x: Any) -> Any:
+    x.add_(1)
+    return x * 2
+
+
+def test_arguments_are_written_to_where_they_can_be() -> None:
+    graph = gc.transpile(add_one, to="tensorflow", args=(torch.ones(2),))
+    for given in (torch.ones(2), np.ones(2, np.float32), tf.Variable([1.0, 1.0])):
+        assert graph(given).numpy().tolist() == [4, 4]
+        assert np.asarray(given).tolist() == [2, 2]
+    with pytest.raises(GuardFailed, match=r"a tf\.Tensor cannot be written to"):
+        graph(tf.ones([2]))
+
+
+# ---------------------------------------------------------------------------------------------- keras
+def test_a_keras_model_trains() -> None:
+    keras = pytest.importorskip("keras")
+    source, x = Normed(), torch.randn(6, 3)
+    graph = gc.transpile(source, to="tensorflow", args=(x,))
+    before = int(source.layers[1].num_batches_tracked)
+    model = graph.as_module()
+    assert isinstance(model, keras.Model)
+    trained = sorted(variable.name for variable in model.trainable_variables)
+    assert trained == sorted(dict(source.named_parameters()))
+    assert {variable.name for variable in model.non_trainable_variables} == set(dict(source.named_buffers()))
+    model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    losses = model.fit(x.numpy(), np.ones((6, 4), np.float32), epochs=5, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    assert int(model.variable("layers.1.num_batches_tracked").numpy()) == before + 5
+
+
+def test_random_numbers_follow_the_seed() -> None:
+    from graph_compiler.backends.tensorflow import target
+
+    graph = gc.transpile(lambda x: x + torch.rand(4), to="tensorflow", args=(torch.zeros(4),))
+    target.seed(3)
+    first, second = graph(torch.zeros(4)).numpy(), graph(torch.zeros(4)).numpy()
+    target.seed(3)
+    assert (graph(torch.zeros(4)).numpy() == first).all() and (first != second).any()
+
+
+def test_rows_of_small_models_are_known() -> None:
+    assert set(UNKNOWN) | set(TRAINED) <= set(small.BY_NAME)

@@ -1,0 +1,1 @@
+"""Tests of what frontends and backends provide."""

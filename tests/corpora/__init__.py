@@ -1,0 +1,1 @@
+"""Programs, samples and models in every pair of frameworks, and the tests that run them."""

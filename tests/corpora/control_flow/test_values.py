@@ -1,0 +1,45 @@
+"""Loops and branches of JAX, written for each target, give what JAX gives: for other lengths, branches and
+numbers of steps too, by one recording.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.selection import pairs
+
+from .programs import PROGRAMS
+from .running import TARGETS, check_jit, check_tf_function, check_torch_compile, check_values
+
+
+@pytest.mark.parametrize(("name", "to"), pairs(PROGRAMS, TARGETS))
+def test_values(name: str, to: str) -> None:
+    check_values(PROGRAMS[name], to)
+
+
+COMPILED = [name for name, program in PROGRAMS.items() if not program.by_size]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_inside_of_jit(name: str) -> None:
+    check_jit(PROGRAMS[name])
+
+
+@pytest.mark.parametrize(("name", "way"), pairs(COMPILED, ["sizes of the call", "unknown sizes", "XLA"]))
+def test_inside_of_tf_function(name: str, way: str) -> None:
+    if (name, way) == (
+        "beam",
+        "unknown sizes",
+    ):  # the guard that a size is an index of 32 bits is not to be told in 32 bits
+        with pytest.raises(
+            pytest.importorskip("tensorflow").errors.InvalidArgumentError, match="GuardFailed"
+        ):
+            check_tf_function(PROGRAMS[name], way)
+    else:
+        check_tf_function(PROGRAMS[name], way)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED)
+def test_under_torch_compile(name: str) -> None:
+    check_torch_compile(PROGRAMS[name])

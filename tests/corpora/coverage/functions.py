@@ -1,0 +1,181 @@
+"""Public functions of TensorFlow and of ``keras.ops``: what each gives in a target is what it gives in
+TensorFlow.
+
+Values, data types and shapes are compared at the recorded sizes and at others, and gradients where torch and
+JAX have them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import graph_compiler
+from tests.support.tolerance import tolerance
+
+from .judging import assert_same_distribution
+from .outcome import RIGHT, Skipped
+
+KERAS = "keras.ops."
+_NO_REVERSE = "Reverse-mode differentiation does not work for lax.while_loop"  # of JAX: docs/limits.md
+
+
+@functools.cache
+def samples() -> dict[str, list[Any]]:
+    """The samples of each function by its full name."""
+    from tests.frontends.tensorflow import functions
+
+    modules = [module.name for module in pkgutil.iter_modules(functions.__path__)]
+    tables = [importlib.import_module(f"{functions.__name__}.{name}") for name in modules]
+    return {name: calls for table in tables for name, calls in getattr(table, "SAMPLES", {}).items()}
+
+
+def names(*, of_keras: bool) -> list[str]:
+    """Every call: the name of a function, and the number of its sample."""
+    return [
+        f"{name}#{place}"
+        for name, calls in samples().items()
+        if name.startswith(KERAS) == of_keras
+        for place in range(len(calls))
+    ]
+
+
+MODULES = (
+    "tf.math", "tf.math.special", "tf.bitwise", "tf.linalg", "tf.signal", "tf.image", "tf.nn", "tf.random", "tf.random.experimental", "tf",
+    "tnp", "tnp.random", "keras.ops",
+)  # fmt: skip
+
+
+def public_names() -> dict[int, list[str]]:
+    """All names of each public function of the modules, by its identity; classes and modules are none."""
+    found: dict[int, list[str]] = {}
+    for module in MODULES:
+        for name in dir(public(module)):
+            item = getattr(public(module), name)
+            if (
+                not name.startswith("_")
+                and callable(item)
+                and not isinstance(item, type)
+                and not inspect.ismodule(item)
+            ):
+                found.setdefault(id(item), []).append(f"{module}.{name}")
+    return found
+
+
+def group_of(name: str) -> str:
+    """The function."""
+    return name.partition("#")[0]
+
+
+def public(name: str) -> Any:
+    """The object that a dotted name names; ``tnp`` stands for ``tf.experimental.numpy``."""
+    import keras
+    import tensorflow as tf
+
+    roots = {"tf": tf, "tnp": tf.experimental.numpy, "keras": keras}
+    first, *rest = name.split(".")
+    return functools.reduce(getattr, rest, roots[first])
+
+
+def judge(name: str, target: str) -> dict[str, Any]:
+    """A graph that is recorded with some elements and sizes gives with others what TensorFlow gives.
+
+    It is recorded once for all targets that judge it one after another.
+    """
+    function, _, place = name.partition("#")
+    recorded = _latest.pop(name, None)
+    _latest.clear()
+    facts, _latest[name] = judged(function, int(place), target, recorded)
+    return facts
+
+
+_latest: dict[str, Any] = {}
+
+
+def judged(name: str, place: int, target: str, recorded: Any = None) -> tuple[dict[str, Any], Any]:
+    """What was found, and the graph; ``recorded`` is one of the same call for another target."""
+    from tests.frontends.tensorflow.test_samples import as_tensorflow, check
+
+    call = samples()[name][place]
+    function = call.function(public(name))
+    given = [as_tensorflow(call.arrays(at)) for at in range(2)]
+    expected = [_in_tensorflow(function, args) for args in given]
+    if recorded is None:
+        graph = _compiled(function, target, given[0])
+    else:
+        graph = recorded.to(target)
+    fresh = graph.to(target)  # before other sizes are recorded
+    if call.drawn:
+        _check_draws(graph, function, given[0], target)
+        return {}, fresh
+    variants = check(graph, target, list(zip(given, expected, strict=True)))
+    if call.gradients and target in ("torch", "jax"):
+        for args in given:
+            _check_gradients(graph, function, args, target)
+    return {"other": RIGHT, "variants": variants}, fresh
+
+
+def _compiled(function: Callable[..., Any], target: str, args: list[Any]) -> Any:
+    try:
+        return graph_compiler.compile(function, to=target, source="tensorflow", args=tuple(args))
+    except (TypeError, ValueError):
+        _in_tensorflow(tf_function(function), args)  # what TensorFlow itself cannot trace is skipped
+        raise
+
+
+def tf_function(function: Callable[..., Any]) -> Any:
+    """The function as TensorFlow traces it."""
+    import tensorflow as tf
+
+    return tf.function(function)
+
+
+def _in_tensorflow(function: Callable[..., Any], args: list[Any]) -> Any:
+    try:
+        return function(*args)
+    except Exception as problem:
+        raise Skipped(f"tensorflow: {type(problem).__name__}: {problem}") from problem
+
+
+def _check_draws(graph: Any, function: Callable[..., Any], args: list[Any], target: str) -> None:
+    from tests.frontends.tensorflow.test_samples import plain
+
+    assert_same_distribution(lambda: graph(*plain(args, target)), lambda: function(*args))
+
+
+def _check_gradients(graph: Any, function: Callable[..., Any], args: list[Any], target: str) -> None:
+    """Where TensorFlow takes gradients of all that is differentiable."""
+    import tensorflow as tf
+
+    from tests.frontends.tensorflow import test_sample_gradients as gradients
+
+    found = function(*args)
+    if (
+        not any(map(gradients.is_float, args))
+        or any(item is None for item in tf.nest.flatten(found))
+        or not gradients.results(found)
+    ):
+        return
+    try:
+        expected = gradients.by_tensorflow(function, args)
+    except Exception:  # it has none
+        return
+    if not all(np.isfinite(item).all() for item in expected):
+        return
+    try:
+        actual = gradients.TARGETS[target](graph, args)
+    except ValueError as problem:
+        if _NO_REVERSE in str(problem):
+            return
+        raise
+    for place, (found, wanted) in enumerate(zip(actual, expected, strict=True)):
+        relative, absolute = tolerance("float32")
+        np.testing.assert_allclose(
+            found, wanted, rtol=10 * relative, atol=10 * absolute, err_msg=f"gradient {place}"
+        )

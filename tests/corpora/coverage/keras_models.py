@@ -1,0 +1,29 @@
+"""The architectures of ``keras.applications``, as they predict and in training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TRAINING = " in training"
+
+
+def names() -> list[str]:
+    """Each architecture in both modes, the smallest of each family first."""
+    from tests.frontends.keras import networks
+
+    return [f"{name}{mode}" for name in networks.names() for mode in ("", TRAINING)]
+
+
+def group_of(name: str) -> str:
+    """The family and the mode."""
+    from tests.frontends.keras import networks
+
+    plain = name.removesuffix(TRAINING)
+    return f"{networks.family(plain)}{name.removeprefix(plain)}"
+
+
+def judge(name: str, target: str) -> dict[str, Any]:
+    """Results, gradients and variables afterwards at another number of images, and names of parameters."""
+    from tests.frontends.keras import networks
+
+    return networks.judge_network(name.removesuffix(TRAINING), name.endswith(TRAINING), target)

@@ -1,0 +1,40 @@
+"""TensorFlow's raw operations that compute numbers: all samples of each give in a target what they give in
+TensorFlow, at the recorded sizes and at others. What has no row is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graph_compiler.errors import UnsupportedOperation
+
+
+def samples_of() -> dict[str, list[str]]:
+    """The names of the samples of each operation; none for those without a row."""
+    from tests.frontends.tensorflow.numeric import WITHOUT_ROW
+    from tests.frontends.tensorflow.test_samples import SAMPLES
+
+    found: dict[str, list[str]] = {name: [] for name in WITHOUT_ROW}
+    for name, sample in SAMPLES.items():
+        found.setdefault(str(sample).partition("-")[0], []).append(name)
+    return dict(sorted(found.items()))
+
+
+def names() -> list[str]:
+    """Every operation."""
+    return list(samples_of())
+
+
+def judge(name: str, target: str) -> dict[str, Any]:
+    """Graphs that are recorded with some elements and sizes give with others what TensorFlow gives."""
+    from graph_compiler.frontends.tensorflow.lifting.driver import reason
+    from tests.frontends.tensorflow.limits import UNSUPPORTED
+    from tests.frontends.tensorflow.test_samples import SAMPLES, calls_of, check, recorded
+
+    samples = [sample for sample in samples_of()[name] if (sample, target) not in UNSUPPORTED]
+    if not samples:
+        raise UnsupportedOperation(reason(name))
+    variants = [
+        check(recorded(SAMPLES[sample], target), target, calls_of(SAMPLES[sample])) for sample in samples
+    ]
+    return {"samples": len(samples), "variants": max(variants)}

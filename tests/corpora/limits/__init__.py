@@ -1,0 +1,42 @@
+"""What a target cannot do, as data with reasons: one module a target.
+
+``SAMPLES`` maps the id of a sample (as pytest prints it, without the target) to the reason. Strict: a sample
+that is listed and works fails the build, and what is listed must end in an error that tells what is missing,
+never in another number. ``DTYPES`` does the same for the calls of ``tests/corpora/test_dtypes.py``: (id, dtype) ->
+reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+TARGETS = ("jax", "numpy", "tensorflow", "torch")
+
+
+def unsupported_samples(target: str) -> Mapping[str, str]:
+    """Sample id -> reason."""
+    found: Mapping[str, str] = importlib.import_module(f"{__name__}.{target}").SAMPLES
+    return found
+
+
+def unsupported_dtypes(target: str) -> Mapping[tuple[str, str], str]:
+    """(sample id, dtype) -> reason."""
+    return {**UNRAISED_DTYPES, **getattr(importlib.import_module(f"{__name__}.{target}"), "DTYPES", {})}
+
+
+_COMPLEX_HALF = "complex32 is no type of the vocabulary"
+_POWERS = "torch averages the powers of integers in integers"
+_WRAPPING = "torch adds neighbours in narrow integers, where they wrap around"
+UNRAISED_DTYPES = {
+    ("creation-complex", "float16"): _COMPLEX_HALF,
+    ("creation-view_as_complex", "float16"): _COMPLEX_HALF,
+    ("pooling-lp_pool1d", "int64"): _POWERS,
+    ("pooling-lp_pool2d-stride=2-ceil_mode=True", "int32"): _POWERS,
+    ("pooling-lp_pool2d-stride=2-ceil_mode=True", "int8"): _POWERS,
+    ("pooling-lp_pool3d", "int64"): _POWERS,
+    ("statistical-logcumsumexp-dim=0", "complex128"): "torch follows the phase of complex sums",
+    ("statistical-trapz", "int8"): _WRAPPING,
+    ("statistical-trapz", "int16"): _WRAPPING,
+}
+"""What no target can do, as it is refused on the way there."""

@@ -1,0 +1,156 @@
+"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at
+others with the same graph.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+import graph_compiler
+from graph_compiler.errors import GraphCompilerError, InternalError
+from tests.support.canonical import through_canonical
+from tests.support.compare import assert_same
+from tests.support.samples import Array, ErrorSample, Sample, made, quietly
+from tests.support.selection import is_drawn
+from tests.support.together import ALONE, Call, Together
+
+from . import samples
+from .limits import TARGETS, unsupported_samples
+
+MODULES = [
+    importlib.import_module(f"{samples.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(samples.__path__)
+]
+SAMPLES: list[tuple[str, Sample]] = [
+    (f"{module.__name__.rpartition('.')[2]}-{sample}", sample)
+    for module in MODULES
+    for sample in module.SAMPLES
+]
+
+NODE = "tests/corpora/test_samples.py"
+COMPILED = (
+    "jax",
+)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
+
+
+def numbered(names: list[str]) -> list[str]:
+    """Some names are those of more samples: from the second on they have a number.
+
+    >>> numbered(["a", "b", "a"])
+    ['a', 'b', 'a 2']
+    """
+    before: Counter[str] = Counter()
+    found = []
+    for name in names:
+        before[name] += 1
+        found.append(name if before[name] == 1 else f"{name} {before[name]}")
+    return found
+
+
+CALLED = numbered([name for name, _ in SAMPLES])
+CASES = [
+    pytest.param(place, name, sample, to, id=f"{CALLED[place]}-{to}")
+    for place, (name, sample) in enumerate(SAMPLES)
+    for to in TARGETS
+]
+ERRORS = [
+    pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
+    for module in MODULES
+    for sample in getattr(module, "ERRORS", ())
+]
+
+
+@pytest.mark.parametrize(("place", "name", "sample", "to"), CASES)
+def test_sample(place: int, name: str, sample: Sample, to: str) -> None:
+    if reason := unsupported_samples(to).get(name):
+        with pytest.raises(GraphCompilerError) as caught:
+            check(sample, graph_for(place, to))
+        assert not isinstance(caught.value, InternalError)
+        pytest.xfail(reason)
+    found = IN_JAX.results(TOGETHER.index(place)) if to in COMPILED else [ALONE]
+    if ALONE in found:
+        check(sample, graph_for(place, to))
+    else:
+        assert_same(found, [sample.function(*args, **kwargs) for args, kwargs in calls_of(sample)])
+
+
+def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The arguments of the call that is recorded, and of the other."""
+    given = [(sample.args, 0)] + ([] if sample.other is None else [(sample.other, 2)])
+    return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
+
+
+@functools.lru_cache(
+    maxsize=64
+)  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
+def recorded(place: int) -> Any:
+    """A sample's graph, from which those for other targets are written: what is recorded is the same for all
+    of them.
+    """
+    sample = SAMPLES[place][1]
+    args, kwargs = calls_of(sample)[0]
+    return through_canonical(sample.function, "torch", args, kwargs)
+
+
+def graph_for(place: int, to: str) -> Any:
+    """The graph of the sample at a place for a target, that has made no call."""
+    if to in COMPILED:  # by itself: it could not be compiled with others
+        sample = SAMPLES[place][1]
+        args, kwargs = calls_of(sample)[0]
+        return through_canonical(sample.function, to, args, kwargs, return_backend_compiled_fn=True)
+    graph = recorded(place)
+    return graph if to == "torch" else graph.to(to)
+
+
+def check(sample: Sample, graph: Any) -> None:
+    """The sample's graph gives what torch gives, at the recorded arguments and at the others with the same
+    graph.
+    """
+    call = (
+        functools.partial(quietly, graph) if sample.function is quietly else graph
+    )  # where torch warns, torch as a target does too
+    for (args, kwargs), (again, keywords) in zip(calls_of(sample), calls_of(sample), strict=True):
+        assert_same(call(*args, **kwargs), sample.function(*again, **keywords))
+
+
+def jax_calls(place: int) -> list[Call]:
+    """The calls of the graph for JAX of the sample at a place."""
+    graph = recorded(place).to("jax")
+    return [Call(graph, args, kwargs) for args, kwargs in calls_of(SAMPLES[place][1])]
+
+
+# The selected samples come first, so that a run compiles programs of selected samples alone.
+TOGETHER = sorted(
+    range(len(SAMPLES)),
+    key=lambda place: is_drawn(f"{NODE}::test_sample", f"{CALLED[place]}-jax"),
+    reverse=True,
+)
+IN_JAX = Together([functools.partial(jax_calls, place) for place in TOGETHER])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_limits_name_samples(target: str) -> None:
+    assert not unsupported_samples(target).keys() - {name for name, _ in SAMPLES}
+
+
+@pytest.mark.parametrize("sample", ERRORS)
+def test_error_sample(sample: ErrorSample) -> None:
+    with pytest.raises(sample.exception, match=sample.message):
+        graph_compiler.transpile(
+            sample.function,
+            to="jax",
+            source="torch",
+            args=made(sample.args),
+            kwargs=made(sample.kwargs, seed=1),
+        )
+
+
+def test_arrays_are_reproducible() -> None:
+    assert torch.equal(made(Array((2, 3))), made(Array((2, 3))))

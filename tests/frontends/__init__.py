@@ -1,0 +1,1 @@
+"""Tests of recording and lifting, one folder for each framework."""

@@ -1,0 +1,85 @@
+"""The same key gives the numbers of JAX in every target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import pytest
+from flax import nnx
+
+import graph_compiler
+from graph_compiler.trees import map_structure
+from tests.support.compare import assert_same
+from tests.support.samples import array, made
+from tests.support.selection import pairs
+
+from .draws import DRAWS
+from .test_samples import TARGETS, as_jax
+
+
+def _given(args: Any) -> Any:
+    return tuple(item if isinstance(item, jax.Array) else as_jax(made((item,)))[0] for item in args)
+
+
+def _words(result: Any) -> Any:
+    """Keys as the words that they are elsewhere."""
+    return map_structure(
+        lambda item: jax.random.key_data(item) if str(getattr(item, "dtype", "")).startswith("key") else item,
+        result,
+    )
+
+
+@pytest.mark.parametrize(("place", "to"), pairs(range(len(DRAWS)), TARGETS))
+def test_draws(place: int, to: str) -> None:
+    function, *calls = DRAWS[place]
+    args, other = map(_given, calls)
+    graph = graph_compiler.compile(function, to=to, source="jax", args=args)
+    for given in (args, other):
+        assert_same(_words(graph(*given)), _words(function(*given)))
+    assert len(graph.variants) == 1, graph.explain()
+
+
+class Dropped(nnx.Module):
+    """A layer that drops by a key of the call."""
+
+    def __init__(self, rngs: Any) -> None:
+        self.layer, self.dropout = nnx.Linear(4, 4, rngs=rngs), nnx.Dropout(0.5)
+
+    def __call__(self, x: Any, key: Any) -> Any:
+        return self.dropout(self.layer(x), rngs=nnx.Rngs(dropout=key))
+
+
+@pytest.mark.parametrize("to", ["torch"])
+def test_dropout_of_flax(to: str) -> None:
+    module, key = Dropped(nnx.Rngs(0)), jax.random.key(1)
+    (x,), (y,) = _given((array(3, 4),)), _given((array(5, 4),))
+    graph = graph_compiler.compile(module, to=to, source="jax", args=(x, key))
+    assert_same(graph(y, key), module(y, key))
+
+
+class Training(nnx.Module):
+    """A layer that drops by keys of its own, which it counts."""
+
+    def __init__(self, rngs: Any) -> None:
+        self.layer, self.dropout = nnx.Linear(4, 4, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+
+    def __call__(self, x: Any) -> Any:
+        return self.dropout(self.layer(x))
+
+
+@pytest.mark.parametrize("to", ["jax", "numpy"])
+def test_keys_that_a_module_counts(to: str) -> None:
+    module, twin = Training(nnx.Rngs(0)), Training(nnx.Rngs(0))
+    (x,), (y,) = _given((array(3, 4),)), _given((array(5, 4),))
+    graph = graph_compiler.compile(module, to=to, source="jax", args=(x,))
+    for given in (x, y, x):
+        assert_same(graph(given), twin(given))
+    assert len(graph.variants) == 1, graph.explain()
+
+
+def test_other_generators_are_refused() -> None:
+    key = jax.random.key(0, impl="rbg")
+    graph_compiler.compile(jax.random.normal, source="jax", args=(key, (3,)))
+    with pytest.raises(graph_compiler.errors.GraphCompilerError):
+        graph_compiler.transpile(jax.random.normal, source="jax", to="numpy", args=(key, (3,)))

@@ -1,0 +1,1 @@
+"""Tests of what is watched and replaced while a function is recorded."""

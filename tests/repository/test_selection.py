@@ -1,0 +1,170 @@
+"""Which cases run: the same for everyone, those that a change affects, and nothing that exists unexercised."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support import affected, changes, selection
+
+NODES = [
+    f"tests/corpora/test_samples.py::test_sample[elementwise-{place}-{to}]"
+    for place in range(200)
+    for to in affected.TARGETS
+]
+PROGRAMS = [
+    f"tests/corpora/test_programs.py::test_recorded_before[sizes-{place}-{to}]"
+    for place in range(20)
+    for to in affected.TARGETS
+]
+
+
+def test_a_share_is_drawn_by_names_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other cases, and the order in which cases are found, change nothing."""
+    monkeypatch.setitem(selection.table()["shares"], "tests/corpora/test_samples.py::test_sample", 8)
+    drawn = selection.selected(NODES)
+    assert 60 < len(drawn) < 140
+    assert selection.selected(reversed(NODES)) == drawn
+    assert selection.selected(NODES[:400]) == drawn & set(NODES[:400])
+    assert drawn == {node for node in NODES if selection.is_drawn(*node.removesuffix("]").split("["))}
+
+
+def test_every_test_has_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(selection.table()["shares"], "tests/corpora/test_samples.py::test_sample", 10**9)
+    assert len(selection.selected(NODES)) == 1
+
+
+def test_a_test_without_a_share_runs_whole() -> None:
+    nodes = [f"tests/test_new.py::test_new[{place}]" for place in range(30)]
+    assert selection.selected(nodes) == set(nodes)
+
+
+def test_a_case_that_is_named_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(selection.table()["shares"], "tests/corpora/test_samples.py::test_sample", 10**9)
+    monkeypatch.setitem(selection.table()["cases"], NODES[17], ["lower jax abs"])
+    assert NODES[17] in selection.selected(NODES)
+
+
+def test_missing_and_stale_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        selection.table(), "exceptions", {"pass idle": "why", "pass gone": "why", "pass runs": "why"}
+    )
+    assert selection.unexercised({"pass idle", "pass runs", "pass new"}, {"pass runs"}) == [
+        "pass new",
+        "pass runs: listed as an exception, and exercised",
+        "pass gone: listed as an exception, and there is none",
+    ]
+
+
+# -------------------------------------------------------------------------------------- what a change affects
+AFFECTED = {  # file that changed: (cases that run, cases that do not)
+    "backends/jax/lowering/reductions.py": (
+        [case for case in NODES if "-jax]" in case],
+        [case for case in NODES if "-jax]" not in case],
+    ),
+    "tests/corpora/programs/sizes.py": (PROGRAMS, NODES),
+    "tests/corpora/samples/elementwise.py": ([], PROGRAMS),
+    "graph_compiler/cli/app.py": ([], [*NODES, *PROGRAMS]),
+    "docs/guards.md": ([], [*NODES, *PROGRAMS]),
+}
+
+
+@pytest.mark.parametrize("changed", AFFECTED)
+def test_affected(changed: str, checkout: Path) -> None:
+    found = affected.affected([*NODES, *PROGRAMS], [changed])
+    runs, rests = AFFECTED[changed]
+    assert found >= set(runs) and not found & set(rests)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "graph_compiler/passes/cleanup/cse.py",
+        "frontends/torch/lifting/reductions.py",
+        "graph_compiler/codegen/scope.py",
+    ],
+)
+def test_each_program_runs_where_the_core_changes(changed: str) -> None:
+    found = affected.affected([*NODES, *PROGRAMS], [changed])
+    programs = [case.rpartition("-")[0] for case in found if case in PROGRAMS]
+    assert len(programs) == len(set(programs)) == 20
+
+
+def test_every_file_of_the_package_reaches_a_test(checkout: Path) -> None:
+    """A new folder needs a row in the table."""
+    names = [
+        path.relative_to(checkout).as_posix()
+        for room in ("graph_compiler", "backends", "frontends")
+        for path in (checkout / room).rglob("*.py")
+    ]
+    assert not [name for name in names if not list(affected.reached(name))]
+
+
+def test_groups_name_frameworks(checkout: Path) -> None:
+    """A row for files of a framework must not match what all of them share: such a target runs no case."""
+    names = [path.relative_to(checkout).as_posix() for path in (checkout / "backends").rglob("*.py")]
+    targets = {target for name in names for _, found, _ in affected.reached(name) for target in found}
+    assert targets == set(affected.TARGETS)
+
+
+def test_patterns_name_tests_that_exist(checkout: Path) -> None:
+    files = [path.relative_to(checkout) for path in (checkout / "tests").rglob("*.py")]
+    patterns = {test for row in affected.REACH for test in (*row.each, *row.one) if "{" not in test}
+    assert not [pattern for pattern in patterns if not any(file.match(pattern) for file in files)]
+
+
+# ---------------------------------------------------------------------------------------------- what changed
+FIRST = {
+    "notes": "1",
+    "gone": "1",
+    "backends/a.py": "def f(x):\n    return x\n\n\ndef g(x):\n    return 1\n",
+    "backends/b.py": "def f(x):\n    return -x\n",
+    "backends/user.py": "from .a import f\n\ny = f(2)\n",
+    "backends/other.py": "from .a import g\n\nz = g(2)\n",
+}
+EDITS: dict[str, tuple[dict[str, str], list[str]]] = {  # name: (new texts, files whose code changed)
+    "nothing": ({}, []),
+    "no Python": ({"notes": "2", "gone": "", "new": "1"}, ["gone", "new", "notes"]),
+    "docstring": ({"backends/b.py": 'def f(x):\n    """Return minus x."""\n    return -x  # minus\n'}, []),
+    "code": ({"backends/b.py": "def f(x):\n    return 0 - x\n"}, ["backends/b.py"]),
+    "order": ({"backends/a.py": "def g(x):\n    return 1\n\n\ndef f(x):\n    return x\n"}, []),
+    "moved": (
+        {
+            "backends/a.py": "def f(x):\n    return x\n",
+            "backends/c.py": "def g(x):\n    return 1\n",
+            "backends/other.py": "from .c import g\n\nz = g(2)\n",
+        },
+        [],
+    ),
+    "file moved": ({"backends/b.py": "", "backends/c/b.py": FIRST["backends/b.py"]}, []),
+    "deleted": ({"backends/a.py": "def f(x):\n    return x\n"}, ["backends/a.py"]),
+    "import of another": ({"backends/user.py": "from .b import f\n\ny = f(2)\n"}, ["backends/user.py"]),
+    "not to be parsed": ({"backends/b.py": "def f("}, ["backends/b.py"]),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_changed_files(edit: str, tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
+
+    def write(texts: dict[str, str]) -> None:
+        for name, text in texts.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text) if text else path.unlink()
+
+    git("init")
+    write(FIRST)
+    git("add", ".")
+    git("commit", "-m", "first")
+    texts, changed = EDITS[edit]
+    write(texts)
+    assert changes.changed_files("HEAD", tmp_path) == changed

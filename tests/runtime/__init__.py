@@ -1,0 +1,1 @@
+"""Tests of graphs as users hold them: calls, variants, weights and files."""

@@ -1,0 +1,376 @@
+"""Bugs of the package are seen: no fallback hides them, and they leave the public functions as
+``InternalError`` with the user's line.
+
+A fault is planted in each part of a conversion. It has to reach the caller, whatever else could have been
+tried instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+import subprocess
+import sys
+import textwrap
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+from graph_compiler import errors, parallel, transforms
+from graph_compiler.codegen import source
+from graph_compiler.errors import (
+    InternalError,
+    InvalidGraph,
+    TracingError,
+    UnknownOperation,
+    UnsupportedOperation,
+)
+from graph_compiler.recording.recorder import Recorder
+from graph_compiler.runtime import boundary, pipeline
+from graph_compiler.runtime.statements_traced import TracedStatementVariants
+from tests.support.logs import logged
+
+X = np.linspace(-1, 1, 6, dtype=np.float32)
+FAULTS = (
+    InvalidGraph("a value is made by nothing"),
+    AssertionError(),
+    KeyError("axis"),
+    IndexError("out of range"),
+    TypeError("no number"),
+)
+
+
+def with_a_loop(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x[i] = x[i] * 2 + i
+    return x
+
+
+def with_an_exit(x: Any, n: int) -> Any:
+    for i in range(n):
+        if x[i] > 0:
+            break
+        x = x + 1
+    return x
+
+
+def raising(problem: Exception) -> Any:
+    """A function that raises it in code of the package, as a bug there would."""
+    scope = {"__name__": "graph_compiler.planted", "problem": problem}
+    exec(compile("def planted(*args, **kwargs):\n    raise problem", "planted.py", "exec"), scope)
+    return scope["planted"]
+
+
+# part of a conversion -> where a fault is planted in it
+PLACES: dict[str, tuple[Any, str]] = {
+    "recording": (Recorder, "new_values"),
+    "folding": (pipeline, "fold_loops"),
+    "a pass over recorded calls": (pipeline, "simplify_guards"),
+    "passes over canonical operations": (pipeline, "canonical_passes"),
+    "writing": (source, "Scope"),
+}
+
+
+@pytest.mark.parametrize("problem", FAULTS, ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize("place", PLACES)
+def test_no_fallback_hides_a_bug(monkeypatch: pytest.MonkeyPatch, place: str, problem: Exception) -> None:
+    monkeypatch.setattr(*PLACES[place], raising(problem))
+    with pytest.raises((InternalError, InvalidGraph)) as caught:
+        graph_compiler.compile(with_a_loop, to="jax" if "canonical" in place else None, args=(X.copy(),))
+    assert problem in (caught.value, caught.value.__cause__)
+
+
+@pytest.mark.parametrize("problem", FAULTS, ids=lambda problem: type(problem).__name__)
+def test_no_fallback_hides_a_bug_where_statements_are_traced(
+    monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    graph = graph_compiler.compile(with_an_exit, args=(X.copy(), 2))
+    monkeypatch.setattr(TracedStatementVariants, "_checked_against_original", raising(problem))
+    with pytest.raises((InternalError, InvalidGraph)) as caught:
+        graph(-X, 3)
+    assert problem in (caught.value, caught.value.__cause__)
+
+
+def reader_of(framework: str) -> tuple[Any, str]:
+    """A part of a frontend that sees each call."""
+    if framework == "torch":
+        return importlib.import_module("graph_compiler.frontends.torch.capture.capture").Capture, "value"
+    if framework == "numpy":
+        return importlib.import_module("graph_compiler.frontends.numpy.capture").NumpyCapture, "_noted"
+    if framework == "jax":
+        return importlib.import_module("graph_compiler.frontends.jax.equations").Reader, "read_whole"
+    return importlib.import_module("graph_compiler.frontends.tensorflow.reader").GraphReader, "value"
+
+
+def softened(framework: str) -> tuple[Any, tuple[Any, ...]]:
+    """A function of a framework with a size that Python reads, and its arguments."""
+    if framework == "torch":
+        torch = pytest.importorskip("torch")
+        return lambda x: torch.relu(x) / x.shape[0], (torch.ones(3, 3),)
+    if framework == "numpy":
+        return lambda x: np.maximum(x, 0) / x.shape[0], (np.ones((3, 3)),)
+    if framework == "jax":
+        jax = pytest.importorskip("jax")
+        return lambda x: jax.nn.relu(x) / x.shape[0], (jax.numpy.ones((3, 3)),)
+    tf = pytest.importorskip("tensorflow")
+    return lambda x: tf.nn.relu(x) / tf.cast(tf.shape(x)[0], x.dtype), (tf.ones((3, 3)),)
+
+
+@pytest.mark.parametrize("problem", FAULTS[1:], ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
+def test_no_attempt_of_a_frontend_hides_a_bug(
+    monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception
+) -> None:
+    function, args = softened(framework)
+    monkeypatch.setattr(*reader_of(framework), raising(problem))
+    with pytest.raises(InternalError) as caught:
+        graph_compiler.compile(function, source=framework, args=args)
+    assert caught.value.__cause__ is problem
+
+
+def refused_by_jax(*args: Any) -> Any:
+    """A trace that JAX refuses, asked for by code of the package.
+
+    JAX takes its frames out of the traceback.
+    """
+    source = "import jax\ndef planted(*args):\n    return jax.make_jaxpr(lambda x: jax.lax.dot(x, x))(jax.numpy.ones((2, 3)))"
+    scope: dict[str, Any] = {"__name__": "graph_compiler.planted"}
+    exec(compile(source, "planted.py", "exec"), scope)
+    return scope["planted"](*args)
+
+
+def test_what_jax_refuses_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = importlib.import_module("graph_compiler.frontends.jax.lifting.table").rows
+    monkeypatch.setattr(rows, "get", lambda name: refused_by_jax)
+    with pytest.raises(UnsupportedOperation, match=r"could not be translated \(ValueError"):
+        graph_compiler.compile(
+            lambda x: x + 1, source="jax", to="torch", args=(importlib.import_module("jax").numpy.ones(2),)
+        )
+
+
+@pytest.mark.parametrize(
+    "problem",
+    (*FAULTS, UnknownOperation("no operation of this name")),
+    ids=lambda problem: type(problem).__name__,
+)
+@pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
+def test_no_row_hides_a_bug(monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception) -> None:
+    function, args = softened(framework)
+    lifter = importlib.import_module("graph_compiler.frontends.common.lifter").Lifter
+    monkeypatch.setattr(lifter, "_check_types", raising(problem))
+    with pytest.raises((InternalError, InvalidGraph, UnknownOperation)) as caught:
+        graph_compiler.compile(
+            function, source=framework, to="numpy" if framework != "numpy" else "torch", args=args
+        )
+    assert problem in (caught.value, caught.value.__cause__)
+
+
+# ------------------------------------------------------------------------------ the message
+def test_the_message_names_the_line_the_stage_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "canonical_passes", raising(KeyError("axis")))
+    with pytest.raises(InternalError) as caught:
+        graph_compiler.transpile(with_a_loop, source="numpy", to="jax", args=(X.copy(),))
+    text = str(caught.value)
+    assert f"{__file__}:" in text and "translating to jax" in text and "KeyError: 'axis'" in text
+    assert "planted.py:2" in text and "report it" in text and "GRAPH_COMPILER_TRACEBACK=full" in text
+
+
+def test_the_message_names_the_line_that_was_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(Recorder, "new_values", raising(KeyError("axis")))
+    with pytest.raises(InternalError) as caught:
+        graph_compiler.compile(lambda x: torch.relu(x) + 1, args=(torch.ones(2),))
+    line = test_the_message_names_the_line_that_was_recorded.__code__.co_firstlineno + 4
+    assert str(caught.value).startswith(f"{__file__}:{line}: ")
+
+
+CALLS = {
+    "transforms": lambda graph: transforms.grad(lambda x: graph.functional({}, x).sum())(graph.example),
+    "a call": lambda graph: graph(graph.example[:2]),
+    "to": lambda graph: graph.to("numpy"),
+    "save": lambda graph: graph.save("never.zip"),
+    "verify": lambda graph: graph.verify(),
+}
+BROKEN = {
+    "transforms": ("graph_compiler.transforms.functions", "resolve_function"),
+    "a call": ("graph_compiler.runtime.graph", "CallMiss"),
+    "to": ("graph_compiler.runtime.pipeline", "write"),
+    "save": ("graph_compiler.runtime.saving.save", "save"),
+    "verify": ("graph_compiler.runtime.verify.verify", "verify_graph"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_raw_error_leaves(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    torch = pytest.importorskip("torch")
+    graph = graph_compiler.compile(lambda x: torch.relu(x) * 2, args=(torch.ones(3),))
+    graph.example = torch.ones(3)  # type: ignore[attr-defined]
+    module, attribute = BROKEN[name]
+    problem = KeyError("axis")
+    monkeypatch.setattr(importlib.import_module(module), attribute, raising(problem))
+    if name == "a call":
+        monkeypatch.setattr(type(graph), "_miss", raising(problem))
+        monkeypatch.setattr(graph.variants[0], "attempt", raising(problem))
+    with pytest.raises(InternalError) as caught:
+        CALLS[name](graph)
+    assert caught.value.__cause__ is problem and __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_no_raw_error_leaves_a_module_of_a_graph(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
+    module = graph_compiler.transpile(
+        lambda x: np.maximum(x, 0) * 2, source="numpy", to=to, args=(X,)
+    ).as_module()
+    problem = KeyError("axis")
+    monkeypatch.setattr(
+        importlib.import_module("graph_compiler.runtime.calling.module_calls"), "in_mode", raising(problem)
+    )
+    with pytest.raises(InternalError) as caught:
+        module(X if to != "torch" else importlib.import_module("torch").ones(6))
+    assert "KeyError: 'axis'" in str(caught.value) and f"{__file__}:" in str(caught.value)
+
+
+def test_no_raw_error_leaves_a_module_around_the_originals_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    graph = graph_compiler.compile(torch.nn.Linear(2, 2), args=(torch.ones(3, 2),))
+    problem = KeyError("axis")
+    monkeypatch.setattr(type(graph), "_miss", raising(problem))
+    with pytest.raises(InternalError) as caught:
+        graph.as_module()(torch.ones(3, 2, dtype=torch.float64))
+    assert caught.value.__cause__ is problem
+
+
+@pytest.mark.parametrize("name", ["psum", "pmean", "pmax", "pmin", "all_gather", "axis_index", "axis_size"])
+def test_no_raw_error_leaves_a_collective(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    problem = KeyError("axis")
+    monkeypatch.setattr(
+        importlib.import_module("graph_compiler.parallel.collectives"), "_is_recorded", raising(problem)
+    )
+    with pytest.raises(InternalError) as caught:
+        getattr(parallel, name)(*(("devices",) if name.startswith("axis") else (X, "devices")))
+    assert caught.value.__cause__ is problem
+
+
+# ------------------------------------------------------------------------------ what is no bug
+class Own(Exception):
+    """The user's."""
+
+
+def raises(x: Any) -> Any:
+    raise Own("mine")
+
+
+def looks_up(x: Any) -> Any:
+    return {}["nothing"]
+
+
+def asserts(x: Any) -> Any:
+    assert x is None
+    return x
+
+
+def multiplies_with_text(x: Any) -> Any:
+    return x * [len]
+
+
+@pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
+@pytest.mark.parametrize("function", [raises, looks_up, asserts, multiplies_with_text])
+def test_exceptions_of_the_users_code_come_out_as_they_are(framework: str, function: Any) -> None:
+    array = softened(framework)[1][0]
+    with pytest.raises(Exception) as expected:
+        function(array)
+    with pytest.raises(Exception) as caught:
+        graph_compiler.compile(function, source=framework, args=(array,))
+    assert not isinstance(caught.value, InternalError)
+    assert isinstance(caught.value, (type(expected.value), TracingError, TypeError))
+
+
+def test_errors_of_frameworks_come_out_as_they_are() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        graph_compiler.compile(lambda x: x @ x, args=(torch.ones(2, 3),))
+
+
+def test_a_wrong_call_of_a_public_function_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        transforms.grad()  # type: ignore[call-arg]
+
+
+# ------------------------------------------------------------------------------ what was given up
+
+
+def test_what_was_given_up_is_told() -> None:
+    def hashed(x: Any, n: int) -> Any:
+        h = 7
+        for item in x:
+            h = h * 31 + int(item)
+        return x, h
+
+    with logged(logging.INFO) as messages:
+        graph = graph_compiler.compile(hashed, args=(np.arange(1, 20), 3))
+    (gave_up,) = graph.gave_up
+    assert gave_up.way == "making numbers that Python reads inputs or symbols"
+    assert gave_up.problem.startswith("TracingError") and f"{__file__}:" in gave_up.place
+    assert f"  gave up: {gave_up}" in graph.explain() and f"hashed: gave up: {gave_up}" in messages
+
+
+def test_nothing_was_given_up() -> None:
+    graph = graph_compiler.compile(with_a_loop, args=(X.copy(),))
+    assert graph.gave_up == () and "gave up" not in graph.explain()
+
+
+# ------------------------------------------------------------------------------ tracebacks
+def shown(script: str, tmp_path: Path, **variables: str) -> str:
+    """What Python prints for a script that fails."""
+    file = tmp_path / "script.py"
+    file.write_text(textwrap.dedent(script))
+    environment = {
+        "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]),
+        "PATH": "",
+        "JAX_PLATFORMS": "cpu",
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, env=environment, check=False
+    ).stderr
+
+
+SCRIPT = """
+    import graph_compiler, numpy as np
+
+    def inner(x):
+        return x.nothing()
+
+    def outer(x):
+        return inner(x) + 1
+
+    graph_compiler.transpile(outer, source="numpy", to="numpy", args=(np.ones(3),))
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 two frames of the package remain")
+def test_tracebacks_show_the_users_lines_alone(tmp_path: Path) -> None:
+    files = [line for line in shown(SCRIPT, tmp_path).splitlines() if line.lstrip().startswith("File ")]
+    assert len(files) == 3 and all("script.py" in line for line in files), files
+    assert "pipeline.py" in shown(SCRIPT, tmp_path, GRAPH_COMPILER_TRACEBACK="full")
+
+
+def test_frames_of_the_package_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAPH_COMPILER_TRACEBACK", raising=False)
+    with pytest.raises(Own) as caught:
+        graph_compiler.compile(raises, source="numpy", args=(X,))
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[0] == "test_frames_of_the_package_are_left_out" and names[-1] == "raises"
+    assert len(names) == (2 if sys.version_info >= (3, 11) else 4)
+
+
+def test_every_public_error_is_documented_as_one() -> None:
+    assert issubclass(errors.InternalError, errors.GraphCompilerError) and not issubclass(
+        errors.Signal, errors.GraphCompilerError
+    )
+    assert boundary.public(functools.partial).__wrapped__ is functools.partial  # type: ignore[attr-defined]

@@ -1,0 +1,636 @@
+"""What is saved comes back and computes the same; what is damaged, foreign or hostile is refused with one
+clear error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import zipfile
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import GuardFailed, InvalidFile, NotTraced, TracingError  # noqa: E402
+from tests.support.compare import assert_same, to_numpy  # noqa: E402
+from tests.support.logs import logged  # noqa: E402
+from tests.support.threads import several  # noqa: E402
+
+Pair = namedtuple("Pair", ["first", "second"])
+Pair.__module__ = "a.module.that.is.not.here"
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
+
+
+class Small(torch.nn.Module):
+    """Weights, statistics, an unusual constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.norm = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5)
+        self.table = torch.arange(5.0)
+
+    def forward(self, x: Any) -> dict[str, Any]:
+        hidden = self.norm(self.linear(x))
+        hidden[0] = math.inf
+        return {
+            "a": torch.softmax(hidden, -1)[1:],
+            "b": (self.table.to(torch.bfloat16), x.shape[0], None, 2.5, "x"),
+        }
+
+
+def sized(x: Any, scale: float = 2.0, *, mode: str = "nearest") -> Any:
+    n = x.shape[0]
+    y = torch.nn.functional.interpolate(x[None, None], scale_factor=2, mode=mode)[0, 0]
+    return y[: n // 2 + 1].reshape(-1, 1) * scale, [torch.zeros(n, dtype=torch.complex64), x[..., None, 1:-1]]
+
+
+def experts(x: Any, ends: Any) -> Any:
+    """A product that torch knows by a private name, and what gradient checkpoints ask for."""
+    y = x.detach().requires_grad_()
+    return torch.nn.functional.grouped_mm(x, torch.eye(16).expand(3, 16, 16) * 2, offs=ends), (y * 2).detach()
+
+
+PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
+    "module": (Small().eval(), (torch.randn(3, 4),), (torch.randn(6, 4),)),
+    "sizes": (sized, (torch.randn(4, 6),), (torch.randn(5, 8),)),
+    "integers": (
+        lambda x, i: x[i].sum(0),
+        (torch.randn(4, 3), torch.tensor([0, 2])),
+        (torch.randn(6, 3), torch.tensor([5, 5, 1])),
+    ),
+    "tree of arguments": (
+        lambda d: d["x"] + d["y"][0],
+        ({"x": torch.ones(2), "y": [torch.ones(2)]},),
+        ({"x": torch.ones(3), "y": [torch.ones(3)]},),
+    ),
+    "a device and a type": (
+        lambda x: {
+            "device": x.device,
+            "type": x.dtype,
+            "made": torch.arange(x.shape[0], device=x.device, dtype=torch.float16),
+        },
+        (torch.ones(2),),
+        (torch.ones(3),),
+    ),
+    "calls that torch's list of overridable functions lacks": (
+        lambda x: [
+            x.new_ones(x.shape[0]),
+            torch.nn.functional.hardswish(x),
+            x.unflatten(0, (-1, 1)),
+            torch.vander(x),
+        ],
+        (torch.ones(2),),
+        (torch.ones(3),),
+    ),
+    "private names": (
+        experts,
+        (torch.randn(6, 16), torch.tensor([1, 4, 6], dtype=torch.int32)),
+        (torch.randn(8, 16), torch.tensor([3, 3, 8], dtype=torch.int32)),
+    ),
+    "nothing in": (lambda: torch.eye(3), (), ()),
+}
+
+
+def saved(graph: Any, path: Path) -> Path:
+    graph.save(path)
+    return path
+
+
+@pytest.mark.parametrize("form", ["graph.zip", "folder"])
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_round_trip(name: str, to: str, form: str, tmp_path: Path) -> None:
+    function, args, others = PROGRAMS[name]
+    graph = graph_compiler.compile(function, to=to, args=args)
+    again = graph_compiler.load(saved(graph, tmp_path / form))
+    assert again.parameters.keys() == graph.parameters.keys()
+    for given in (args, others):
+        assert_same(again(*given), graph(*given))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_torch_graph_is_written_for_jax_when_loaded(name: str, tmp_path: Path) -> None:
+    function, args, others = PROGRAMS[name]
+    path = saved(graph_compiler.compile(function, args=args), tmp_path / "graph.zip")
+    again = graph_compiler.load(path, to="jax")
+    assert_same(again(*others), graph_compiler.transpile(function, args=args)(*others))
+
+
+@pytest.mark.parametrize("form", ["graph.zip", "folder"])
+def test_what_was_saved_stays_where_saving_fails(form: str, tmp_path: Path) -> None:
+    """An array of JAX that was given away has no elements any more, which shows when they are written."""
+    graph = graph_compiler.transpile(Small().eval(), args=(torch.ones(2, 4),))
+    expected = graph(torch.ones(3, 4))
+    saved(graph, tmp_path / form)
+    array = graph.parameters["linear.weight"]
+    array.delete()
+    with pytest.raises(InvalidFile, match=r"linear\.weight cannot be written: .*deleted"):
+        graph.save(tmp_path / form)
+    assert [path.name for path in tmp_path.iterdir()] == [form] and not list(tmp_path.rglob(".*"))
+    assert_same(graph_compiler.load(tmp_path / form)(torch.ones(3, 4)), expected)
+
+
+@pytest.mark.parametrize("form", ["graph.zip", "folder"])
+def test_threads_that_save_to_one_path(form: str, tmp_path: Path) -> None:
+    graphs = [graph_compiler.compile(lambda x, k=k: x * k, args=(torch.ones(3),)) for k in (1.0, 2.0, 3.0)]
+    several(lambda number: [graphs[number].save(tmp_path / form) for _ in range(10)], 3)
+    assert (
+        graph_compiler.load(tmp_path / form)(torch.ones(1)).item() in (1, 2, 3)
+        and len(list(tmp_path.iterdir())) == 1
+    )
+
+
+def test_saving_follows_no_link_that_stands_beside(tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("kept")
+    (tmp_path / "graph.zip.partial").symlink_to(tmp_path / "other.txt")
+    saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip")
+    assert (tmp_path / "other.txt").read_text() == "kept"
+
+
+def test_an_existing_folder_with_a_suffix_is_saved_into(tmp_path: Path) -> None:
+    (tmp_path / "model.v1").mkdir()
+    graph = graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),))
+    assert_same(
+        graph_compiler.load(saved(graph, tmp_path / "model.v1"))(torch.ones(3, 4)), graph(torch.ones(3, 4))
+    )
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_the_source_of_a_file_is_the_same(to: str, tmp_path: Path) -> None:
+    graph = graph_compiler.compile(Small().eval(), to=to, args=(torch.ones(2, 4),))
+    again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert again.source == re.sub(r" \d+ calls recorded,", "", graph.source)
+
+
+@pytest.mark.parametrize("name", ["\uff46oo", "x\u00b2", "\u0bf0", "class", "a b", "x\ny", "'; import os"])
+def test_names_that_python_reads_as_others(name: str, tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        return x * 2
+
+    function.__name__ = function.__qualname__ = name
+    graph = graph_compiler.compile(function, args=(torch.ones(2),))
+    assert graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
+    again = graph_compiler.load(
+        saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip")
+    )
+    with pytest.raises(GuardFailed, match=r"loaded from a file.*3 axes and was recorded with 2"):
+        again(torch.ones(2, 4, 1))
+    with pytest.raises(NotTraced, match="no original"):
+        again.verify()
+
+
+def test_statistics_go_on(tmp_path: Path) -> None:
+    again = graph_compiler.load(
+        saved(graph_compiler.transpile(Small().train(), args=(torch.randn(3, 4),)), tmp_path / "graph.zip")
+    )
+    again(torch.randn(3, 4)), again(torch.randn(3, 4))
+    assert int(again.parameters["norm.num_batches_tracked"]) == 2
+
+
+def test_an_unknown_class_becomes_a_plain_one(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x: Pair(x, x + 1), args=(torch.ones(2),))
+    with logged() as messages:
+        result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
+    assert (
+        type(result) is not Pair
+        and to_numpy(result.first).tolist() == [1, 1]
+        and to_numpy(result.second).tolist() == [2, 2]
+    )
+    assert any("Pair, which is not known here" in message for message in messages)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_an_unknown_named_tuple_is_an_argument(to: str, tmp_path: Path) -> None:
+    """One of the same name and fields, for the class itself is nowhere.
+
+    Nothing else could be given, and no call fitted.
+    """
+    graph = graph_compiler.transpile(
+        lambda pair: pair.first - pair.second * 2, to=to, args=(Pair(torch.ones(2), torch.ones(2)),)
+    )
+    again = graph_compiler.load(
+        saved(graph_compiler.load(saved(graph, tmp_path / "graph.zip")), tmp_path / "again.zip")
+    )
+    assert to_numpy(again(Pair(torch.ones(3), torch.zeros(3)))).tolist() == [1, 1, 1]
+    for other in (
+        namedtuple("Pair", ["first", "last"]),
+        namedtuple("Two", ["first", "second"]),
+        lambda *parts: parts,
+    ):
+        with pytest.raises(GuardFailed, match="argument 0 is"):
+            again(other(torch.ones(3), torch.zeros(3)))  # type: ignore[operator]
+
+
+def test_a_known_class_comes_back(tmp_path: Path) -> None:
+    outputs = pytest.importorskip("transformers.modeling_outputs")
+    graph = graph_compiler.transpile(
+        lambda x: outputs.BaseModelOutput(last_hidden_state=x + 1), args=(torch.ones(2),)
+    )
+    result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
+    assert type(result) is outputs.BaseModelOutput and to_numpy(result.last_hidden_state).tolist() == [2, 2]
+
+
+def test_what_a_file_cannot_hold(tmp_path: Path) -> None:
+    marker = object()
+    graph = graph_compiler.compile(lambda x, m: x + 1, args=(torch.ones(2), marker))
+    with pytest.raises(InvalidFile, match=r"cannot be saved.*object"):
+        graph.save(tmp_path / "graph.zip")
+
+
+# --------------------------------------------------------------------------------- files that must be refused
+def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
+    """The file with another JSON and a digest that fits: what somebody with bad intentions would write."""
+
+    def altered(text: bytes) -> bytes:
+        data = json.loads(text)
+        return json.dumps(change(data) or data).encode()
+
+    return replaced(path, "graph.json", altered)
+
+
+def replaced(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
+    """The file with another content of one part, and a digest that fits."""
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files[part] = change(files[part])
+    names = ("graph.json", "arrays.safetensors")
+    files["digest.json"] = json.dumps(
+        {name: hashlib.sha256(files[name]).hexdigest() for name in names}
+    ).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def first(data: dict[str, Any]) -> Any:
+    return data["variants"][0]
+
+
+def call(op: str, inputs: Any = None) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        node = first(data)["nodes"][0]
+        node[0] = op
+        if inputs is not None:
+            node[1] = {"!": "tuple", "v": inputs}
+
+    return change
+
+
+def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        holder = first(data)
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = value
+
+    return change
+
+
+def renamed(data: dict[str, Any]) -> None:
+    body = first(data)
+    body["parameters"] = dict.fromkeys(['x"] + __import__("os").system("false") + ["'], 0)
+
+
+EVIL = '"""\nimport os\nos.abort()\n"""'
+HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
+    **{
+        f"calls {op}": call(op)
+        for op in (
+            "torch.load",
+            "torch.hub.load",
+            "torch.serialization.load",
+            "os.system",
+            "torch.os.system",
+            "torch.Tensor.__class__",
+            "torch.from_file",
+            "torch.utils.cpp_extension.load",
+            "torch.nn.functional.torch.load",
+            "torch.ops.aten.from_file",
+            "torch.ops.aten.from_file.default",
+            "torch.ops.load_library",
+            "torch.Tensor.data_ptr",
+            "torch.Tensor.set_",
+            "torch.Tensor.numpy",
+            "torch.Tensor.apply_",
+            "torch._C._nn.__dict__",
+            "builtins.eval",
+            "torch.compile",
+            "torch.add(1);__import__",
+            "torch.sys.exit",
+            "torch.set_default_dtype",
+            "torch.save",
+            "torch.jit.load",
+            "torch.nn.functional.__builtins__",
+            "torch.zeros\n",
+        )
+    },
+    "call of too few arguments": call("torch.Tensor.add", []),
+    "code as the name of the graph": put("name", value=EVIL),
+    "code as the name of a value": put("values", 0, 0, value=EVIL),
+    "code as a dtype": put("values", 0, 1, value="float32 or __import__('os').abort()"),
+    "code as the name of a parameter": renamed,
+    "code as a module path": put("nodes", 0, 3, value=["f", 1, "m\n__import__('os').abort()", "c"]),
+    "code as a keyword": put(
+        "nodes", 0, 2, value={"!": "dict", "v": [["a=1, **__import__('os').abort()", 1]]}
+    ),
+    "code as an object": put(
+        "nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "__import__('os').abort()"}]}
+    ),
+    "an object that is no dtype": put(
+        "nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "torch.load"}]}
+    ),
+    "an unknown tag": put("outputs", value=[{"!": "pickle", "v": "x"}]),
+    "a value that does not exist": put("outputs", value=[{"!": "value", "v": 99999}]),
+    "a value used before it is made": lambda data: first(data)["nodes"].reverse(),
+    "a size of nothing": put("outputs", value=[{"!": "size", "v": [[[["symbol", 0, 77, 1, "size"]], 1]]}]),
+    "a size that fills the memory": put(
+        "outputs", value=[{"!": "size", "v": [[[["apply", "lshift", [1, 1 << 40]]], 1]]}]
+    ),
+    "a power that never ends": put(
+        "outputs",
+        value=[
+            {
+                "!": "size",
+                "v": [
+                    [
+                        [
+                            [
+                                "apply",
+                                "pow",
+                                [9, {"!": "size", "v": [[[["symbol", 0, 0, 1 << 40, "size"]], 1]]}],
+                            ]
+                        ],
+                        1,
+                    ]
+                ],
+            }
+        ],
+    ),
+    "a size of a hundred thousand terms": put(
+        "outputs",
+        value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * i, 1] for i in range(5)] * 20_000}],
+    ),
+    "a size of a hundred thousand factors": put(
+        "outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * 100_000, 1]]}]
+    ),
+    "an unknown function of sizes": put(
+        "outputs", value=[{"!": "size", "v": [[[["apply", "__import__", ["os"]]], 1]]}]
+    ),
+    "arguments that are no call": put("input_tree", value="*"),
+    "a number of no class": put("input_tree", value={"number": "os"}),
+    "a number of many classes": put("input_tree", value={"number": ["int"]}),
+    "an effect on what is not there": put("effects", value=[["buffer", "nothing", 0]]),
+    "an effect of an unknown kind": put("effects", value=[["file", "/etc/passwd", 0]]),
+    "code as the number of an input": put(
+        "assumptions", value=[["same_array", ["0 or __import__('os').abort()"]]]
+    ),
+    "code as a fact": put(
+        "assumptions", value=[["input_fact", ["is_contiguous", ["True or __import__('os').abort()"]]]]
+    ),
+    "an input that is not there": put("assumptions", value=[["disjoint_memory", [[0, 7], [7]]]]),
+    "an unknown kind of assumption": put("assumptions", value=[["__import__('os').abort()", []]]),
+    "an assumption without a kind": put("assumptions", value=[[]]),
+    "assumptions that are no list": put("assumptions", value={"same_array": [0]}),
+    "code as a precision": put("demands", value=['highest")\nevil()', "", ""]),
+    "code as the call of wide numbers": put("demands", value=[None, "", EVIL]),
+    "a number where there is no output": put("number_outputs", value=[7]),
+    "code as the place of a number": put("number_outputs", value=["evil()"]),
+    "a result that is not its node's": lambda data: first(data)["nodes"][0][4].update(result=3),
+    "no nodes": put("nodes", value=None),
+    "nodes without inputs": put("nodes", value=[[]]),
+    "another dialect": put("dialect", value="canonical"),
+    "another version": lambda data: {**data, "version": 1},
+    "a version that only equals this one": lambda data: {**data, "version": True},
+    "another format": lambda data: {**data, "format": "pickle"},
+    "another framework": lambda data: {**data, "target": "os"},
+    "no variants": lambda data: {**data, "variants": []},
+    "a list": lambda data: [1, 2],
+    "an array of another shape": lambda data: {
+        **data,
+        "array_shapes": {name: [1 << 60] for name in data["array_shapes"]},
+    },
+    "a missing array": lambda data: first(data)["constants"].update(missing=0),
+    "no name": lambda data: data.pop("name") and None,
+    "NaN in a size": put("values", 0, 2, value=[float("nan")]),
+    "infinity in a constant": put("outputs", value=[float("inf")]),
+    "a fact on what is not there": lambda data: (
+        [
+            node[4].update(views={"!": "dict", "v": [[{"!": "ellipsis", "v": None}, 0]]})
+            for node in first(data)["nodes"]
+        ]
+        and None
+    ),
+    "keywords that are no names": put("assumptions", value=[["keyword_order", [1, 2]]]),
+    "bounds of nothing": put("assumptions", value=[["index_bounds", [7, 0, 4, None]]]),
+    "code as a bound": put("assumptions", value=[["index_bounds", [0, 0, "evil()", None]]]),
+    "a parameter of a name that is none": lambda data: data["signature"]["parameters"].append(
+        ["x, y=evil()", "KEYWORD_ONLY"]
+    ),
+    "a parameter of no kind": lambda data: data["signature"]["parameters"].append(["y", "os"]),
+    "a parameter that stands twice": lambda data: data["signature"]["parameters"].extend(
+        [["y", "KEYWORD_ONLY"]] * 2
+    ),
+    "a default that is no plain value": lambda data: data["signature"]["parameters"].append(
+        ["y", "KEYWORD_ONLY", [[1]]]
+    ),
+    "a signature that is none": lambda data: {**data, "signature": [1]},
+    "a static argument of no place": lambda data: {**data, "static": [[], ["0"]]},
+    "a static argument of no name": lambda data: {**data, "static": [["evil()"], []]},
+    "deep nesting": put("outputs", value=json.loads("[" * 900 + "]" * 900)),
+}
+
+
+@pytest.fixture(scope="module")
+def hostile_base(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "graph.zip"
+    graph_compiler.compile(Small().eval(), args=(torch.randn(3, 4),)).save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused(name: str, hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    with pytest.raises(InvalidFile):
+        graph_compiler.load(changed(path, HOSTILE[name]))
+
+
+CANONICAL: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "an unknown operation": call("system"),
+    "an unknown parameter": put("nodes", 0, 2, value={"!": "dict", "v": [["command", "false"]]}),
+    "code as a dtype": lambda data: (
+        [node[2]["v"].append(["dtype", "float32)+evil("]) for node in first(data)["nodes"]] and None
+    ),
+    "code as a parameter": lambda data: (
+        [node[2]["v"].append(["axis", "0)+evil("]) for node in first(data)["nodes"]] and None
+    ),
+    "another shape than the rule's": lambda data: (
+        [put("values", i, 2, value=[7, 7, 7])(data) for i in range(len(first(data)["values"]))] and None
+    ),
+    "calls of torch": put("dialect", value="torch"),
+}
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_a_hostile_canonical_file_is_refused(name: str, tmp_path: Path) -> None:
+    graph = graph_compiler.transpile(lambda x: torch.softmax(x @ x.T, -1).sum(0), args=(torch.randn(3, 4),))
+    with pytest.raises(InvalidFile):
+        graph_compiler.load(changed(saved(graph, tmp_path / "graph.zip"), CANONICAL[name]))
+
+
+def test_a_key_or_file_that_stands_twice_is_refused(hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    replaced(path, "graph.json", lambda text: text.replace(b'{"format"', b'{"version": 1, "format"', 1))
+    with pytest.raises(InvalidFile, match="twice"):
+        graph_compiler.load(path)
+    path.write_bytes(hostile_base)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("graph.json", b"{}")
+    with pytest.raises(InvalidFile, match="it holds"):
+        graph_compiler.load(path)
+
+
+@pytest.mark.parametrize("name", ["../graph.json", "/etc/passwd", "graph.json/../x", "C:\\x"])
+def test_names_that_lead_out_of_the_file_are_refused(name: str, hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, b"x")
+    with pytest.raises(InvalidFile, match="it holds"):
+        graph_compiler.load(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_arrays_of_another_type_are_refused(hostile_base: bytes, tmp_path: Path) -> None:
+    """Of the same width, so that the bytes alone would do."""
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    replaced(path, "arrays.safetensors", lambda data: data.replace(b'"F32"', b'"I32"', 1))
+    with pytest.raises(InvalidFile, match="type float32 is stored as I32"):
+        graph_compiler.load(path)
+
+
+def test_a_bomb_is_refused_unopened(hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("graph.json", "arrays.safetensors", "digest.json"):
+            archive.writestr(name, b" " * (1 << 26))
+    with pytest.raises(InvalidFile, match="it holds"):
+        graph_compiler.load(path)
+
+
+def test_what_a_graph_demands_of_a_target_is_in_its_file(tmp_path: Path) -> None:
+    """Whole numbers of more than 32 bits: JAX has none unless it is told to, also where the graph comes out
+    of a file.
+    """
+    graph = graph_compiler.transpile(lambda x: x * 2**40, to="numpy", args=(torch.arange(3),))
+    again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert again.variants[0].graph.demands == graph.variants[0].graph.demands
+    assert again(torch.arange(4)).tolist() == [0, 2**40, 2 * 2**40, 3 * 2**40]
+    with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="more than 32 bits"):
+        graph_compiler.load(tmp_path / "graph.zip", to="jax")
+
+
+def test_reads_of_memory_stay_refused_outside_of_torch(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x: x.t().as_strided((2, 2), (1, 2)), args=(torch.randn(3, 4),))
+    with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="only torch has"):
+        graph_compiler.load(saved(graph, tmp_path / "graph.zip"), to="jax")
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_random_changes_are_refused_or_harmless(to: str, tmp_path: Path) -> None:
+    """Every change of one place of the JSON gives ``InvalidFile`` or a graph, and never another error."""
+    path = saved(graph_compiler.compile(sized, to=to, args=(torch.randn(4, 6),)), tmp_path / "graph.zip")
+    original, draw, refused = path.read_bytes(), random.Random(0), 0
+    for _ in range(150):
+        path.write_bytes(original)
+        try:
+            graph_compiler.load(changed(path, lambda data: changed_somewhere(data, draw)))
+        except InvalidFile:
+            refused += 1
+    assert refused > 75
+
+
+STRANGE: tuple[Any, ...] = (
+    None, True, -1, 7, 1 << 70, 1.5, "", "x\n", '"', "torch.load", "*", [], {}, {"!": "value", "v": 10**6}, {"!": "tuple", "v": []},
+    {"!": "object", "v": "os"},
+)  # fmt: skip
+
+
+def changed_somewhere(data: Any, draw: random.Random) -> None:
+    """Puts something strange in the place of one part of nested JSON."""
+    holder, key = data, draw.choice(list(data))
+    while isinstance(holder[key], (dict, list)) and holder[key] and draw.random() < 0.9:
+        holder = holder[key]
+        key = draw.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
+    holder[key] = draw.choice(STRANGE)
+
+
+def test_truncated_and_altered_files_are_refused(hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    for length in range(0, len(hostile_base), max(len(hostile_base) // 40, 1)):
+        path.write_bytes(hostile_base[:length])
+        with pytest.raises(InvalidFile):
+            graph_compiler.load(path)
+    start = hostile_base.index(
+        b"PK\x01\x02"
+    )  # up to the table of contents, every byte is covered by a checksum
+    for place in range(60, start, start // 40):
+        path.write_bytes(hostile_base[:place] + bytes([hostile_base[place] ^ 1]) + hostile_base[place + 1 :])
+        try:
+            again = graph_compiler.load(path)
+        except InvalidFile:
+            continue
+        assert again.variants, "only bytes without a meaning may be changed"
+
+
+def test_an_altered_folder_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    folder = saved(graph_compiler.compile(Small().eval(), args=(torch.randn(3, 4),)), tmp_path / "folder")
+    arrays = folder / "arrays.safetensors"
+    arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(InvalidFile, match="altered or damaged"):
+        graph_compiler.load(folder)
+    arrays.unlink()
+    with pytest.raises(InvalidFile, match="missing"):
+        graph_compiler.load(folder)
+    torch.save({"x": torch.ones(2)}, tmp_path / "model.pt")
+    with pytest.raises(InvalidFile):
+        graph_compiler.load(tmp_path / "model.pt")
+    with pytest.raises(FileNotFoundError):
+        graph_compiler.load(tmp_path / "nothing.zip")
+    with pytest.raises(FileNotFoundError, match=r"no folder .*absent to save graph.zip in"):
+        graph_compiler.compile(lambda x: x, args=(torch.ones(2),)).save(tmp_path / "absent" / "graph.zip")
+
+
+def test_errors_are_ours() -> None:
+    assert issubclass(InvalidFile, graph_compiler.errors.GraphCompilerError) and not issubclass(
+        InvalidFile, TracingError
+    )
+
+
+def test_the_changes_themselves_are_harmless(hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    assert graph_compiler.load(changed(path, lambda data: None)).variants
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidFile, match="is no file"):
+        graph_compiler.load(tmp_path / "pipe")

@@ -1,0 +1,1 @@
+"""Tests of pages and tables of graphs."""
