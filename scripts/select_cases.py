@@ -40,11 +40,11 @@ SOURCES = {
         "tests/frontends/torch/test_inner_gradient_sizes.py",
     ),
     "jax": (
-        "tests/frontends/jax/test_jax_",
+        "tests/frontends/jax/test_",
         "tests/corpora/control_flow/test_values.py",
         "tests/corpora/custom_derivatives/test_jax",
     ),
-    "numpy": ("tests/test_numpy_", "tests/frontends/numpy/", "tests/recording/test_math_of_elements.py"),
+    "numpy": ("tests/frontends/numpy/", "tests/backends/numpy/", "tests/recording/test_math_of_elements.py"),
     "tensorflow": (
         "tests/frontends/tensorflow/test_samples.py",
         "tests/frontends/tensorflow/test_functions.py",

@@ -210,6 +210,11 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
         passed.update(
             {case: outcome for case, outcome in outcomes_of(path).items() if not outcome.startswith("failed")}
         )
+    moved = changes.moved_files(since, ROOT)
+    passed = {
+        moved.get(case.partition("::")[0], case.partition("::")[0]) + "::" + case.partition("::")[2]: outcome
+        for case, outcome in passed.items()
+    }
     again = affected.affected(nodes, changes.changed_files(since, ROOT))
     kept = {case: passed[case] for case in nodes if case in passed and case not in again}
     say(f"{len(kept)} of {len(nodes)} cases have passed at {since[:12]}, and no change since can affect them")

@@ -123,7 +123,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> list[str]:
     """
     folder = tmp_path_factory.mktemp("site-packages")
     for name in PACKAGES:
-        text = (checkout / "tests" / "thirdparty" / name / "pyproject.toml").read_text("utf-8")
+        text = (checkout / "tests" / "contracts" / "thirdparty" / name / "pyproject.toml").read_text("utf-8")
         points = _POINTS.findall(text)
         assert points
         metadata = folder / f"graph_compiler_{name}-0.1.dist-info"
@@ -133,7 +133,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> list[str]:
         )
         rows = "\n".join(f"[{group}]\n{lines}" for group, lines in points).replace('"', "")
         (metadata / "entry_points.txt").write_text(rows, "utf-8")
-    return [str(folder), *(str(checkout / "tests" / "thirdparty" / name) for name in PACKAGES)]
+    return [str(folder), *(str(checkout / "tests" / "contracts" / "thirdparty" / name) for name in PACKAGES)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -155,7 +155,8 @@ def test_packages_of_others(program: str, site: list[str]) -> None:
 def test_the_page_shows_what_is_run_here(checkout: Path) -> None:
     page = (checkout / "docs" / "extending.md").read_text("utf-8")
     written = "\n".join(
-        file.read_text("utf-8") for file in sorted((checkout / "tests" / "thirdparty").rglob("*.[pt][yo]*"))
+        file.read_text("utf-8")
+        for file in sorted((checkout / "tests" / "contracts" / "thirdparty").rglob("*.[pt][yo]*"))
     )
     parts = [
         part
@@ -168,5 +169,7 @@ def test_the_page_shows_what_is_run_here(checkout: Path) -> None:
 
 def test_the_packages_are_small(checkout: Path) -> None:
     for name in PACKAGES:
-        files = (checkout / "tests" / "thirdparty" / name / f"graph_compiler_{name}").glob("*.py")
+        files = (checkout / "tests" / "contracts" / "thirdparty" / name / f"graph_compiler_{name}").glob(
+            "*.py"
+        )
         assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 250

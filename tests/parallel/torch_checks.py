@@ -38,7 +38,7 @@ from graph_compiler.trees import iterate_structure  # noqa: E402
 
 from . import models  # noqa: E402
 from .checks import refuses, report  # noqa: E402
-from .collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources
+from .collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources  # noqa: E402
 from .processes import outcomes_over  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended

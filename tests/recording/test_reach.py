@@ -78,6 +78,7 @@ def test_the_program_that_runs_the_users_may_stand_among_installed_ones(
         (__file__, "user"),
         ("<frozen runpy>", "python"),
     ],
+    ids=["numpy", "numpy, without links", "json", "pytest", "this package", "this file", "frozen"],
 )
 def test_owners_of_files(file: str, owner: str) -> None:
     assert owner_of_file(file) == owner

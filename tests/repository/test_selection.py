@@ -145,26 +145,35 @@ EDITS: dict[str, tuple[dict[str, str], list[str]]] = {  # name: (new texts, file
 }
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_changed_files(edit: str, tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
+def write(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text) if text else path.unlink()
+
+
+def write_and_commit(folder: Path, texts: dict[str, str]) -> None:
+    write(folder, texts)
+    for command in (["init"], ["add", "."], ["commit", "-m", "first"]):
         subprocess.run(
-            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
-            cwd=tmp_path,
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *command],
+            cwd=folder,
             check=True,
             capture_output=True,
         )
 
-    def write(texts: dict[str, str]) -> None:
-        for name, text in texts.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text) if text else path.unlink()
 
-    git("init")
-    write(FIRST)
-    git("add", ".")
-    git("commit", "-m", "first")
+@pytest.mark.parametrize("edit", EDITS)
+def test_changed_files(edit: str, tmp_path: Path) -> None:
+    write_and_commit(tmp_path, FIRST)
     texts, changed = EDITS[edit]
-    write(texts)
+    write(tmp_path, texts)
     assert changes.changed_files("HEAD", tmp_path) == changed
+
+
+def test_results_follow_a_test_that_is_moved(tmp_path: Path) -> None:
+    write_and_commit(tmp_path, {"tests/test_a.py": FIRST["backends/a.py"], "tests/test_b.py": "pass\n"})
+    (tmp_path / "tests" / "runtime").mkdir()
+    (tmp_path / "tests" / "test_a.py").rename(tmp_path / "tests" / "runtime" / "test_a.py")
+    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+    assert changes.moved_files("HEAD", tmp_path) == {"tests/test_a.py": "tests/runtime/test_a.py"}

@@ -133,7 +133,7 @@ def test_freezing_folds() -> None:
 
 
 # ---------------------------------------------------------------------------------- a graph as something else
-@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])  # of tensorflow in test_tensorflow.py
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])  # of tensorflow in test_target.py
 def test_a_trainable_module(to: str) -> None:
     source = Small()
     graph = graph_compiler.transpile(source, to=to, args=(torch.randn(4, 3),))

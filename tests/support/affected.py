@@ -16,14 +16,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .selection import digest
+from .selection import case_of, digest
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
 LIFTED = ("lifted", "canonical")  # a way through the canonical operations and back
 
 SAMPLES = {  # source framework: the tests that call each of its functions and operations
-    "torch": ("tests/corpora/test_samples.py", "tests/corpora/test_dtypes.py", "tests/test_random*.py"),
+    "torch": (
+        "tests/corpora/test_samples.py",
+        "tests/corpora/test_dtypes.py",
+        "tests/corpora/test_random*.py",
+    ),
     "jax": ("tests/frontends/jax/test_samples.py", "tests/frontends/jax/test_harnesses.py"),
     "numpy": ("tests/frontends/numpy/test_samples.py",),
     "tensorflow": (
@@ -41,7 +45,7 @@ DERIVATIVES = (
 PROGRAMS = {  # source framework: the tests whose programs try how code is recorded
     "torch": (
         "tests/corpora/test_programs.py",
-        "tests/test_torch_*.py",
+        "tests/frontends/torch/test_*.py",
         "tests/frontends/test_symbolic_numbers.py",
         "tests/corpora/test_models.py",
     ),
@@ -56,7 +60,7 @@ PROGRAMS = {  # source framework: the tests whose programs try how code is recor
         "tests/corpora/kernels/*.py",
     ),
     "tensorflow": (
-        "tests/frontends/tensorflow/test_tensorflow_*traps.py",
+        "tests/frontends/tensorflow/test_*traps.py",
         "tests/frontends/tensorflow/test_programs.py",
         "tests/frontends/keras/test_programs.py",
     ),
@@ -67,6 +71,22 @@ LOOPS = (
     "tests/corpora/rolling/test_loops.py",
     "tests/corpora/layers/test_*.py",
     "tests/corpora/traced/test_*.py",
+)
+PARTS = (  # tests of the parts of the package, and small ones of everything
+    *(
+        f"tests/{folder}/test_*.py"
+        for folder in ("cli", "codegen", "contracts", "ops", "recording", "runtime", "sizes", "visualise")
+    ),
+    "tests/backends/*/test_*.py",
+    "tests/corpora/test_*.py",
+    "tests/frontends/test_*.py",
+    "tests/frontends/*/test_read_numbers.py",
+    "tests/frontends/jax/test_sorted_keys.py",
+    "tests/frontends/numpy/test_*.py",
+    "tests/frontends/tensorflow/test_tracked_containers.py",
+    "tests/frontends/torch/test_*.py",
+    "tests/passes/test_kept_work.py",
+    "tests/passes/test_layout_of_networks.py",
 )
 EVERY_SAMPLE = tuple(test for tests in SAMPLES.values() for test in tests)
 EVERY_PROGRAM = (*(test for tests in PROGRAMS.values() for test in tests), *LOOPS)
@@ -91,7 +111,7 @@ class Reach:
 REACH = (
     # what backends or frontends share
     Reach(r"backends/(array_code/\w+|common/helper_calls)\.py", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
-    Reach(r"backends/(common/)?\w+\.py", ("tests/test_*.py",), (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
+    Reach(r"backends/(common/)?\w+\.py", PARTS, (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
     Reach(r"frontends/(common/)?\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
     # what devices exchange
     Reach(
@@ -133,7 +153,7 @@ REACH = (
         (*EVERY_PROGRAM, *DERIVATIVES, "tests/corpora/test_samples.py"),
     ),
     Reach(r"graph_compiler/assumptions/.*", ("tests/assumptions/*.py",), EVERY_PROGRAM),
-    Reach(r"graph_compiler/.*", ("tests/test_*.py",), EVERY_PROGRAM),
+    Reach(r"graph_compiler/.*", PARTS, EVERY_PROGRAM),
     Reach(r"(setup\.cfg|constraints\.txt)", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
 )
 # Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs
@@ -241,7 +261,7 @@ def one_target(cases: Iterable[str]) -> Iterator[str]:
         target = target_of(case)
         head, _, tail = case.rpartition(target) if target else (case, "", "")
         programs.setdefault(f"{head}{tail}", []).append(case)
-    return (min(same, key=digest) for same in programs.values())
+    return (min(same, key=lambda case: digest(case_of(case))) for same in programs.values())
 
 
 # ----------------------------------------------------------------------------------------- files of the tests

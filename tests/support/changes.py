@@ -55,6 +55,14 @@ def changed_files(base: str, root: Path) -> list[str]:
     return [name for name in names if is_changed(name)]
 
 
+def moved_files(base: str, root: Path) -> dict[str, str]:
+    """Return the new name of each file below ``tests`` that has another name than at the commit ``base``."""
+    command = ["git", "diff", "--find-renames", "--diff-filter=R", "--name-status", base, "--", "tests"]
+    listing = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    rows = (line.split("\t") for line in listing.splitlines())
+    return {old: new for _, old, new in rows}
+
+
 @dataclass
 class Code:
     """The code of a module, without what has no effect.

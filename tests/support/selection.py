@@ -1,7 +1,8 @@
 """Choose the cases that ``scripts/test`` runs: the same ones for a commit on every machine and on every day.
 
 ``selection.json`` holds the choice as data. ``shares`` maps a test to a number n: about one case in n runs,
-drawn by a hash of the case's id, and at least one. A test without a share runs whole. ``cases`` names the
+drawn by a hash of the case's name (the id without the file, so
+that a file can be moved), and at least one. A test without a share runs whole. ``cases`` names the
 cases that run besides their share, each with the rows, rules, passes and guards that no other selected case
 reaches (see ``exercised.py``). ``exceptions`` lists what no case in this process can exercise, or none does
 yet, with the reason.
@@ -41,6 +42,15 @@ def bucket(name: str, count: int) -> int:
     return digest(name) % count
 
 
+def case_of(node: str) -> str:
+    """Return the name of a case: its id without the file.
+
+    >>> case_of("tests/corpora/test_samples.py::test_sample[elementwise-abs-jax]")
+    'test_sample[elementwise-abs-jax]'
+    """
+    return node.partition("::")[2]
+
+
 def pairs(names: Iterable[Any], ways: Iterable[Any]) -> list[tuple[Any, Any]]:
     """Return each name in each way.
 
@@ -69,7 +79,7 @@ def test_of(node: str) -> str:
 def is_drawn(test: str, case: str) -> bool:
     """Return True if the case is drawn by the share of its test, or named."""
     node = f"{test}[{case}]"
-    return bucket(node, table()["shares"].get(test, 1)) == 0 or node in table()["cases"]
+    return bucket(case_of(node), table()["shares"].get(test, 1)) == 0 or node in table()["cases"]
 
 
 def selected(nodes: Iterable[str]) -> set[str]:
@@ -81,8 +91,8 @@ def selected(nodes: Iterable[str]) -> set[str]:
     chosen = {node for node in nodes if node in table()["cases"]}
     for test, cases in of_test.items():
         share = table()["shares"].get(test, 1)
-        drawn = [node for node in cases if bucket(node, share) == 0]
-        chosen.update(drawn or [min(cases, key=digest)])
+        drawn = [node for node in cases if bucket(case_of(node), share) == 0]
+        chosen.update(drawn or [min(cases, key=lambda node: digest(case_of(node)))])
     return chosen
 
 

@@ -26,7 +26,7 @@ from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 
-from .models import (
+from .models import (  # noqa: E402
     BATCHES,
     SAMPLES,
     TARGETS,

@@ -282,7 +282,7 @@ def test_quantised_tensors_are_refused_in_words() -> None:
     x = torch.ones(2, 3)
     with pytest.raises(
         UnsupportedOperation,
-        match=r"quantize_per_tensor: it gives quint8, a data type that no target has[^$]*test_numpy_target.py",
+        match=r"quantize_per_tensor: it gives quint8, a data type that no target has[^$]*test_target.py",
     ):
         quietly(graph_compiler.transpile, _quantised, source="torch", to="numpy", args=(x,))
     with pytest.raises(

@@ -19,7 +19,7 @@ from .corpora import CORPORA
 from .outcome import CRASHED, TIMEOUT
 
 Record = dict[str, Any]
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CASES_A_PROCESS = 60  # compiled programs and modules pile up
 
 

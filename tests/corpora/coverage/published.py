@@ -18,7 +18,7 @@ from .outcome import RIGHT, WRONG
 from .results import Results
 
 Row = dict[str, Any]
-FILE = Path(__file__).resolve().parents[2] / "docs" / "coverage.json"
+FILE = Path(__file__).resolve().parents[3] / "docs" / "coverage.json"
 FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy")
 
 

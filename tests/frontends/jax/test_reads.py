@@ -152,7 +152,7 @@ def test_models_may_read_elements_and_keep_their_state() -> None:
 
 def test_what_jax_refuses_untraced_is_refused_as_jax_does() -> None:
     function = jax.jit(lambda x: x * 2 if x.sum() > 0 else x)
-    with pytest.raises(jax.errors.TracerBoolConversionError, match=r"test_jax_reads.py:\d+"):
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=r"test_reads.py:\d+"):
         graph_compiler.compile(function, args=(jnp.ones(3),))
 
 
@@ -173,7 +173,7 @@ def test_a_function_that_does_not_do_the_same_twice_is_refused() -> None:
 
 def test_what_was_read_is_a_guard_of_the_line(tmp_path: Any) -> None:
     graph = graph_compiler.transpile(KNOWN["if"], to="torch", source="jax", args=(jnp.ones(6),))
-    assert "test_jax_reads.py" in str(graph.explain())
+    assert "test_reads.py" in str(graph.explain())
     graph.save(tmp_path / "graph.zip")
     import torch
 

@@ -142,7 +142,7 @@ def test_elements_that_decide_inside_of_a_transformation_without_a_variant() -> 
     assert_same(jax.jit(graph)(jnp.asarray(4.0)), jnp.asarray(2.0))
     with pytest.raises(
         CallMismatch,
-        match=r"test_jax_source.py:\d+: JAX traces this call of halved from outside .* the type is weak",
+        match=r"test_source.py:\d+: JAX traces this call of halved from outside .* the type is weak",
     ):
         jax.jit(graph)(np.float32(4.0))
 
@@ -401,7 +401,7 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
     (
         lambda x: np.asarray(x) + 1,
         TracingError,
-        r"test_jax_source.py:\d+: function needs the elements of an array",
+        r"test_source.py:\d+: function needs the elements of an array",
     ),
     (lambda x: x[x > 0], TracingError, "needs the elements"),
     (lambda x: jnp.arange(x.sum().astype(int)), TracingError, "needs the elements"),

@@ -103,14 +103,12 @@ def test_code_that_handles_the_error_about_elements_is_refused(ask: Callable[[An
         except _ERRORS:
             return x * 9
 
-    with pytest.raises(
-        TracingError, match=r"test_jax_tracers.py:\d+: function needs the elements of an array"
-    ):
+    with pytest.raises(TracingError, match=r"test_tracers.py:\d+: function needs the elements of an array"):
         graph_compiler.compile(function, args=(jnp.ones((2, 3)),))
 
 
 def test_the_class_of_a_key_is_not_known() -> None:
-    with pytest.raises(TracingError, match=r"test_jax_tracers.py:\d+: the class of a key"):
+    with pytest.raises(TracingError, match=r"test_tracers.py:\d+: the class of a key"):
         graph_compiler.compile(
             lambda key: jax.random.uniform(key) * len(type(key).__name__), args=(jax.random.key(0),)
         )

@@ -19,7 +19,7 @@ from . import networks
 from .judging import judge_layer
 from .layers import SAMPLES
 from .left_out import LEFT_OUT
-from .limits import OF_THE_SAME_DISTRIBUTION, REFUSED, WITHOUT_KERNEL
+from .limits import OF_THE_SAME_DISTRIBUTION, REFUSED, RELATIVE_TO_THE_LARGEST, WITHOUT_KERNEL
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 TRIED = [name for name in SAMPLES if name not in {*REFUSED, *OF_THE_SAME_DISTRIBUTION}]
@@ -37,7 +37,7 @@ def test_every_public_layer_has_samples_or_a_reason() -> None:
 )
 def test_layer(name: str, to: str) -> None:
     sample = SAMPLES[name]
-    judge_layer(sample, sample.made(), to)
+    judge_layer(sample, sample.made(), to, is_relative_to_largest=name in RELATIVE_TO_THE_LARGEST)
 
 
 @pytest.mark.parametrize("name", REFUSED)

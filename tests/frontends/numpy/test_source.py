@@ -460,7 +460,7 @@ def _sorts_in_a_branch(x: Any) -> Any:
 @pytest.mark.parametrize(("function", "line"), [(_writes, 1), (_sorts_in_a_branch, 2)])
 def test_arrays_of_other_frameworks_that_cannot_be_written_to(function: Any, line: int, target: str) -> None:
     """Recorded with one, and called with one, also where that is recorded again."""
-    place = rf"test_numpy_source\.py:{function.__code__.co_firstlineno + line}: .*a (tf\.Tensor|jax\.Array) cannot be written to"
+    place = rf"test_source\.py:{function.__code__.co_firstlineno + line}: .*a (tf\.Tensor|jax\.Array) cannot be written to"
     for constant in (pytest.importorskip("tensorflow").constant, pytest.importorskip("jax.numpy").asarray):
         for recorded in (X.astype("float32"), constant(X.astype("float32"))):
             graph = graph_compiler.compile(function, to=target, args=(recorded,), source="numpy")
@@ -759,7 +759,7 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
         "scipy",
         lambda x: scipy.linalg.inv(x[:3, :3]),
         TracingError,
-        r"test_numpy_source.py:\d+: the elements of an array are handed to code",
+        r"test_source.py:\d+: the elements of an array are handed to code",
     ),
     (
         "a constructor",

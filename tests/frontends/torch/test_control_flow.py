@@ -383,15 +383,15 @@ def seeding(x: Any) -> Any:
 
 
 REFUSED = {
-    "writing": (writing, r"add_ at .*test_torch_control_flow.py:\d+: x is written to"),
-    "writing outside": (writing_outside, r"mul_ at .*test_torch_control_flow.py:\d+: .* is written to"),
+    "writing": (writing, r"add_ at .*test_control_flow.py:\d+: x is written to"),
+    "writing outside": (writing_outside, r"mul_ at .*test_control_flow.py:\d+: .* is written to"),
     "state": (
         Counting(),
-        r"test_torch_control_flow.py:\d+: calls is changed inside of a function that torch.cond runs",
+        r"test_control_flow.py:\d+: calls is changed inside of a function that torch.cond runs",
     ),
     "buffers": (
         Normalising(),
-        r"test_torch_control_flow.py:\d+ \(in norm\): norm.num_batches_tracked is written to",
+        r"test_control_flow.py:\d+ \(in norm\): norm.num_batches_tracked is written to",
     ),
     "variables": (counting_elsewhere, r"calls\[0\] is changed inside of a function that torch.cond runs"),
     "shapes": (other_shapes, r"one branch gives float32\[3\] where float32\[2, 3\] is needed"),

@@ -96,7 +96,7 @@ def test_what_a_step_refuses_inside_of_compilers() -> None:
     compiled = jax.jit(lambda x: graph.functional(graph.parameters, x))
     assert_same(compiled(EYE.numpy()), inverses(EYE))
     assert all(np.isnan(item).all() for item in compiled(SINGULAR.numpy()))
-    with pytest.raises(GuardFailed, match=r"read by torch.linalg.inv at .*test_torch_inner_checks.py:\d+"):
+    with pytest.raises(GuardFailed, match=r"read by torch.linalg.inv at .*test_inner_checks.py:\d+"):
         graph.functional(graph.parameters, SINGULAR.numpy())
 
 
@@ -114,7 +114,7 @@ def test_what_a_step_refuses_inside_of_tf_function(way: str) -> None:
     else:
         with pytest.raises(
             tf.errors.InvalidArgumentError,
-            match=r"read by torch.Tensor.__bool__ at .*test_torch_inner_checks.py:\d+",
+            match=r"read by torch.Tensor.__bool__ at .*test_inner_checks.py:\d+",
         ):
             traced(tf.constant(-EYE.numpy()))
 
@@ -171,7 +171,7 @@ def test_elements_that_decide_under_the_compiler_of_torch() -> None:
     with as_python():
         expected = clipped(EYE * 3)
     assert_same(compiled(EYE * 3), expected)
-    with pytest.raises(RuntimeError, match=r"GuardFailed: .*__bool__ at .*test_torch_inner_checks.py:\d+"):
+    with pytest.raises(RuntimeError, match=r"GuardFailed: .*__bool__ at .*test_inner_checks.py:\d+"):
         compiled(-EYE)
     torch._dynamo.reset()
 
@@ -185,7 +185,7 @@ def test_a_number_that_decides_otherwise_in_each_step_is_refused(to: str) -> Non
         to=to,
     )
     with pytest.raises(
-        GuardFailed, match=r"read by .*test_torch_inner_checks.py:\d+.*compute with the array instead"
+        GuardFailed, match=r"read by .*test_inner_checks.py:\d+.*compute with the array instead"
     ):
         graph(CALLS[0])
 
@@ -196,7 +196,7 @@ def test_saved_graphs_keep_the_checks_in_their_blocks(to: str, tmp_path: Path) -
     graph = graph_compiler.load(tmp_path / "graph.zip")
     with as_python():
         assert_same(graph(EYE * 2), clipped(EYE * 2))
-    with pytest.raises(GuardFailed, match=r"__bool__ at .*test_torch_inner_checks.py:\d+"):
+    with pytest.raises(GuardFailed, match=r"__bool__ at .*test_inner_checks.py:\d+"):
         graph(-EYE)
 
 

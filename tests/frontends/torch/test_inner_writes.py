@@ -139,10 +139,10 @@ def writing_to_the_carry(x: Any) -> Any:
     [
         (
             writing_to_a_view,
-            r"test_torch_inner_writes.py:\d+: .* is a view, made outside, of .*, which is written to",
+            r"test_inner_writes.py:\d+: .* is a view, made outside, of .*, which is written to",
         ),
-        (writing_in_a_scan, r"mul_ at .*test_torch_inner_writes.py:\d+: .* is written to"),
-        (writing_to_the_carry, r"mul_ at .*test_torch_inner_writes.py:\d+: .* is written to"),
+        (writing_in_a_scan, r"mul_ at .*test_inner_writes.py:\d+: .* is written to"),
+        (writing_to_the_carry, r"mul_ at .*test_inner_writes.py:\d+: .* is written to"),
     ],
 )
 def test_writes_that_are_refused_without_gradients(function: Any, words: str) -> None:
