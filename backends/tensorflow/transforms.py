@@ -181,8 +181,9 @@ class TensorFlowDerivatives(Derivatives):
         """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results on axis 0.
 
         If ``function`` has operations that TensorFlow cannot convert, such as the second derivative of a
-        branch, run it slice by slice. Samples of TensorFlow's own generators differ between the slices;
-        unless ``how.randomness`` is ``"different"``, raise ``CallMismatch`` for them.
+        branch, and the number of slices is static, run it slice by slice. Samples of TensorFlow's own
+        generators differ between the slices; unless ``how.randomness`` is ``"different"``, raise
+        ``CallMismatch`` for them.
         """
 
         def over_first(arrays: Arrays) -> Arrays:

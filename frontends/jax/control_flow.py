@@ -93,7 +93,8 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation (``lax.cond``, ``lax.switch``) as a ``branch`` node.
 
-    Instead of a node, inline the branch of a constant index, or the only branch that is no error check.
+    A constant index inlines its branch. For other frameworks, so does a guard if all other branches only
+    call back into Python (see ``read_error_check``).
     """
     index, *captured = operands
     branches = equation.params["branches"]

@@ -184,8 +184,8 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     """Write a primitive call as an operator, method or public function, or return None if none expresses it.
 
-    Return None for weakly typed results, too. ``key`` is the primitive's name with ``_p``, and ``text``
-    returns the text of an operand.
+    Return None, too, for a call with weakly typed operands. ``key`` is the primitive's name with ``_p``,
+    and ``text`` returns the text of an operand.
     """
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)

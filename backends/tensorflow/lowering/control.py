@@ -44,9 +44,9 @@ def _scan(scope: Scope, node: Node) -> None:
 def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """Write the function of one iteration. Return its name, and the names of the arrays that it captures.
+    """Write the function of one iteration. Return its name and the captured arrays to pass to it, by name.
 
-    These are operands only of a recomputed iteration; for another one, return an empty list.
+    Only a recomputed iteration is passed captured arrays; another one reads them from the enclosing scope.
     """
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:

@@ -622,7 +622,8 @@ def istft(
 ) -> tf.Tensor:
     """Compute the inverse of ``stft`` by overlap-add, divided by the sum of the squared windows.
 
-    ``length`` cuts or zero-pads the signal. If ``as_complex`` is True, the signal is complex.
+    ``length`` cuts or zero-pads the signal. If ``as_complex`` is True, ``x`` has all frequencies, and the
+    signal is complex. Otherwise only the non-negative frequencies are read, whatever ``onesided`` is.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)

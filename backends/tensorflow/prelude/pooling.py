@@ -218,10 +218,10 @@ def max_over_windows(
 
 
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of ``elements`` along the last axis and its ``place``. NaN is the maximum.
+    """Return the first maximum of ``elements`` along the last axis, and the element of ``place`` there.
 
-    ``inside`` masks the valid elements. If no valid element is above the smallest value of the dtype, the
-    index is that of the first valid element.
+    NaN is the maximum. ``inside`` masks the valid elements. If no valid element is above the smallest
+    value of the dtype, the place is that of the first valid element.
     """
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score

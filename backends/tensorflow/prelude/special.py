@@ -21,7 +21,10 @@ from .elementwise import in_one_type, logaddexp, signbit
 
 
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Airy function Ai by a series between -3 and 3, by waves below and a decay above."""
+    """Compute the Airy function Ai.
+
+    It is computed by a series between -3 and 3, by an oscillation below, and by a decay above.
+    """
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
         x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
@@ -114,7 +117,8 @@ def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the mantissa, with magnitude in [0.5, 1), and the int32 exponent.
 
-    For 0, infinities and NaN, these are ``x`` and 0.
+    For 0, infinities and NaN, these are ``x`` and 0. The mantissa of a subnormal float64 is smaller than
+    0.5.
     """
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)

@@ -21,7 +21,8 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
 
     It calls ``original`` in other threads, and unless each bound is an int or symbolic. If ``upper`` is
-    less than ``lower``, there are no iterations. ``unroll`` is ignored in the scan.
+    less than ``lower`` in the recorded call, there are no iterations; which is the case is guarded. The
+    scan ignores ``unroll``.
     """
     thread = threading.get_ident()
 

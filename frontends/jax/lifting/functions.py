@@ -52,7 +52,7 @@ rows.table({
 
 @rows.row("jax.Array.__getitem__")
 def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
-    """Lift ``x[index]`` of integers, slices with positive steps, None, Ellipsis and integer arrays.
+    """Lift ``x[index]`` of integers, sizes, slices with positive steps, None, Ellipsis and integer arrays.
 
     Elements of index arrays are clamped to the axis, as in JAX.
     """

@@ -74,7 +74,10 @@ rows.table({
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Return a row that compares complex numbers by their real parts, then by their imaginary parts."""
+    """Return a row for ``max`` or ``min``.
+
+    The row compares complex numbers by their real parts, and at ties by their imaginary parts.
+    """
 
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         if not is_complex(b.result.dtype):
