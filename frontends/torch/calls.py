@@ -36,8 +36,8 @@ _ARITY = {
     for key, template in _OPERATORS.items()
 }
 _METHOD = "torch.Tensor."
-# Operators that stand for what devices exchange while a function is recorded; what runs finds its axis,
-# ``vmap``'s too.
+# A recording contains these operators for collectives. The written code calls the public functions, which
+# look up their axis when they run, so that an axis of ``vmap`` works, too.
 _COLLECTIVES = {
     "torch.ops.graph_compiler.axis_index": "parallel.axis_index({})",
     "torch.ops.graph_compiler.axis_indices": "torch.arange(parallel.axis_size({}), dtype=torch.int32)",
@@ -45,7 +45,7 @@ _COLLECTIVES = {
         f"torch.ops.graph_compiler.{name}": f"parallel.{name}({{}}, {{}})"
         for name in (*REDUCTIONS, "all_gather")
     },
-    # under derivatives
+    # Derivatives record the kernels of these operators.
     **{
         f"torch.ops.graph_compiler.{name}_kernel.default": f"parallel.{name}({{}}, {{}})"
         for name in (*REDUCTIONS, "all_gather")

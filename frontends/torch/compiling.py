@@ -30,17 +30,18 @@ _CLOSE = {
 }
 
 
-# told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's
-# numbers otherwise
+# If they see that they are compiled, optimizers compute with float32 tensors instead of Python numbers, and
+# so get other results.
 _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
     """Value of the flag that ``torch.compiler.is_compiling()`` returns while a function is recorded.
 
-    It is falsy for the code of optimizers and for other threads.
+    It is falsy for the code of optimizers. In other threads it has the truth value of `outside`, the flag
+    that was set before.
 
-    asked: True once any other code has evaluated it.
+    asked: True once the recording thread has evaluated it outside of an optimizer.
     """
 
     asked = False
@@ -65,9 +66,9 @@ class CompilingFlag(int):
 def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
     """Make ``torch.compiler.is_compiling()`` return True inside of the block, if `claim` is True.
 
-    Models evaluate it before they read elements (is the mask all ones?) to choose a shortcut. A graph for
-    another framework is better off without the shortcut: it then holds for every mask, and need not read
-    elements at each call.
+    Yield the flag, whose ``asked`` tells whether the code has evaluated it. Models do so before they read
+    elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better off
+    without the shortcut: it then holds for every mask, and need not read elements at each call.
     """
     outside = compiling_flag()
     flag = CompilingFlag(1, outside)
@@ -85,7 +86,11 @@ def copy_result(result: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class RunResults:
-    """Result of a run as copies, and the results of its torch calls."""
+    """Result of a run.
+
+    result: copies of the tensors in it.
+    calls: results of the torch calls that the run made.
+    """
 
     result: list[torch.Tensor]
     calls: FirstRunResults
@@ -99,10 +104,12 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again with ``is_compiling()`` False and return True if its result differs from `seen`.
+    """Run the function again with ``is_compiling()`` False, and return True if its result differs.
 
-    Return False without a run if the graph is not pure: if it draws random numbers, writes to its inputs
-    or keeps state. Return True if the run raises. `state` is restored after the run.
+    Shapes and dtypes of the tensors in the result are compared exactly with those in `seen`, elements up
+    to a tolerance. Return True as well if the run raises, and False without a run if the graph is not pure
+    (it has effects or state, writes to an input or draws random numbers). Calls whose results `seen` has
+    stored are not computed again. Restore `state`, buffers and the random state after the run.
     """
     if not _is_pure(graph):
         return False
@@ -110,7 +117,7 @@ def differs_outside(
         try:
             with ResultReuse(seen.calls), pop_new_modes():
                 plain = copy_result(forward(function, *args, **kwargs))
-        # The user's code runs, and may raise anything where it is told something else.
+        # The user's code may raise anything if it sees another value of the flag.
         except Exception as problem:
             if is_fault(problem):
                 raise

@@ -17,7 +17,12 @@ _SECONDS = 10
 
 
 def pretrained(name: str) -> Any:
-    """Load the model `name` in evaluation mode, as the class that its configuration names."""
+    """Load the pretrained model `name` in evaluation mode.
+
+    Its class is the first one in ``architectures`` of its configuration that transformers has, or else
+    ``AutoModel``. Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if `name` is
+    neither local nor cached and the hub cannot be reached.
+    """
     try:
         import transformers
     except ModuleNotFoundError as problem:
@@ -33,9 +38,10 @@ def pretrained(name: str) -> Any:
 
 
 def _require_hub(name: str) -> None:
-    """Raise ``OSError`` if a model is neither a local path nor cached, and the hub does not answer.
+    """Raise ``OSError`` if the model `name` has to be downloaded and the hub does not answer.
 
-    Without this check, transformers would retry for half a minute.
+    Return if `name` is an existing path, its configuration is cached, or transformers is set to work
+    offline. Without this check, transformers would retry for half a minute.
     """
     hub: Any = importlib.import_module("huggingface_hub")
     if (
@@ -61,12 +67,13 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Return keyword arguments that `model` runs on, derived from its ``dummy_inputs`` and configuration.
+    """Return keyword arguments that `model` runs on, or None if it runs on no candidate.
 
-    Return None if the model does not describe its inputs, or no candidate runs. Keys are parameter names
-    of ``forward``. Token ids come with an attention mask of ones, as from a tokenizer; images are float[1,
-    channels, height, width], sound is float[1, samples] or float[1, bins, frames]. Trial runs change
-    nothing.
+    Candidates are derived from its ``dummy_inputs`` and its configuration; a model without these has none.
+    Only parameters of ``forward`` are passed. Token ids come with an attention mask of ones, as from a
+    tokenizer. Images are [1, channels, height, width], sound is [1, samples], [1, channels, samples] or a
+    spectrum of [1, bins, frames], in the dtype of the model's first floating-point parameter. After a
+    trial run, buffers and torch's random state on the CPU are restored.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
@@ -79,7 +86,10 @@ def example_inputs(model: Any) -> Inputs | None:
 
 
 def _candidates(model: Any) -> Iterator[Inputs]:
-    """Yield possible inputs, the likeliest first. An encoder-decoder gets decoder ids first, then none."""
+    """Yield the inputs to try, the likeliest first.
+
+    For an encoder-decoder, each main input is tried with decoder ids before it is tried without them.
+    """
     tokens: torch.Tensor = model.dummy_inputs.get("input_ids", torch.tensor([[7, 6, 1, 4, 2]]))
     beside: list[Inputs] = [{}]
     if getattr(model.config, "is_encoder_decoder", False):
@@ -105,6 +115,7 @@ def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
 
 
 def _images(model: Any) -> Iterator[torch.Tensor]:
+    # Models whose configuration states no size were trained on ImageNet.
     sizes = [_config_entry(model.config, "image_size"), 224]
     channels = _config_entry(model.config, "num_channels") or 3
     for size in dict.fromkeys(
@@ -121,7 +132,9 @@ def _sounds(model: Any) -> Iterator[torch.Tensor]:
 def _spectra(model: Any) -> Iterator[torch.Tensor]:
     bins = next((found for name in _BINS if (found := _config_entry(model.config, name))), 80)
     frames = _config_entry(model.config, "max_source_positions")
+    # The encoder of Whisper halves the number of frames, and accepts no other number.
     yield _noise(1, bins, 2 * frames if frames else 128)
+    # Audio spectrogram transformers take the frames before the bins.
     yield _noise(1, 128, bins)
 
 

@@ -21,6 +21,7 @@ from .compat import OpOverload
 from .gradients.rules import REFUSE_GRADIENT
 from .lifting.table import rows
 
+# Files are untrusted, so only names of this form are looked up in torch.
 _NAME = re.compile(
     r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII
 )
@@ -49,9 +50,9 @@ _REFUSED = reads.FOREIGN | {
 
 
 def read(text: str) -> Any:
-    """Parse what :meth:`TorchCalls.spell` wrote: a dtype, layout, memory format, device or number.
+    """Return the dtype, layout, memory format, device or number that ``TorchCalls.spell`` wrote.
 
-    Raise ``InvalidFile`` for any other text.
+    Only the devices cpu, cuda, mps and meta are accepted. Raise ``InvalidFile`` for any other text.
 
     >>> read("torch.float32")
     torch.float32
@@ -72,7 +73,11 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise ``InvalidFile`` if a node calls anything but a recordable public function of torch."""
+    """Raise ``InvalidFile`` if a node of a loaded `graph` calls anything but a recordable function of torch.
+
+    Nodes inside regions are checked, too. Nodes that run regions are accepted. A guard must be one
+    condition on sizes, and a method or an index must have the operands that it cannot do without.
+    """
     for node in every(graph.nodes):
         if runs_blocks(node.op):
             continue
@@ -97,6 +102,7 @@ def _check_guard(node: Node) -> None:
 
 def _check_form(node: Node) -> None:
     key = row_key(node.op)
+    # Code that writes these calls reads that many operands by position.
     least = {"__getitem__": 2, "__setitem__": 3}.get(key, 1 if node.op.startswith("torch.Tensor.") else 0)
     if len(node.inputs) < least:
         raise InvalidFile(f"{node.op} is called with {len(node.inputs)} arguments")

@@ -93,8 +93,9 @@ def is_hook(place: StatePlace) -> bool:
 def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
     """Record again with what the `first` attempt left in its places, such as hooks that it installed.
 
-    Return the second recording if it leaves no more changes and has the same graph. The places then keep
-    their new contents, as after the first call of the original. Otherwise restore them and return None.
+    Return the second recording if that attempt leaves no changes and records the same graph. The places
+    then keep their new contents, as after the first call of the original. Otherwise, or if the second
+    attempt raises, restore the places and return None.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -106,8 +107,7 @@ def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recor
             first.recording.graph, made.recording.graph
         ):
             again = made.recording
-    # The user's code runs, and may raise anything: what it raises is reported where it is recorded with
-    # state.
+    # The user's code may raise anything. If it does so again with state, the next attempt reports it.
     except Exception as problem:
         if is_fault(problem):
             raise
@@ -126,7 +126,10 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Build the torch call node for the canonical operation `op` of a check."""
+    """Return the node of the torch call that computes `op`, a canonical operation in the check of a region.
+
+    Only the operations of :data:`_NAMES` have another name in torch.
+    """
     name = _NAMES.get(op, op)
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     given, named = _arguments(op, inputs, params)
@@ -149,7 +152,12 @@ OF_ENCODERS = PatchSet(*ENCODERS)
 
 
 class ReadRecorder:
-    """Reads of attributes, globals and settings during one attempt, which ``session`` notes for guards."""
+    """Records what one attempt reads outside of the arguments: attributes, globals and settings.
+
+    capture, session: the recording, and the session that collects the reads.
+    spaces, functions: the namespaces of the recorded code, and the functions in them.
+    attributes, globals: reads of attributes, and of globals.
+    """
 
     def __init__(
         self,
@@ -165,7 +173,11 @@ class ReadRecorder:
 
     @contextmanager
     def seen(self) -> Iterator[None]:
-        """Note reads inside of the block, and return symbols to code that computes with sizes."""
+        """Patch what the recorded code may read, so that reads inside of the block are noted.
+
+        Code that computes with sizes gets symbols. Globals of a self-contained function
+        (``weights.are_none``) are not patched.
+        """
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
@@ -185,7 +197,7 @@ class ReadRecorder:
         return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:
-        """Return guards that everything that was read is unchanged."""
+        """Return guards that all that was read is unchanged."""
         session = self.session
         told = (
             [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
@@ -203,8 +215,9 @@ _PRECISIONS = {
 
 @dataclass
 class Attempt:
-    """Result of one attempt: the recording, and what the next attempt has to take into account.
+    """Result of one attempt.
 
+    recording: the graph with its guards and weights.
     left: the places that turned out to be state, with what the function leaves in them.
     is_other_code: True if the function does something else when ``is_compiling()`` is False.
     """
@@ -222,6 +235,11 @@ class Hypotheses:
     reading: which numbers that the code reads from tensors become symbols.
     numbers: paths of numbers in the arguments that are inputs.
     grown: lists, by container and key, that the function may only append to.
+    keys: sizes that are plain numbers because the code uses them as keys.
+    by_kernel: calls that are recorded kernel by kernel.
+    kept_views: captured tensors that are recorded as views of others.
+    caches: ``functools.lru_cache`` functions that were empty before the first attempt, and are emptied
+        again.
     weights: the weights found just before, for the first attempt only.
     """
 
@@ -240,9 +258,10 @@ class Hypotheses:
 
 
 def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
-    """Flatten the arguments of a call into its arrays and their structure.
+    """Flatten the arguments of a call into their arrays and the structure of the containers.
 
-    If the graph stays in torch, random generators are leaves, too.
+    Random generators are leaves, too, if the graph is for torch. Objects that ``request.stateful`` names
+    as arguments are flattened like containers.
     """
     opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
     return flatten(
@@ -256,9 +275,10 @@ def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
 def _prepare_inputs(
     request: Request, open_numbers: frozenset[Path]
 ) -> tuple[Tree, dict[int, Any], list[Any]]:
-    """Return the structure of the arguments, tensors by the id of the given array, and all inputs.
+    """Return the structure of the arguments, tensors by the id of the given array, and the inputs in order.
 
-    Numbers at the paths `open_numbers` are inputs as they are.
+    Numbers at the paths `open_numbers` are inputs, and not converted. Raise ``TracingError`` for a sparse
+    or quantized tensor.
     """
     leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
@@ -311,7 +331,13 @@ def _recording_calls(
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Run and record the function once, under `hypotheses` and with the places of the request as state."""
+    """Run and record the function once, under `hypotheses` and with ``request.places`` as state.
+
+    Change `hypotheses`: ``weights`` are used up, and if the code may use ``type`` where no shim works,
+    numbers become constants and lists are recorded as they are. Raise ``TracingError`` if something cannot
+    be recorded, or the exception of the user's function. Arguments, state and settings are restored in any
+    case.
+    """
     function, args = request.function, request.args
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
     weights, hypotheses.weights = (
@@ -414,9 +440,9 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _adopt_graph_parameters(
     weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Register the parameters of a graph that the function calls as parameters of the recording.
+    """Register the parameters of the graph `called` as parameters of the recording, and return them by name.
 
-    They are those of a module made of the graph, which is cached on it.
+    They belong to a module made of the graph. It is cached on the graph until one of `arrays` is replaced.
     """
     known = vars(called).get("_module_within")
     if (
@@ -443,10 +469,11 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     """Convert leaves to tensors, by identity, so that an array in several positions becomes one tensor.
 
-    Generators are kept as they are, and numbers are skipped. Arrays of other frameworks are moved to the
-    accelerator that another tensor or the module is on.
+    Generators are returned unchanged, and numbers are left out. If a tensor among the leaves, or the first
+    parameter of a module, is on an accelerator, arrays of other frameworks are moved there.
     """
     made: dict[int, Any] = {}
+    # Arrays of other frameworks, whose converted tensors are on the CPU.
     foreign: list[int] = []
     for leaf in leaves:
         if id(leaf) not in made and type(leaf) not in DTYPES:
@@ -472,7 +499,9 @@ _MOST_ROUNDS = 5
 def record(request: Request) -> Recording:
     """Run the function and record it.
 
-    Weights on the device ``meta``, and arguments on it, are replaced by zeros while recording.
+    If a weight is on the device ``meta``, such weights, and arguments there, are replaced by zeros while
+    recording. Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``.
+    If no attempt succeeds, raise the exception of the last one.
     """
     check_outside(request)
     weights = TorchWeights(
@@ -489,9 +518,9 @@ def record(request: Request) -> Recording:
 
 
 def _recorded(request: Request, weights: TorchWeights | None = None) -> Recording:
-    """Record with repeated attempts, giving up one hypothesis after another.
+    """Record with repeated attempts. After an error, give up one hypothesis after another.
 
-    `weights` are those of the function, if already found.
+    `weights` are those of the function if they are already known, else None.
     """
     search = _Search(replace(request, places=(*request.places, *foreign_places(request))))
     search.hypotheses.weights = weights
@@ -506,7 +535,11 @@ def _recorded(request: Request, weights: TorchWeights | None = None) -> Recordin
 
 
 class _Search:
-    """Search for hypotheses under which the function can be recorded. A refuting attempt updates them."""
+    """Search for hypotheses under which the function can be recorded. A refuting attempt updates them.
+
+    known: the places of state for the next attempt, those of the request first.
+    often: places that changed often in earlier calls, until they are given up.
+    """
 
     def __init__(self, request: Request) -> None:
         self.request, self.often = request, changed_often(request)
@@ -521,9 +554,11 @@ class _Search:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def attempt(self) -> Recording | Refutation[_Search]:
-        """Return the recording, or ``Refutation`` if the attempt refutes its hypotheses.
+        """Run one attempt. Return its recording, or ``Refutation`` if it has refuted its hypotheses.
 
-        It may find new state, or code that ``is_compiling()`` changes.
+        It does so if it finds new state, or code that ``is_compiling()`` changes; the hypotheses are then
+        updated. If hooks are among the new state, the function is first recorded again with the state that
+        it left.
         """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
@@ -552,7 +587,10 @@ class _Search:
     # ---------------------------------------------------------------- what may be given up, the weakest first
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
-        """Give up that lists are only appended to. Return None if that was not assumed."""
+        """Give up that lists are only appended to. Return None if that was not assumed.
+
+        Later recordings do not assume it of these lists either.
+        """
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
             return None
         self.request.auto_dynamic.lengths.give_up(self.hypotheses.grown)
@@ -561,9 +599,9 @@ class _Search:
 
     @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
-        """Try the next alternative for sizes in keys, for calls recorded by kernel, or for kept views.
+        """Try the next alternative for sizes in keys, calls recorded kernel by kernel, or captured views.
 
-        Return None if all alternatives are used up.
+        Only the first of these that has a new alternative advances. Return None if none has.
         """
         guesses = self.hypotheses
         goes_on = (
@@ -575,7 +613,7 @@ class _Search:
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
-        """Make numbers constants. Return None if nothing depends on them."""
+        """Make numbers that Python reads constants. Return None if nothing depends on them."""
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
         ):
@@ -586,7 +624,7 @@ class _Search:
 
     @gives_up("making numbers that change often inputs")
     def without_often(self, problem: Exception) -> _Search | None:
-        """Give up the places that often changed in earlier calls as state. Return None if there are none."""
+        """Stop treating what changed often in earlier calls as state. Return None if nothing did."""
         if not self.often:
             return None
         self.known, self.often = [place for place in self.known if place not in self.often], []

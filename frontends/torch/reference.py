@@ -47,7 +47,10 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _RangeOnDevice(tuple[float, float]):
-    """Smallest and largest element of a tensor, with the device that the tensor was on."""
+    """Smallest and largest element of a tensor.
+
+    device: the device that the tensor was on.
+    """
 
     device: torch.device
 
@@ -67,9 +70,11 @@ def _range(tensor: torch.Tensor) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
-    """Return a random tensor like one with the range `seen`, and on its device.
+    """Return a random tensor of this shape and dtype, on the device that `seen` names, or else on the CPU.
 
-    Integers and varied floats are drawn from the range, floats that were all equal from its neighbourhood.
+    Integers, and floats that were not all equal, are sampled from the range `seen`; floats that were all
+    equal or huge, from [-2, 2], or from [0.5, 1.5] if they were positive. Complex numbers and booleans
+    ignore the range.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
@@ -79,7 +84,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
 
 
 def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
-    """Set ``requires_grad`` on `array` if `facts` say so, and return the array.
+    """Set ``requires_grad`` of `array` in place if `facts` say that it is True, and return `array`.
 
     >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
     True
@@ -99,10 +104,10 @@ def random_kept() -> Iterator[None]:
 
 @contextmanager
 def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None = None) -> Iterator[None]:
-    """Restore buffers, random state and `state` after the block.
+    """Restore the buffers of `weights`, torch's random state on the CPU, and `state` after the block.
 
-    Seed torch's generator first if `seed` is given. `state` defaults to everything within reach of the
-    weights.
+    Seed torch's generator first unless `seed` is None. `state` is by default all that is reachable from
+    the weights. No other thread records in the meantime.
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
@@ -122,6 +127,7 @@ def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None
 
 def to_numpy(array: Any) -> Any:
     plain = array.detach().cpu()
+    # NumPy has no bfloat16, and torch does not export tensors with lazy conjugation or negation.
     return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
 
 

@@ -32,6 +32,8 @@ def without_defaults(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Drop keyword arguments, and trailing positional ones, that equal the defaults of the function `name`.
 
+    Methods of ``torch.Tensor``, and functions whose defaults are unknown, get all arguments.
+
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})
     >>> named = {"padding_idx": None, "norm_type": 1.0, "sparse": False}
@@ -57,7 +59,7 @@ def _defaults(name: str) -> dict[str, tuple[int, Any]]:
     """Map each argument with a default to its position (-1 if keyword-only) and the default.
 
     A function written in C has no signature, so the overloads of the kernel of that name are read, and
-    only entries on which they all agree are kept.
+    only entries on which they all agree are returned. Return an empty dict if there is no such kernel.
     """
     function: Any = torch
     for part in name.split(".")[1:]:
@@ -102,7 +104,7 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 @contextmanager
 def tensors_pass_from_numpy() -> Iterator[None]:
-    """Make ``torch.from_numpy``, which no mode intercepts, return a tensor that it is given."""
+    """Patch ``torch.from_numpy``, which no mode intercepts, to return a tensor that it is given unchanged."""
     original = torch.from_numpy
 
     def from_numpy(array: Any) -> torch.Tensor:
@@ -121,7 +123,8 @@ _WRITABLE = (np.ndarray, array, bytearray)
 def is_array(item: Any) -> bool:
     """Return True for an array of any framework.
 
-    NumPy scalars are not arrays: they are treated as Python numbers.
+    It is a tensor, a NumPy array, or an object with ``__dlpack__`` or ``__array__``, a shape and a dtype.
+    NumPy scalars, classes and symbolic numbers are not arrays.
     """
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
@@ -140,10 +143,10 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """Convert an array of any framework to a tensor.
+    """Convert an array of any framework to a tensor. Return a dense tensor unchanged.
 
-    A writable NumPy array of native byte order shares its memory with the tensor, other arrays are copied.
-    Raise ``TracingError`` for a sparse or quantized tensor.
+    A writable NumPy array of native byte order without negative strides shares its memory with the result;
+    other arrays are copied. Raise ``TracingError`` for a sparse or quantized tensor.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
@@ -184,8 +187,9 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 def as_recorded(item: Any) -> Any:
     """Convert a non-tensor argument to what the recorded call stores.
 
-    Scalars of NumPy and numeric enum members become Python numbers. Writable arrays are copied, since the
-    function may write to them later.
+    Scalars of NumPy and numeric enum members become Python numbers. NumPy arrays, ``array`` and
+    ``bytearray`` are copied, since the function may write to them later. Anything else is returned
+    unchanged.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
@@ -209,9 +213,9 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """Return the modules, functions and other opaque objects in the arguments, by name.
+    """Return the callables and objects with attributes in the arguments, by name.
 
-    The classes of the containers that were flattened follow.
+    The classes of the containers that were flattened follow, without builtin ones.
     """
     if has_arrays_alone(tree):
         return []

@@ -28,7 +28,10 @@ _names: dict[Any, str] = {}
 
 
 def name_of(function: Any) -> str:
-    """Return the dotted public name of a callable that a ``TorchFunctionMode`` was given."""
+    """Return the dotted public name of a callable that a ``TorchFunctionMode`` was given.
+
+    A callable without a public name gets its module and ``__name__``, which may not resolve.
+    """
     name = _names.get(function)
     if name is None:
         name = _names[function] = _find_name(function)
@@ -65,10 +68,10 @@ _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 
 @functools.cache
 def row_key(name: str) -> str:
-    """Return the bare name of a dotted name, under which rows are found.
+    """Return the bare name of a dotted name, under which lifting rows are found.
 
-    ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. Names in namespaces
-    keep them as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
+    ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces
+    linalg, fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
@@ -157,7 +160,11 @@ def resolve(name: str) -> Any:
 
 
 def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """Name the last result of each module without children after the module: ``query``, ``LayerNorm``."""
+    """Name results after modules without children: ``query``, ``LayerNorm``.
+
+    The last node of each run of a module at `leaf_paths` gives its result that name. Modules whose name is
+    a number, and nodes with several results, are skipped.
+    """
     for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
         path = node.origin.module
         last = path.rpartition(".")[2]

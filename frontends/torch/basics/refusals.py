@@ -27,7 +27,11 @@ _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
 class Refusals:
-    """The state of torch when the recording began, which the function must not change."""
+    """State of torch when the recording began, which the function must not change.
+
+    dtype: the default dtype.
+    modes: number of dispatch modes while recording.
+    """
 
     def __init__(self) -> None:
         self.dtype = torch.get_default_dtype()
@@ -63,9 +67,9 @@ class Refusals:
 
 
 def check_outside(request: Request) -> None:
-    """Raise ``TracingError`` inside of a transform, a mode of fake tensors or a trace.
+    """Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``.
 
-    Tensors have no concrete elements there, or others record already.
+    Tensors have no concrete elements there, or another tool records already.
     """
     around = {
         "a transform (torch.vmap, torch.func.grad)": current_transform(),
@@ -82,6 +86,7 @@ def check_outside(request: Request) -> None:
 
 
 def check_classes(types: Any, where: Any) -> None:
+    # Every call comes here, so each class is checked only once.
     for cls in types:
         if cls not in _PLAIN:
             _check_class(cls, where)
@@ -112,21 +117,22 @@ def refuse_operator(function: Any, where: Any) -> NoReturn:
 
 
 class UnseenDraw(TracingError):
-    """Raised when the state of a random generator moved without a recorded call.
+    """Raised if the state of a random generator moved without a recorded call.
 
-    The function may have moved it, or another thread just when the recording began.
+    The function may have moved it, or another thread just when the recording began. In that case, another
+    attempt succeeds.
     """
 
 
 class OperatorRefused(TracingError):
-    """Raised when a higher-order operator of torch was called that cannot be recorded."""
+    """Raised if the function calls a higher-order operator of torch that cannot be recorded."""
 
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
     """Convert errors of torch's own tracers, which cannot run inside of a recording, to ``OperatorRefused``.
 
-    Drop what these tracers have cached in the meantime.
+    Drop what these tracers have cached, since it may contain tensors of the recording.
     """
     try:
         yield
@@ -134,6 +140,7 @@ def refusing(name: str) -> Iterator[None]:
         theirs = type(problem).__module__.startswith("torch._dynamo")
         if theirs or isinstance(problem, OperatorRefused):
             drop_compiled()
+        # torch's tracers call methods of its own size nodes that ``SizeNode`` does not have.
         if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
             raise OperatorRefused(
                 f"{name} uses an operator of torch that takes functions and traces them itself (linearize, "

@@ -63,10 +63,11 @@ DATA_SIZED = frozenset(
         "bincount",
     }
 ) | {"all_gather", "axis_indices"}
-# Give back the tensor itself, a view or a copy, depending on its strides and sizes.
+# These return the tensor itself, a view or a copy, depending on its strides and sizes.
 MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
 # These return a view or a copy, depending on strides.
 BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})
+# Calls whose result is an alias without autograd history.
 CUT = frozenset({"detach", "data"})
 RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli",
@@ -87,8 +88,8 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 def dtype_name(dtype: torch.dtype | str | None) -> str:
     """Return the name of a dtype: ``torch.float32`` -> ``"float32"``.
 
-    None is torch's default dtype, a Python number class the dtype of its arrays, and a name is returned
-    unchanged.
+    None returns the name of torch's default dtype, a class of Python numbers that of its arrays. A name is
+    returned unchanged.
     """
     if isinstance(dtype, str):
         return dtype
@@ -104,6 +105,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 @lru_cache(maxsize=4096)
 def _result_type(kinds: tuple[Any, ...], default: torch.dtype) -> str:
+    # Promotion depends on whether an array has axes, but not on its elements, so empty tensors suffice.
     examples = [
         _EXAMPLE[kind] if isinstance(kind, type) else torch.empty((0,) * kind[1], dtype=torch_dtype(kind[0]))
         for kind in kinds
@@ -118,7 +120,7 @@ _EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 def _promote_all(examples: list[Any]) -> torch.dtype:
-    """Promote the dtypes of more than one operand.
+    """Return the dtype that torch promotes several operands to.
 
     Operands of each category are promoted among themselves first. Arrays with axes then take precedence
     over 0-d arrays, and these over numbers.
@@ -146,7 +148,7 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the dtype that torch promotes `operands` to.
+    """Return the name of the dtype that torch promotes `operands` to, under the current default dtype.
 
     Operands are values with ``dtype`` and ``ndim``, numbers, and sizes.
     """
@@ -168,7 +170,7 @@ FACTS = frozenset({
     "sparse_dim", "_has_compatible_shallow_copy_type",
 })  # fmt: skip
 
-# Where a tensor is, which calls may differ in.
+# Properties that tell the device of a tensor, in which calls of a graph may differ.
 DEVICES = frozenset({
     "device", "get_device", "is_cuda", "is_cpu", "is_meta", "is_mps", "is_xpu", "is_xla", "is_vulkan",
     "is_maia", "is_ipu", "is_mtia",
@@ -188,26 +190,26 @@ VALUES = frozenset(
     }
 )
 
-# Those of them that ask whether an element is 0, and nothing else of it.
+# Calls of ``VALUES`` that only ask whether an element is 0.
 TRUTHS = frozenset({"__bool__", "is_nonzero"})
 
-# Those of them whose numbers may be symbols.
+# Calls of ``VALUES`` whose results may be symbols.
 NUMBERS = frozenset({"item", "tolist"})
 
-# Calls that tell a size; inside of a transform (vmap) the answer is a plain number.
+# Calls that return a size. Inside of a transform (vmap) they return a plain number.
 SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})
 
-# Kernels that compare sizes: asked by transforms, after which sizes are what they are.
+# Kernels by which transforms compare sizes.
 SAME_SIZES = frozenset({"is_same_size", "_has_same_storage_numel"})
 
-# Calls that run backward passes: what happens inside of them is recorded kernel by kernel.
+# Calls that run backward passes, whose kernels are recorded one by one.
 BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
 
-# Calls that answer a question about elements with a Python bool: the question is recorded as this chain of
-# calls instead.
+# Calls that return a Python bool computed from elements. Calls that compute it as a tensor are recorded
+# instead.
 QUESTIONS = frozenset({"equal", "allclose", "_nested_tensor_from_mask_left_aligned"})
 
-# Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
+# Calls that hand the memory of a tensor to other code, whose accesses cannot be recorded.
 FOREIGN = frozenset(
     {
         "numpy",
@@ -242,9 +244,10 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return the positions and keywords that take an int in every overload of `key` that has them.
+    """Return the positions and keywords at which every overload of `key` takes an int.
 
-    The tensor of a method is its first position.
+    The tensor of a method is its first position. Bools and strings do not count as an overload. Return an
+    empty set if no kernel has this name.
 
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
@@ -299,7 +302,7 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 
 
 def hints(structure: Any) -> Any:
-    """Replace symbolic sizes in arguments by their recorded numbers."""
+    """Replace symbolic numbers in arguments by the numbers that they had while recording."""
     # Most calls have no symbolic arguments, so ``map_structure`` is avoided for them.
     if type(structure) is tuple:
         return tuple(
@@ -317,7 +320,10 @@ def version(tensor: torch.Tensor) -> int:
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Return a number that identifies the tensor's storage, or the tensor if it has no single storage."""
+    """Return a number that identifies a tensor's storage as long as the storage lives.
+
+    A tensor without a single storage (a sparse one) has a negative number of its own.
+    """
     try:
         with no_torch_function():
             return tensor.untyped_storage()._cdata
@@ -332,7 +338,9 @@ def fills_memory(tensor: torch.Tensor) -> bool:
 
 
 def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
-    """Narrow axes of stride 0 to one element, because torch refuses writes to expanded tensors.
+    """Return a view of `tensor` with one element along axes of stride 0.
+
+    torch refuses writes to expanded tensors.
 
     >>> without_repeats(torch.zeros(2, 1).expand(2, 3)).shape
     torch.Size([2, 1])
@@ -344,7 +352,10 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def restore_elements(tensor: torch.Tensor, before: torch.Tensor) -> None:
-    """Write `before`, an earlier copy of the tensor ``without_repeats``, back to the tensor."""
+    """Write `before`, a copy of ``without_repeats(tensor)``, back to `tensor`, in place.
+
+    Resize the tensor if a call has resized it.
+    """
     # As ``out=`` the tensor was resized to the result.
     if without_repeats(tensor).shape != before.shape:
         tensor.resize_(before.shape)

@@ -18,7 +18,8 @@ from ..compat import OpOverloadPacket
 from .names import is_in_place
 from .tensors import version
 
-# Running statistics, which these write to where a flag says so, and their schemas do not tell.
+# Parameters with running statistics. Calls write to them only while training, and the schemas of their
+# kernels do not mark them as written.
 _STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
     "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
     "instance_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
@@ -35,7 +36,8 @@ _RENORMED = ((1, "weight"),)
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
     """Return the parameter names of a normalization call in order.
 
-    ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``.
+    ``torch.batch_norm``, recognized by its argument ``cudnn_enabled`` or more than eight positional ones,
+    and native kernels have another order than ``torch.nn.functional.batch_norm``.
     """
     running, affine = ("running_mean", "running_var"), ("weight", "bias")
     native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
@@ -63,7 +65,7 @@ def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """Return the parameters (position, keyword) that calls of this bare name may write to.
+    """Return the parameters (position, keyword) that calls of the bare name `key` may write to.
 
     ``out`` and the tensor of an in-place call are left out.
 
@@ -87,7 +89,10 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
 
 
 def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that the call may write to besides its own tensor and ``out``."""
+    """Return the tensors that the call may write to, without its own tensor and ``out``.
+
+    An embedding with ``max_norm`` writes to its weight.
+    """
     parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []
@@ -107,7 +112,10 @@ def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version of each operand before a call, or None where the call writes uncounted."""
+    """Return the version of each operand before a call, or None if the call may write to it uncounted.
+
+    None differs from any version after the call, so such an operand counts as written to.
+    """
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, other_written_tensors(key, args, kwargs)))

@@ -66,16 +66,17 @@ def _is_same_size(capture: RunningTrace, function: Any, args: Any, kwargs: Any) 
 
 
 def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
+    # A 0-d tensor has no length, for which torch raises its own error.
     length = forward(function, *args)
     size = capture.size(capture.value(args[0]), 0)
     return capture.decide(size) if isinstance(size, Size) else length
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return elements as Python numbers, and guard on them.
+    """Run a call that returns elements as Python objects, and guard on those that vary between calls.
 
-    The guard is on a snapshot, since the tensor may be written to later. Raise ``TracingError`` if there
-    are too many elements.
+    The guard is on a copy made now, since the tensor may be written to later. Raise ``TracingError`` for
+    more than 4096 elements, and for random elements in a graph for another framework.
     """
     tensor = args[0]
     value = capture.value(tensor)
@@ -96,7 +97,7 @@ def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if symbols cannot hold them."""
+    """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if these cannot be symbols."""
     symbols = (
         read_numbers(capture, args[0], function.__name__)
         if capture.recorder.varies(capture.value(args[0]))
@@ -106,7 +107,11 @@ def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol."""
+    """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol.
+
+    A number that was computed from sizes gets a guard on these sizes, any other one a guard on the
+    element.
+    """
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return (
         elements(capture, function, args, kwargs)
@@ -116,7 +121,10 @@ def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``bool(tensor)`` with a guard on whether a number is 0, not on the number."""
+    """Answer ``bool(tensor)``. For a single number, guard on whether it is 0 instead of on its value.
+
+    The condition of a loop that is marked needs no guard.
+    """
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.asked(
         sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)
@@ -133,7 +141,11 @@ def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _comparison(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``torch.equal`` and similar functions: record the answer as a tensor, and guard on it."""
+    """Answer ``torch.equal`` and similar functions, and guard on the answer.
+
+    For the guard, the comparison is recorded as calls that return a tensor. ``equal`` of tensors of
+    different shapes needs no guard.
+    """
     seen = capture.run(function, args, kwargs)
     with capture:
         answer = _QUESTIONS[capture.call.rpartition(".")[2]](*args, **kwargs)
@@ -157,7 +169,7 @@ _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
 
 
 def _contains(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``5 in x`` with a guard on the answer, not on all elements."""
+    """Answer ``element in tensor`` with a guard on the answer instead of on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
         # torch raises its own error for any other element.
@@ -178,9 +190,10 @@ def _foreign(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.as_tensor(array)`` as a copy that a graph makes at each call.
+    """Record ``torch.as_tensor`` or ``asarray``.
 
-    torch shares the memory of a NumPy array if it can, so later writes to either of them are refused.
+    A NumPy array is copied at each call of the graph. If torch shares the memory of the array while
+    recording, later writes to that memory are refused.
     """
     given = args[0] if args else next(iter(kwargs.values()))
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
@@ -197,9 +210,9 @@ def _contiguous(capture: RunningTrace, function: Any, args: Any, kwargs: Any) ->
 
 
 def _device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return the device of a tensor, with a guard if it is an input.
+    """Answer a read of a tensor's device, and guard on the answer.
 
-    The device of a weight needs none, since weights are moved with their module.
+    For a captured tensor the guard is on that tensor, else on the devices of the inputs.
     """
     # ``torch.device`` called with a string has no tensor.
     if not isinstance(args[0], torch.Tensor):
@@ -249,9 +262,9 @@ def _arithmetic(capture: RunningTrace, function: Any, args: Any, kwargs: Any) ->
 
 
 def _l1_loss(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.nn.functional.l1_loss`` with its ``weight``.
+    """Record ``torch.nn.functional.l1_loss`` with its argument ``weight``.
 
-    torch 2.13 does not pass it on to modes, so it is read from the frame of the function.
+    torch 2.13 does not pass ``weight`` to function modes, so it is read from the function's frame.
     """
     code = getattr(function, "__code__", None)
     frame = sys._getframe()
@@ -264,6 +277,7 @@ def _l1_loss(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _new(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
+    # ``x.new(size)`` makes an array of that size, but ``x.new((2, 3))`` one of these elements.
     if len(args) == 2 and isinstance(args[1], torch.Size):
         args = (args[0], *args[1])
     return capture.record_call(function, capture.call, "new", args, kwargs)
@@ -272,9 +286,10 @@ def _new(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def guard_untracked_result(
     capture: RunningTrace, result: Any, operands: list[torch.Tensor], arguments: Any
 ) -> None:
-    """Guard on the sizes in the arguments of a call that made no tensor.
+    """Guard on the sizes in the arguments of a call that needs no node.
 
-    Raise ``TracingError`` if it returned a number computed from a tensor that varies between calls.
+    Such a call made no tensor, wrote to none and drew no random number. Raise ``TracingError`` if its
+    result contains a number and an operand varies between calls.
     """
     for item in iterate_structure(arguments):
         size = expression_of(item)

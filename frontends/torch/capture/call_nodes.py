@@ -21,7 +21,11 @@ from .running import RunningTrace
 def add_node(
     capture: RunningTrace, call: CompletedCall, made: list[torch.Tensor], written: list[Value], drew: bool
 ) -> Node:
-    """Add a node for a call that made tensors, wrote to tensors or drew random numbers."""
+    """Add a node for a call that made tensors, wrote to values, or drew random numbers, and return it.
+
+    Raise ``TracingError`` for a write that a graph cannot make: to a result of an ``autograd.Function``
+    that is a view, or, inside of a block, to an outer tensor that the block may not write to.
+    """
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 4)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
@@ -32,6 +36,7 @@ def add_node(
     wide = capture.quietly(
         introduces_int64, capture, key, [*made, *(operands[:1] if written else ())], operands
     )
+    # If several operands share a storage, the first is the source of a view, so it overwrites the others.
     memory = {storage(operand): capture.value(operand) for operand in reversed(operands)}
     names = proposed_names(key, call.result, made)
     outputs = capture.recorder.new_values(
@@ -60,7 +65,10 @@ def add_node(
 def register_results(
     capture: RunningTrace, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
-    """Register the tensors `made` by a call with the memory and, under gradients, with the backward sizes."""
+    """Register the storages of the tensors `made` by a call.
+
+    While gradients are enabled, register the autograd nodes of these and of the `written` tensors, too.
+    """
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)
     if is_grad_enabled():

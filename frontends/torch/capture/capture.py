@@ -96,10 +96,10 @@ from .unrecorded import KernelMode, KernelwiseSizes, guard_lengths, resolve_capt
 def tensors_made(
     capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Return the tensors that a call made: neither operands nor recorded already.
+    """Return the tensors in `result` that a call made: neither operands nor recorded already.
 
-    Calls that may copy (``kinds.MAY_COPY``) count as making their result even if it is an operand, since
-    other sizes or strides would make a copy.
+    A call of ``kinds.MAY_COPY`` counts as making its result even if it returns an operand, since it would
+    copy at other sizes or strides.
     """
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
@@ -118,9 +118,11 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace integer tensors that a call takes as sizes or bounds by numbers.
+    """Replace integer tensors that a call takes as sizes, bounds or other ints by numbers.
 
-    They are read as if the code had called ``int``.
+    They are the bounds of slices in an index, the arguments of ``kinds.TAKES_SIZES``, and 0-d tensors at
+    parameters that take an int in every overload. Tensors computed from sizes become symbols; the elements
+    of others are guarded as if the code had called ``int``.
     """
 
     def number(item: Any) -> Any:
@@ -169,9 +171,10 @@ def run_known_call(
     kwargs: dict[str, Any],
     outcome: Outcome,
 ) -> CompletedCall:
-    """Run a call that is expected to have a known `outcome`.
+    """Run a call whose outcome is expected to be `outcome`. The caller checks that it is.
 
-    If no kernel of it can be observed otherwise, its kernels are not intercepted.
+    Kernels are hidden from dispatch modes, which is faster, if nobody else listens to them and no autograd
+    history depends on them.
     """
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
@@ -208,7 +211,10 @@ def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outco
 
 
 class BackwardSizes:
-    """Sizes of kernels in backward passes, found by the autograd node that runs."""
+    """Sizes of kernels in backward passes, found by the autograd node that runs.
+
+    It maps autograd nodes to the recorded values that they made (see ``note``).
+    """
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
@@ -232,9 +238,10 @@ class BackwardSizes:
                 self._values[node._sequence_nr(), tensor.output_nr] = value
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call that computes gradients, with concrete sizes and guards on axes of length 1.
+        """Run a call that computes gradients, with numbers instead of symbolic sizes.
 
-        Which axes the derivative of a broadcast sums over depends on these.
+        Guard first on which axes have length 1 in calls with several operands, since the derivative of a
+        broadcast sums over these.
         """
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
@@ -255,7 +262,7 @@ class BackwardSizes:
             self._passing, self._batched = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the kernel's arguments with sizes instead of numbers, or None if they are unknown."""
+        """Return a kernel's arguments with sizes instead of numbers, or None if a number is unknown."""
         rule = RULES.get(function._schema.name)
         derivative = self._running(args) if rule is not None else None
         try:
@@ -264,7 +271,7 @@ class BackwardSizes:
             return None
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if a backward pass runs and no number of the kernel derives from a size."""
+        """Return True if a backward pass runs and the kernel's numbers need no guard on sizes."""
         derivative, numbers = self._running(args), computing(function, args, kwargs)
         # No autograd node runs outside of derivatives, and where torch accumulates gradients.
         if derivative is None or function is torch.ops.aten.add.Tensor:
@@ -296,7 +303,10 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call of an autograd node, and whether the node is all of that call."""
+        """Return the recorded call of an autograd node, or None, and whether the node is all of that call.
+
+        The inner nodes of a call with several are assigned to that call.
+        """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:
@@ -306,6 +316,8 @@ class BackwardSizes:
             for edge, number in node.next_functions
             if edge is not None and self._value(edge, number) is None
         ]
+        # A public call may have several autograd nodes. Those whose result was not recorded belong to the
+        # call of the node after them.
         for edge in inner:
             self._calls[edge._sequence_nr()] = call, False
         return call, not inner
@@ -327,7 +339,14 @@ def unrecorded() -> AbstractContextManager[None]:
 
 
 class Capture(TorchFunctionMode):
-    """Torch function mode that records one run of a function."""
+    """Torch function mode that records one run of a function into ``recorder.graph``.
+
+    for_torch: True if the graph is for torch itself.
+    fixed: sizes that are plain numbers from the beginning.
+    input_tensors: the tensor of each input, or None for a number or a generator.
+    call: name of the public call that is handled.
+    arrays: tensors by the id of the array that the user passed.
+    """
 
     def __init__(
         self,
@@ -386,7 +405,12 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Record inside of the block, and restore written tensors and the random state afterwards."""
+        """Record inside of the block, and undo what the function did to torch and to tensors.
+
+        Afterwards settings, random states, gradients and the contents of written tensors are restored.
+        Raise ``TracingError`` if the function left a setting or a gradient changed, since a graph cannot
+        do so.
+        """
         try:
             with (
                 torch.jit.optimized_execution(False),
@@ -413,7 +437,11 @@ class Capture(TorchFunctionMode):
             self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
-        """Complete the graph with the function's result and its changes to containers and places."""
+        """Complete and return the graph, with the function's result and its changes to containers and places.
+
+        Raise ``TracingError`` if the result hides a recorded tensor or size in an object that is no
+        container.
+        """
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
         changes = bool(updates or state.replaced)
@@ -430,7 +458,8 @@ class Capture(TorchFunctionMode):
         graph.input_tree, graph.output_tree = input_tree, output_tree
         # The outputs may have been met only now, so aliases are checked again.
         note_aliases(self)
-        # arrays in places that are written to are returned for other frameworks; torch writes to them itself
+        # A graph for another framework returns the arrays of state that it changes, while torch writes to
+        # them in place.
         graph.state = GraphState(
             places,
             tuple(updates) if changes else None,
@@ -457,7 +486,7 @@ class Capture(TorchFunctionMode):
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
-        """Return True if an object is, or is a symbol of, something that varies between calls."""
+        """Return True if `item` is a symbol, a tensor that varies, or one that a hidden kernel made."""
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
@@ -486,7 +515,7 @@ class Capture(TorchFunctionMode):
     def add_input(self, name: str, tensor: Any) -> None:
         """Add an array of the arguments, or a generator, as an input.
 
-        An array in two positions is one input, read at the first.
+        An array in two positions becomes two inputs, and represents the value of the later one.
         """
         if is_generator(tensor):
             self.recorder.add_input(name, tensor, GENERATOR)
@@ -528,7 +557,10 @@ class Capture(TorchFunctionMode):
         return self.record_call(function, name, key, args, kwargs)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call on concrete sizes, and hide tensors that its kernels make but it does not return."""
+        """Run the call with numbers instead of symbolic sizes, and without recording its kernels.
+
+        Tensors that the kernels make are hidden: using one that the call does not return is an error.
+        """
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             return forward(function, *hints(args), **(hints(kwargs) if kwargs else kwargs))
@@ -536,10 +568,10 @@ class Capture(TorchFunctionMode):
             self.unseen.inside_call = before
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """Record a kernel that runs outside of any public call as a call of its own; kernels that only read
-        properties are run.
+        """Record a kernel that runs outside of any public call as a call of its own.
 
-        `sized`: True if sizes of unknown origin may be among the arguments. All sizes are then fixed.
+        A kernel that only reads properties is run instead. If `sized` is True, numbers in the arguments
+        may be sizes of unknown origin, so guards fix all sizes.
         """
         self.call = name = name_of(function)
         if sized:
@@ -599,6 +631,8 @@ class Capture(TorchFunctionMode):
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
         self.outer_writes.save(key, args, kwargs)
+        # Versions are compared instead of relying on names, because C++ code and ``inplace=`` write to
+        # tensors, too.
         versions = versions_before(key, operands, args, kwargs)
         result = self.attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
@@ -638,7 +672,7 @@ class Capture(TorchFunctionMode):
         return result
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function unseen by this mode and by other function modes that are active."""
+        """Return ``function(*args)``, run unseen by this mode and by other function modes."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             with no_torch_function():
@@ -654,7 +688,7 @@ class Capture(TorchFunctionMode):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a call. If it fails, guard on what the failure depends on and raise."""
+        """Run a call and return its result. If it raises, guard on what the exception depends on."""
         try:
             return self.run(function, args, kwargs)
         except Exception as problem:
@@ -699,7 +733,7 @@ class Capture(TorchFunctionMode):
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """Return the sizes of a tensor for the user's code.
 
-        They are plain ints for weights and constants, else symbols.
+        They are ints for weights and constants, and where sizes are fixed, else symbols.
         """
         maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
         sizes = (
@@ -718,7 +752,7 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Return True if the sizes of `value`, made by `maker`, are those of its spec."""
+        """Return True if the sizes of `value`, made by the node `maker`, do not vary between calls."""
         return (
             not self.recorder.varies(value)
             or value in self.recorder.arguments

@@ -51,7 +51,10 @@ _LENGTHS = (
 
 
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
+    """Return a replacement for torch's ``generic_associative_scan``, with the same parameters.
+
+    It records a node if torch's own wrapper calls it, and otherwise computes the prefixes by doubling.
+    """
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)
 
@@ -100,9 +103,11 @@ def _recorded(
     leaves: Sequence[Any],
     axis: int,
 ) -> list[Any]:
-    """Add the node of an associative scan, or compute prefixes if the operator reads the number of pairs.
+    """Add the node of an associative scan along `axis` of `leaves`, and return the tensors of the prefixes.
 
-    `operator` combines many pairs along the axis at once.
+    `operator` combines many pairs along the axis at once, and `users` is the user's function in it. If the
+    operator reads the number of pairs, undo what was recorded and compute the prefixes by doubling. Raise
+    ``TracingError`` if it changes shapes or dtypes.
     """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
@@ -145,7 +150,10 @@ def _recorded(
 def _pairs(
     capture: RunningTrace, leaves: Sequence[Any], values: Sequence[Any], axis: int
 ) -> list[BlockArgument]:
-    """Return examples of pairs for the operator. Their number occurs as no other size, to tell it apart."""
+    """Return example arguments for the operator: arrays of pairs along `axis`.
+
+    Their number of pairs occurs as no other size, so that it can be recognized in arguments of kernels.
+    """
     taken = {hint_of(size) for value in (*values, *capture.recorder.graph.inputs) for size in value.shape}
     count = next(length for length in _LENGTHS if length not in taken)
     sequences = [("", ArraySpec(shape_of(capture, value), value.dtype)) for value in values]
@@ -170,8 +178,9 @@ def prefixes(
     """Compute all prefixes along `dim` by doubling.
 
     ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along `dim` at once.
-    After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the
-    beginning change nothing, so a recording holds for all arrays that are no longer than it reaches.
+    After iteration ``k`` each element is combined with the ``2**k - 1`` before it. Iterations that reach
+    beyond the beginning change nothing, so a recording holds for arrays of up to twice the recorded
+    length.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.
@@ -200,15 +209,18 @@ def _along(mask: Any, dim: int, ndim: int) -> Any:
     return mask.reshape([-1 if axis == dim else 1 for axis in range(ndim)])
 
 
-# Operators that look at their operands before a mode sees them, and take none that are nested: torch's
-# compiler would have taken these apart.
+# These check their operands before a mode sees the call, and refuse nested containers, which torch's compiler
+# would have flattened.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)
 _SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
 def without_compilation(capture: RunningTrace) -> Iterator[None]:
-    """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees its calls."""
+    """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees the calls.
+
+    Replace the code of ``cond`` and of associative scans that runs before a mode sees the call.
+    """
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]
@@ -224,6 +236,7 @@ def without_compilation(capture: RunningTrace) -> Iterator[None]:
 
 def _cond(capture: RunningTrace, args: Any) -> Any:
     predicate, *branches, operands = args
+    # A predicate that no input affects selects the same branch at each call.
     if not capture.recorder.varies(capture.value(predicate)):
         return written_out.cond(capture, args)
     blocks = BlockRecorder(capture, "torch.cond", map(_users, branches))
@@ -306,7 +319,7 @@ def _rows(
 
 
 def _users(function: Any) -> Any:
-    """Return the user's functions inside of a wrapper of torch, or `function` if it is none."""
+    """Return the user's functions in a wrapper of torch, as nested tuples, or `function` itself."""
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
     if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):

@@ -12,7 +12,7 @@ from .running import RunningTrace
 # Larger tensors are not inspected, because that would take too long.
 _MOST_LOOKED_AT = 2**20
 _ENDS = torch.iinfo(torch.int32)
-# Calls that leave elements as they were, which may be those of memory that nothing has been written to.
+# Results of these calls contain whatever was in memory.
 _UNWRITTEN = frozenset(
     {
         "empty",
@@ -26,7 +26,7 @@ _UNWRITTEN = frozenset(
         "resize_as_",
     }
 )
-# Calls that write some elements: the others may be such as well.
+# These calls write some elements only. The others may be uninitialized.
 _IN_PARTS = frozenset(
     {
         "__setitem__",
@@ -45,10 +45,11 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if the call is the first to produce such elements, and the graph is for another framework.
+    """Return True if a call is the first to produce elements that do not fit into int32.
 
-    Casts of infinities are ignored: their result depends on the framework, and models mask it (T5 casts
-    ``log(0)``). So are calls with an operand that has such elements already.
+    `filled` are the tensors that it made or wrote to. Return False in a graph for torch, and for a call
+    with an operand that already has such elements. Casts of infinities are ignored, too: their result
+    depends on the framework, and models mask it (T5 casts ``log(0)``).
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -59,7 +60,10 @@ def introduces_int64(
 
 
 def is_wide(tensor: torch.Tensor) -> bool:
-    """Return True if an int64 tensor on the CPU has an element outside of the range of int32.
+    """Return True if `tensor` has an element outside of the range of int32.
+
+    Return False for any dtype but int64, off the CPU, for sparse tensors, and for more than 2**20
+    elements.
 
     >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)]))
     (False, True)

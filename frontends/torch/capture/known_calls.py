@@ -35,11 +35,11 @@ from ..numbers.sizes import is_symbolic
 from .nodes import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})
-# Sizes and elements decide more of them than is looked at here.
+# The outcome of these calls depends on more of sizes and elements than the key contains.
 _SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "as_strided", "requires_grad_"}) - {
     "__getitem__"
 }
-# Of truth values among their operands they take nothing but which elements count.
+# These use boolean operands as masks only, so elements of a mask do not change the outcome.
 _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
 
@@ -47,9 +47,11 @@ _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 class CompletedCall:
     """A call that was made.
 
+    name: dotted public name of the function.
     key: bare name of the function.
     arguments: positional and keyword arguments as they are recorded.
     operands: the tensors among them.
+    result: what the call returned.
     """
 
     name: str
@@ -61,7 +63,10 @@ class CompletedCall:
 
 @dataclass(frozen=True)
 class OperandOutcome:
-    """Outcome of a call that returns the operand at `place` and does nothing else."""
+    """Outcome of a call that returns one of its operands and does nothing else.
+
+    place: index of that operand.
+    """
 
     place: int
 
@@ -73,7 +78,10 @@ class OperandOutcome:
 class TensorOutcome:
     """Outcome of a call that makes one tensor.
 
+    name: name proposed for its value.
+    spec, strides, needs_grad: shape, dtype, strides and ``requires_grad`` of the tensor.
     is_view: True if the tensor shares the storage of the only operand.
+    order: stride order of the tensor at other sizes.
     """
 
     name: str
@@ -107,7 +115,7 @@ class _UnknownDependency(Signal):
 
 
 class CallOutcomes:
-    """Outcomes of the calls of one recording, by what determines them."""
+    """Outcomes of the calls of one recording, by the key of what determines them (``key_of``)."""
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
@@ -121,9 +129,10 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Append the tensors of a call to `operands` and return a key of all that determines its outcome.
+        """Return a key of all that determines the outcome of a call.
 
-        Return None if the outcome may depend on something else; `operands` is then incomplete.
+        Append the tensors of the call to `operands`. Return None if the outcome may depend on something
+        else, such as elements or autocast; `operands` is then incomplete.
         """
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
@@ -162,9 +171,10 @@ def _is_public(function: Any, name: str) -> bool:
 
 
 def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
-    """Return what the outcome of a call may depend on in an argument.
+    """Return a key of what the outcome of a call may depend on in an argument.
 
-    Raise ``_UnknownDependency`` if that is unknown.
+    Append the tensors in it to `operands`. Raise ``_UnknownDependency`` for an argument of an unknown
+    class, or whose elements may matter.
     """
     cls = type(item)
     if cls in TENSORS:
@@ -182,10 +192,10 @@ def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
 
 
 def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
-    """Return the properties of a plain float tensor that do not depend on its elements.
+    """Return the properties of a float tensor that decide outcomes: class, dtype, shape, strides and flags.
 
-    Raise ``_UnknownDependency`` for any other tensor. Elements of integer tensors may matter: they may be
-    sizes, or too large for other frameworks.
+    With `is_masked`, boolean tensors are accepted, too. Raise ``_UnknownDependency`` for any other tensor:
+    elements of integer tensors may be sizes, or too large for other frameworks.
     """
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
@@ -197,7 +207,8 @@ def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
     """Return the outcome that all calls like `call` have, or None if another one may differ.
 
-    `node` is the node of the call, or None if it has none.
+    `node` is the node of the call. If it is None, the call has an outcome only if it returned an operand
+    and has no size among its arguments.
     """
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
@@ -227,7 +238,8 @@ def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
     )
 
 
-# Kept whatever is known of their outcome: nearly all that a large model computes.
+# Results of these are stored even if their outcome is unknown, because they are nearly all that a large model
+# computes.
 _LARGE = frozenset(
     {F.linear, F.conv1d, F.conv2d, F.conv3d, F.scaled_dot_product_attention}
     | {torch.matmul, torch.mm, torch.bmm, torch.addmm, torch.baddbmm}
@@ -254,10 +266,10 @@ class _StoredCall:
         return self.versions == list(map(version, self.tensors))
 
     def is_made_by(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if these arguments equal those of this call."""
+        """Return True if `args` and `kwargs` equal those of this call, floats up to rounding."""
         if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
             return False
-        # This is the case for most calls.
+        # Most calls get the same objects as in the first run, and need no comparison.
         if not kwargs and all(map(operator.is_, args, self.args)):
             return True
         found, known = (
@@ -287,10 +299,10 @@ class FirstRunResults:
         result: Any,
         outcome: Outcome | None = None,
     ) -> None:
-        """Store the result of one call of the first run.
+        """Store the result of one call of the first run, or only that there was a call.
 
-        A result is kept if `outcome` shows that it follows from the arguments, or if it is costly to
-        compute, and only within a limit on memory. Views count no memory.
+        A result is stored if it follows from the arguments (`outcome` is a ``TensorOutcome``) or is costly
+        to compute, if ``wanted()`` is True and the limit on memory is not reached. Views count no memory.
         """
         kept: _StoredCall | None = None
         if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):
@@ -305,10 +317,11 @@ class FirstRunResults:
     def taken_over(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Return the result of the matching call of the first run, or None if there is none.
+        """Return the stored result of the matching call of the first run, or None.
 
-        The n-th call of a function matches the n-th call of that function in the first run, if the
-        arguments are equal up to rounding and nothing has been written to.
+        The n-th call of a function matches the n-th call of that function in the first run. Its arguments
+        must be equal up to rounding, and nothing may have been written to operands or result. Each stored
+        call is used up.
         """
         calls = self._made.get(function)
         if not calls:
@@ -320,7 +333,7 @@ class FirstRunResults:
 
 
 class ResultReuse(TorchFunctionMode):
-    """Mode of the second run, in which calls return the results of the first run."""
+    """Function mode of the second run. Calls that match return the results of the first run."""
 
     def __init__(self, calls: FirstRunResults) -> None:
         super().__init__()
@@ -335,7 +348,7 @@ class ResultReuse(TorchFunctionMode):
 
 
 def _is_same(found: Any, known: Any) -> bool:
-    """Return True if an argument equals the earlier one up to rounding."""
+    """Return True if the argument `found` equals the earlier `known`, float tensors up to rounding."""
     if found is known:
         return True
     if not isinstance(found, torch.Tensor) or not isinstance(known, torch.Tensor):

@@ -17,8 +17,9 @@ _FACT = "requires_grad"
 def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a backward pass, whose kernels are recorded one by one.
 
-    A graph for torch then holds only for arguments with the same ``requires_grad``. If the pass fails,
-    guard on all sizes and on ``requires_grad`` of all inputs, because the user's code may go on.
+    In a graph for torch, guard on ``requires_grad`` of the arguments. If the pass raises, guard on all
+    sizes and on ``requires_grad`` of all inputs, because the user's code may catch the exception, and
+    raise again.
     """
     capture.gradients.last = capture.here()
     if capture.for_torch:
@@ -34,9 +35,10 @@ def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], k
 def guard_failed_call(
     capture: RunningTrace, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
-    """Guard on the sizes and ``requires_grad`` that a failed call depends on.
+    """Guard on what a call that raised `problem` depends on, because the user's code may catch the exception.
 
-    The user's code may go on after the failure. Elements are guarded, too, if they may be the cause.
+    These are all sizes, the numbers in its arguments, ``requires_grad`` of the inputs, and the elements of
+    `operands` that are no floats. After a ``LinAlgError`` the elements of all operands are guarded.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
@@ -47,9 +49,10 @@ def guard_failed_call(
 
 
 def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
-    """Guard on ``requires_grad`` of arguments that are written to, if the graph is for another framework.
+    """Guard on ``requires_grad`` of the arguments if one is written to in a graph for another framework.
 
-    torch refuses in-place writes to leaves that require gradients, and other frameworks do not know them.
+    torch refuses in-place writes to leaves that require gradients, and other frameworks know no leaves.
+    Under ``no_grad`` torch allows the write, so there is no guard.
     """
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
     if (

@@ -19,7 +19,8 @@ from ..basics.names import name_of, row_key
 from ..compat import holders_of_memory, is_wrapped, no_torch_function
 from .running import RunningTrace
 
-# bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
+# Maps a bare name to the number of arguments before the sizes of the result. The sizes are arguments of their
+# own, or one tuple.
 _MADE = {
     "zeros": 0,
     "ones": 0,
@@ -35,9 +36,10 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """Return the size of `value` along `axis`, as an argument of the call that made it if it states the size.
+    """Return the size of `value` along `axis`, as the call of `node` states it, or else as a symbol.
 
-    Otherwise return a symbol. An argument needs no read and no guard.
+    `node` is the node that made `value`, or None. Calls that create an array of given sizes state them,
+    and ``unsqueeze`` states the 1 of the axis that it inserts. Such a size needs no read and no guard.
     """
     rank = value.ndim
     if (
@@ -134,7 +136,7 @@ def _scaled(name: str) -> Callable[..., Any]:
     return lambda tensor, one, other, value=1: method(tensor, one, other, value=value)
 
 
-# What has another name for one tensor, or takes its arguments in another way.
+# ``_foreach`` functions whose counterpart for one tensor has another name or other arguments.
 _ONE: dict[str, Callable[..., Any]] = {
     "norm": lambda tensor, ord=2, dtype=None: torch.linalg.vector_norm(tensor, ord, dtype=dtype),
     "maximum_": lambda tensor, other: tensor.clamp_(min=other),
@@ -145,7 +147,11 @@ NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 
 
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a ``torch._foreach_*`` call as one call per element and return the results."""
+    """Record a ``torch._foreach_*`` call as one call per element, and return the results.
+
+    They are a list for an in-place function, else a tuple. Arguments that are no sequences are used for
+    each element.
+    """
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
     one = _ONE.get(bare) or getattr(torch, bare, None) or getattr(torch.Tensor, bare)
@@ -164,10 +170,11 @@ def _part(item: Any, place: int) -> Any:
 
 
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Record the assignment ``tensor.data = data``.
+    """Record the assignment ``tensor.data = data``, and make `data` a view of `tensor`.
 
-    Raise ``TracingError`` if the graph is for torch, if `tensor` is an argument, if no recorded call made
-    `data`, if they differ in more than their elements, or if anything else shares their storage.
+    Raise ``TracingError`` if the graph is for torch, if `tensor` is an input, if no recorded call made
+    `data`, if the two differ in dtype, device, shape or strides, or if anything else shares a storage with
+    them.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
@@ -200,7 +207,10 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Return True if another tensor or a NumPy array shares the storage, or `tensor` is no plain tensor."""
+    """Return True if another tensor or a NumPy array shares the storage of `tensor`.
+
+    Return True as well if it is sparse or wrapped, because that is unknown then.
+    """
     with no_torch_function():
         return (
             _looks(tensor) is None

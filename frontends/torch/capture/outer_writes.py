@@ -28,8 +28,8 @@ class _OpenBlock:
     """A block that is being recorded.
 
     may_write: True if it may write to tensors of the enclosing scope.
-    is_free: True if it may also do so where gradients are taken.
-    written: the tensors that it writes to, with their contents before.
+    is_free: True if it may also do so while gradients are enabled.
+    written: outer tensors that its calls may have written to, by value, with their contents before.
     """
 
     may_write: bool
@@ -38,7 +38,10 @@ class _OpenBlock:
 
 
 class OuterWrites:
-    """Checks and undoes writes of the open blocks of a recording."""
+    """Checks the writes of open blocks to outer tensors, and undoes them when a block ends.
+
+    tied: owners of memory of which it is unknown whether they are the same array.
+    """
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
@@ -47,7 +50,10 @@ class OuterWrites:
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
-        """Record a block inside, and restore the tensors that it wrote to afterwards. Yield them by value."""
+        """Open a block, and restore the outer tensors that it wrote to at its end.
+
+        Yield their contents before, by value, in a dict that is filled while the block is recorded.
+        """
         block = _OpenBlock(may_write, is_free)
         self._open.append(block)
         try:
@@ -57,7 +63,10 @@ class OuterWrites:
             self._restore(block.written.values())
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Save the contents of the arguments that the coming call may write to."""
+        """Save the contents of the outer tensors that the coming call may write to, if a block is open.
+
+        Raise ``TracingError`` if one of them may be the same array as another that is alive.
+        """
         for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
             self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
             if self._open:
@@ -73,7 +82,11 @@ class OuterWrites:
             self._open[-1].written[base] = self.capture.quietly(SavedContents, owner)
 
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if the innermost block may not write to one of the values `written`."""
+        """Raise ``TracingError`` if the innermost block may not write to one of the values `written`.
+
+        It may write to what it made itself, and, as ``_OpenBlock`` says, to its inputs and to outer
+        tensors.
+        """
         recorder = self.capture.recorder
         for value in written if self._open else ():
             base = recorder.base_of(value)
@@ -95,9 +108,9 @@ class OuterWrites:
             self.capture.quietly(past.restore)
 
     def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if a block uses a view, made outside of it, of a tensor that it writes to.
+        """Raise ``TracingError`` if `nodes` of a block use an outer view of a tensor in `written`.
 
-        The view would not see the writes.
+        The block writes to a copy of the tensor, which the view would not show.
         """
         base_of = self.capture.recorder.base_of
         made = {value for node in nodes for value in node.outputs}
@@ -112,7 +125,7 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run `call`, restore `tensors`, and return the result and copies of what the call left in them."""
+        """Run `call` and restore `tensors`. Return the result, and copies of what the call left in them."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

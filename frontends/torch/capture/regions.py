@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 class BlockArgument:
     """Example argument for the function of a block.
 
-    tensor: what the function gets a copy of.
-    shape: the shape that the copy has in the recording.
+    name: name of the block's input.
+    tensor: tensor of which the function gets a copy.
+    shape: shape that the copy has in the recording, of numbers and symbolic sizes.
     is_number: True if the function gets a number.
-    value: the input of the block, if sizes in `shape` are read from it.
+    value: the input of the block, if sizes in `shape` are read from it; None to make one.
     """
 
     name: str
@@ -59,9 +60,10 @@ class BlockArgument:
 class BlockRecording:
     """A recorded block.
 
-    structure: containers in which the function returns its outputs.
-    kinds: kinds of the leaves of `structure`.
-    written: tensors of the enclosing scope that it wrote to, with their contents before.
+    body: inputs, nodes and outputs.
+    structure: pytree in which the function returned its outputs.
+    kinds: of each leaf of `structure`, ``"array"``, ``"number"`` or ``"none"``.
+    written: tensors of the enclosing scope that the block writes to, with their contents before.
     """
 
     body: Body
@@ -77,7 +79,8 @@ class BlockRecording:
 class BlockRecorder:
     """Records the blocks of one call of a higher-order operator and adds its node.
 
-    functions: the user's functions that the operator runs.
+    call: name of the operator, for messages.
+    functions: the user's functions that the operator runs. What they can reach must not change.
     """
 
     def __init__(self, capture: RunningTrace, call: str, functions: Iterable[Any]) -> None:
@@ -90,7 +93,7 @@ class BlockRecorder:
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, BlockArgument]:
         """Return the value of an array or number that a loop carries, and its example.
 
-        `copied`: whether to clone the array, because a loop without iterations returns it.
+        With `copied` the array is cloned, because a loop without iterations returns it.
         """
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
@@ -115,10 +118,15 @@ class BlockRecorder:
         of_pairs: bool = False,
         is_free: bool = False,
     ) -> BlockRecording:
-        """Record the block that ``function(*given)`` runs.
+        """Record the block that ``function(*given)`` runs, on copies of the examples, and undo its writes.
 
-        of_pairs: True if the function must work for any number of pairs.
-        is_free: True if it may write to outer tensors also where gradients are taken.
+        may_write: True if it may write to outer tensors.
+        of_pairs: True if the block must hold for any number of pairs; reading the number raises
+            ``LengthAsked``.
+        is_free: True if it may write to outer tensors while gradients are enabled, too.
+
+        Raise ``TracingError`` if the function changes an object that it can reach, or writes to what it
+        must not.
         """
         capture, recorder = self.capture, self.capture.recorder
         inputs = [
@@ -160,7 +168,11 @@ class BlockRecorder:
         capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
-        """Return the outputs of a block, cloned where they would share storage."""
+        """Return the outputs of a block, without leaves that are None.
+
+        An output is cloned if it shares storage with an earlier one or with a tensor from outside of the
+        block.
+        """
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
         owners: set[Value] = set()
@@ -181,7 +193,7 @@ class BlockRecorder:
     def _refuse_changes(self) -> None:
         """Raise ``TracingError`` if the function has changed an object that it can reach.
 
-        The function runs only while it is recorded, so the change would not be repeated.
+        The function runs only while it is recorded, so calls of the graph would not repeat the change.
         """
         if (change := next(self._world.changes(), None)) is not None:
             where = change.where.lstrip(".") or "a variable"
@@ -192,7 +204,10 @@ class BlockRecorder:
 
     # ------------------------------------------------------------------------------ the node
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
-        """Run the operator and return the leaves of its result, and whether random numbers were drawn."""
+        """Run the operator unrecorded. Return the leaves of its result, and whether it drew random numbers.
+
+        Tensors among the leaves are cloned.
+        """
         capture = self.capture
         leaves = pytree.tree_leaves(run_unrecorded(capture, call))
         drew = capture.quietly(capture.generators.unseen_draws)
@@ -207,7 +222,12 @@ class BlockRecorder:
         names: Sequence[str],
         **params: Any,
     ) -> Any:
-        """Add the node that runs the blocks and return its results in the containers of the last block."""
+        """Add the node that runs `blocks`, and return its results in the pytree of the last block.
+
+        `call` runs the operator unrecorded, for the results while recording. Outer tensors that blocks
+        write to become additional operands and results of the node, which are then copied into the
+        tensors.
+        """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
         (leaves, drew), left = capture.outer_writes.before_and_after(
@@ -254,9 +274,10 @@ class BlockRecorder:
         return ArraySpec(shape_of(self.capture, value), value.dtype)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
-        """Refuse a backward pass through this call, and unroll the call in the next attempt.
+        """Make a backward pass through this result raise ``TracingError``.
 
-        Such a pass goes through one branch, or one number of iterations.
+        Such a pass needs what one branch, or a number of iterations, has saved, so the next attempt
+        unrolls the call.
         """
         if tensor.grad_fn is not None:
             ask, call, origin = self.capture.by_kernel.ask, self._asked, self.origin
@@ -268,7 +289,7 @@ class BlockRecorder:
             tensor.grad_fn.register_prehook(met)
 
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
-        """Raise ``TracingError`` if dtypes or shapes differ."""
+        """Raise ``TracingError`` unless the dtypes and shapes in `found` equal those in `wanted`."""
         if list(found) != list(wanted):
             raise TracingError(
                 f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types "
@@ -494,7 +515,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
         """Raise ``TracingError`` for slices whose bounds depend on elements.
 
-        Other frameworks do not have slices of varying size.
+        Other frameworks do not have slices of varying size; a graph for torch has, and is not checked.
         """
         for node in () if self.capture.for_torch else every(nodes):
             bounds = (
@@ -509,7 +530,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
                 )
 
     def _given(self, item: Any, kind: ArrayKind | None) -> BlockArgument:
-        """Return the example for an array, for a row of one if `kind` is None, or for a number."""
+        """Return the example for `item` of this `kind`, or for a row of `item` if `kind` is None."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         tensor = capture.quietly(torch.tensor, _now(item)) if is_number else item
@@ -551,7 +572,7 @@ def loops_of(capture: RunningTrace) -> Loops:
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """Return the iterations of a ``for`` loop over a tensor, or None if `frame` is not iterating over one."""
+    """Return the iterations of a ``for`` loop over a tensor, or None if the loop cannot be marked."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:

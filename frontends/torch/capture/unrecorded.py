@@ -32,7 +32,10 @@ from .written_out import WRITTEN_OUT, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
-    """Mode that replaces symbolic sizes in the arguments of calls by their numbers."""
+    """Function mode of runs that are not recorded: it replaces symbolic sizes in arguments by their numbers.
+
+    Higher-order operators are run as the calls that they make.
+    """
 
     def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
@@ -53,9 +56,9 @@ class UnrecordedMode(TorchFunctionMode):
 
 
 def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
-    """Run `call` without recording it, and return its result.
+    """Return ``call(mode)``, run without recording it.
 
-    `call` gets a mode in which to run the user's functions. Tensors that it makes are hidden.
+    `mode` is the mode in which `call` has to run the user's functions. Tensors that it makes are hidden.
     """
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
@@ -71,7 +74,9 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return the value of a tensor that was met for the first time.
 
-    Raise ``TracingError`` if its origin is unknown.
+    It becomes a parameter if it is a persistent weight, a view or an alias if it shares storage with a
+    recorded tensor, and else a constant. Raise ``TracingError`` if the function has made it unseen, if it
+    may come from another thread, is the state of a generator, or is on the device ``meta``.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
@@ -131,7 +136,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any]) -> None:
     """Record what hooks of a weight do to its gradient.
 
-    In a graph for torch, torch calls them itself, so the graph may only be written for torch.
+    torch itself calls the hooks in a graph for torch, so that graph is only barred from other targets.
     """
     if capture.for_torch:
         graph = capture.recorder.graph
@@ -150,8 +155,8 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if its
-    relation to the value is unknown.
+    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if no
+    recorded value has the same geometry in that storage.
     """
     seen = capture.memory.same(tensor)
     if seen is None or (
@@ -189,7 +194,7 @@ _PRODUCTS = frozenset({
 
 
 class KernelwiseSizes:
-    """Sizes of kernels in the public call that is recorded kernel by kernel, if any."""
+    """Sizes of kernels in the public call that is recorded kernel by kernel, if such a call runs."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
@@ -198,7 +203,10 @@ class KernelwiseSizes:
         self._given: frozenset[Any] = frozenset()
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with concrete sizes, and record its kernels."""
+        """Run the call with numbers instead of symbolic sizes, and with kernels that every framework has.
+
+        Its kernels are recorded. Guard on sizes in its arguments and on which axes have length 1.
+        """
         decide_all(self.capture, (args, kwargs))
         values = [
             self.capture.value(item)
@@ -217,7 +225,11 @@ class KernelwiseSizes:
             self._shapes, self._given, self._is_product = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a reshaping kernel with sizes instead of numbers, or None."""
+        """Return the arguments of a reshaping kernel with sizes instead of numbers.
+
+        Return None for another kernel, outside of such a call, and if a number does not belong to one
+        size.
+        """
         if (
             self._shapes is None
             or function._schema.name not in _RESHAPES
@@ -234,7 +246,7 @@ class KernelwiseSizes:
         )
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if all numbers of the kernel are those of the public call."""
+        """Return True if all numbers of the kernel were given to the public call, and so are no sizes."""
         return (
             self._shapes is not None
             and not is_sized(function)
@@ -256,7 +268,7 @@ def shape_of(capture: RunningTrace, value: Value) -> tuple[Any, ...]:
 
 
 def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
-    """Return the first of `sizes`, which have the same number now, and guard that they stay equal."""
+    """Return the first of `sizes`, and guard that all of them stay equal. They have the same number now."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
         if isinstance(condition, Size):
@@ -265,7 +277,10 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Return True if two tensors have the same sizes, and guard on the answer."""
+    """Run a kernel that compares the sizes of two tensors, and guard on its answer.
+
+    If the answer is False, or does not mean that all sizes agree, guards fix all sizes of the recording.
+    """
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -277,7 +292,10 @@ def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> A
 
 
 def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> None:
-    """Guard on which axes have length 1 and that none is empty, because torch's code branches on both."""
+    """Guard on which axes have length 0 and which have length 1, because torch's code branches on both.
+
+    A size of 0 or 1 gets a guard on its number, a larger one that it stays above 1.
+    """
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
             is_more: Any = apply("gt", size, 1)
@@ -285,7 +303,7 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return the sizes for `wanted` if a reshape merged neighbouring axes, or None.
+    """Return the sizes for the numbers `wanted` if a reshape of `shape` merges neighbouring axes, else None.
 
     Axes of length 1 may be inserted or removed.
     """
@@ -299,7 +317,11 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 
 
 class KernelMode(TorchDispatchMode):
-    """Dispatch mode that sees the kernels below public calls."""
+    """Dispatch mode that sees the kernels below public calls. It records those outside of a public call.
+
+    inside_call: True while a public call runs, whose kernels are not recorded but whose tensors are
+        hidden.
+    """
 
     # torch calls the mode for higher-order operators only with this flag; they are refused here.
     supports_higher_order_operators = True
@@ -320,7 +342,7 @@ class KernelMode(TorchDispatchMode):
         return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
-        """Register the storage of a tensor as belonging to the recording, for as long as it lives."""
+        """Register the storage of a tensor as one of the recording, for as long as it lives."""
         place, is_gone = _storage_reference(tensor)
         self._memory[place] = is_gone
 
@@ -373,9 +395,9 @@ class KernelMode(TorchDispatchMode):
 
 
 def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """Return the id of a tensor's storage, and a function that returns True once it has been freed.
+    """Return the id of a tensor's storage, and a function that returns True once it is freed.
 
-    A tensor without a single storage stands for itself.
+    A sparse tensor has no single storage, so the tensor itself is identified.
     """
     try:
         with no_torch_function():

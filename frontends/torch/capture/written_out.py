@@ -27,7 +27,7 @@ def cond(mode: Mode, args: Any) -> Any:
 
 
 def while_loop(mode: Mode, args: Any) -> Any:
-    """Run the loop; clone what is carried if there is no iteration."""
+    """Run the loop and return its last carry. Without any iteration, return clones of `carried`."""
     goes_on, body, carried, additional = args
     with mode:
         if not goes_on(*carried, *additional):
@@ -69,7 +69,10 @@ def _stacked(results: list[Any]) -> Any:
 
 
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """Compute torch's own formula with all scores, in the stride order of the query."""
+    """Compute attention by torch's own formula with all scores, in the stride order of the query.
+
+    Raise ``OperatorRefused`` if torch has no such formula.
+    """
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
     formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(
         function, mode.here

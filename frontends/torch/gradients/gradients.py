@@ -24,7 +24,11 @@ from ..trace import Trace
 
 
 class AutogradHistory:
-    """Tracks which values of a recording require gradients, as far as the function itself decides it."""
+    """Tracks which values of a recording require gradients, as far as the function itself decides it.
+
+    ambient: the grad mode when the recording began.
+    mode_changed: True once a call was made in another grad mode, or in inference mode.
+    """
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
@@ -39,7 +43,9 @@ class AutogradHistory:
     def enabled(self) -> bool:
         """True if a call made now takes part in gradients, as far as the function itself decides it.
 
-        It reads torch's own flag: inference mode, backward passes and C++ code change it unseen.
+        It is True, too, if gradients were disabled before the function was called. Reading it updates
+        ``mode_changed``. It reads torch's own flag: inference mode, backward passes and C++ code change it
+        unseen.
         """
         enabled = is_grad_enabled()
         self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
@@ -57,9 +63,10 @@ class AutogradHistory:
         return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """Mark the results of a call on values with gradients as having gradients.
+        """Mark the results of a call on differentiable values as differentiable.
 
-        A view taken without gradients is marked, too, because it reports that it requires them.
+        While gradients are disabled, only views are marked, because torch reports that they require
+        gradients.
         """
         key = node.key
         if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
@@ -71,9 +78,10 @@ class AutogradHistory:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
-        """Return True if a write changes elements that have gradients, but is made without gradients.
+        """Return True if a write to `value` changes a differentiable array, but is hidden from autograd.
 
-        It is made under ``no_grad``, or through ``detach`` or ``.data``.
+        It is made under ``no_grad``, or through ``detach`` or ``.data``. A buffer of a module does not
+        count.
         """
         base = self.capture.recorder.base_of(value)
         if base not in self._differentiable or enabled and value in self._differentiable:
@@ -86,12 +94,12 @@ class AutogradHistory:
 class CallsByKernel:
     """Names of calls that must be recorded kernel by kernel.
 
-    A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` saves
-    for its gradient. If a backward pass reads it, the function is recorded again with the kernels of this
-    call.
+    A public call is one node of the graph, which has no output for the softmax that ``cross_entropy``
+    saves for its gradient. If a backward pass reads it, the function is recorded again with the kernels of
+    this call.
 
-    names: calls that earlier attempts have asked for.
-    asked: calls that this attempt asks for.
+    names: calls that earlier attempts have requested.
+    asked: calls that this attempt requests.
 
     >>> calls = CallsByKernel()
     >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
@@ -114,7 +122,10 @@ class CallsByKernel:
 
 
 def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a call with portable kernels: attention as products and a softmax, which can be lifted."""
+    """Return ``function(*args, **kwargs)``, with attention computed as products and a softmax.
+
+    Fused attention kernels save tensors for their gradient that other frameworks do not have.
+    """
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return forward(function, *args, **kwargs)
 
@@ -122,6 +133,7 @@ def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kw
 class _GradientBefore(NamedTuple):
     """Autograd properties of a tensor before the recording.
 
+    grad: its gradient, or None.
     wanted: its ``requires_grad``.
     """
 
@@ -141,7 +153,10 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Every ``.grad`` within reach, as it was before the recording."""
+    """Every ``.grad`` that the function can reach, as it was before the recording.
+
+    last: source location of the last backward pass.
+    """
 
     def __init__(self, weights: TorchWeights) -> None:
         self._weights = weights
@@ -164,14 +179,14 @@ class Gradients:
         return id(tensor) in self._placed
 
     def fact(self, given: Any, fact: str) -> Any:
-        """Return a property of an input as it was before the function could change it."""
+        """Return the property `fact` of the input `given` as it was before the function could change it."""
         before = self._before.get(id(given))
         if before is None or fact not in ("has_grad", "requires_grad"):
             return fact_of(given, fact)
         return before.wanted if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Store the gradient of a leaf from outside before the function can change it."""
+        """Store the gradient of a captured leaf before the function can change it. Ignore other tensors."""
         if id(tensor) in self._before:
             return
         with no_torch_function():
@@ -179,7 +194,10 @@ class Gradients:
                 self._before[id(tensor)] = _GradientBefore.of(tensor)
 
     def asked(self, tensor: torch.Tensor, key: str) -> None:
-        """Add a guard on the property `key` of a captured tensor."""
+        """Add a guard on the property `key` of a captured tensor.
+
+        It compares with the property as it was before the function could change it.
+        """
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
         with no_torch_function():
@@ -200,7 +218,7 @@ class Gradients:
                 found.restore()
 
     def check(self, name: str) -> None:
-        """Raise ``TracingError`` if the gradient of a tensor whose gradient is not state has changed."""
+        """Raise ``TracingError`` if a gradient that is not part of the state has changed."""
         for found in self._before.values():
             if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
                 continue
@@ -216,9 +234,10 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """Return a guard that a captured tensor has the gradient, ``requires_grad`` or device `found`.
+    """Return a guard that the property `key` of a captured tensor is `found`.
 
-    `held` is the dict of its module and its key there, or None.
+    `held` is the dict of its module and the key there, and the guard reads the tensor from it. If `held`
+    is None, the guard is on `tensor` itself.
     """
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
@@ -236,7 +255,7 @@ class GradientTrace(Trace, Protocol):
     def history(self) -> AutogradHistory: ...
 
 
-# What is read -> the facts that its answer follows from.
+# Maps a property to the facts about an input that its value follows from.
 READS: dict[str, tuple[str, ...]] = {
     "requires_grad": ("requires_grad",),
     "is_leaf": ("is_leaf",),
@@ -247,10 +266,10 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return the current value of an autograd property, with a guard on it.
+    """Return the current value of an autograd property, and guard on it.
 
-    Raise ``TracingError`` if it is the gradient that an argument came with, which is no input of the
-    graph.
+    A gradient that is an input of the graph needs no guard. Raise ``TracingError`` if it is the gradient
+    that an argument came with, which is no input.
     """
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)

@@ -43,7 +43,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class _RefuseGradient(torch.autograd.Function):
-    """Identity on the first array, which raises ``GradientRefused`` in a backward pass."""
+    """Identity on the first argument. A backward pass with a gradient for it raises ``GradientRefused``."""
 
     generate_vmap_rule = True
 
@@ -83,6 +83,7 @@ class RecordedRule:
     sources: values with respect to which it does so.
     cotangents: gradients of the results, which it takes.
     gradients: gradients of the sources, which it returns.
+    nodes: its calls.
     """
 
     results: Sequence[Value]
@@ -95,7 +96,11 @@ class RecordedRule:
     def of(
         cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
     ) -> RecordedRule:
-        """Run and record the rule. Raise ``TracingError`` if its calls do not hold for every gradient."""
+        """Run `rule` on cotangents of ones, and return what it recorded.
+
+        The gradient that it returns for an argument that is no tensor, and None, are ignored. Raise
+        ``TracingError`` if its calls do not hold for every gradient, or if it returns no gradient.
+        """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
@@ -139,9 +144,9 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
-        """Add the node, whose function returns the results unchanged.
+        """Add the node, whose function returns the results unchanged, and return its outputs.
 
-        Values computed in the `forward` have no history for the rule, as in torch.
+        The rule reads values that the calls of `forward` computed without their history, as in torch.
         """
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
@@ -174,7 +179,10 @@ class RecordedRule:
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """Reduce a gradient that a rule returned to the shape and dtype of its argument, as torch does."""
+    """Return a gradient that a rule returned, reduced to the shape and dtype of its argument, as torch does.
+
+    Raise ``TracingError`` if it is not broadcast from that shape.
+    """
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
@@ -219,7 +227,10 @@ _WITH_RULES = (
 
 
 class GradientRules:
-    """Records custom gradient rules when they are applied."""
+    """Records custom gradient rules when they are applied.
+
+    is_following: True while a rule of torch's own is recorded.
+    """
 
     def __init__(self, capture: GradientTrace) -> None:
         self.capture = capture
@@ -245,9 +256,11 @@ class GradientRules:
                 handle.remove()
 
     def asked(self, frame: types.FrameType, has_setup: bool) -> None:
-        """Follow a function if torch's ``Function.apply`` is the caller.
+        """Patch the class of the ``autograd.Function`` that is about to run, to record its gradient rule.
 
-        This read is the one step of ``apply`` that runs in Python for every function.
+        `frame` is the frame that checks whether the class has a ``setup_context`` (`has_setup`), the one
+        step of ``Function.apply`` that runs in Python for every function. Do nothing if it is not that of
+        ``apply``. Raise ``TracingError`` if the backward of the class applies the class without end.
         """
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
@@ -267,7 +280,10 @@ class GradientRules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Record a tensor hook, which replaces the gradient of a tensor, or returns None to keep it."""
+        """Record a tensor hook, which replaces the gradient of a tensor, or returns None to keep it.
+
+        If it cannot be recorded, gradients through the tensor become an error in the graph.
+        """
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -278,10 +294,10 @@ class GradientRules:
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
-        """Patch ``forward`` of `cls` so that its next call is recorded.
+        """Patch ``forward`` of `cls` for its next call, which is recorded with its gradient rule.
 
-        If the arguments are not known yet, they are taken from that call, and ``setup_context`` is
-        patched, too.
+        If `args` is None, the arguments are taken from that call. With `has_setup`, ``setup_context`` is
+        patched, too. Each patch is undone when it is called.
         """
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
@@ -336,7 +352,10 @@ class GradientRules:
             self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """Wrap the function of a checkpoint so that it runs with gradients, as if not checkpointed."""
+        """Wrap a function that a checkpoint gets so that it runs with gradients, as if not checkpointed.
+
+        Return any other object unchanged.
+        """
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
@@ -364,9 +383,10 @@ class GradientRules:
             setattr(cls, name, own)
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
-        """Record the rule of a ``torch.autograd.Function`` that returned `result` for `args`.
+        """Record the rule of the ``torch.autograd.Function`` `cls`, which returned `result` for `args`.
 
-        `forward` are the calls that it made.
+        `forward` are the calls that it made. If the rule cannot be recorded, its gradients become an error
+        in the graph. Results that the function marked as non-differentiable are detached.
         """
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
@@ -407,9 +427,10 @@ class GradientRules:
         forward: Sequence[Node] = (),
         is_torchs: bool = False,
     ) -> str:
-        """Record a rule, which computes gradients of `args` from those of `results`.
+        """Record `rule`, which computes gradients of `args` from those of `results`.
 
-        Return the reason if it could not be recorded, or an empty string.
+        The tensors in `results` then represent the outputs of the node. Return an empty string, or the
+        reason if the rule could not be recorded; everything that it recorded or changed is then undone.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
@@ -451,7 +472,11 @@ class GradientRules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """Make gradients of `results` with respect to `sources` and `values` an error in the graph."""
+        """Make gradients of the float tensors in `results` an error in the graph.
+
+        Each result gets a node that raises ``GradientRefused`` in a backward pass to it, `sources` or
+        `values`. `what` and `why` name the rule and the reason in the message.
+        """
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
             if isinstance(result, torch.Tensor) and result.is_floating_point():
@@ -459,9 +484,9 @@ class GradientRules:
                 self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
-        """Raise ``TracingError`` for a write to a result of a function that is a view.
+        """Raise ``TracingError`` for a write to memory of a function's result that is a view.
 
-        Results that the function itself has written to are refused as well.
+        Arguments that a function has written to are refused as well.
         """
         if self._untouchable and not self._untouchable.isdisjoint(
             map(self.capture.recorder.base_of, written)
@@ -479,7 +504,7 @@ class GradientRules:
         )
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
-        """Record a call with a derivative rule, whose result `tensor` represents from now on."""
+        """Record a call on `value`, whose differentiable result `tensor` represents from now on."""
         capture = self.capture
         result = (value.name, tensor, value.spec)
         base = capture.recorder.base_of(value)
@@ -501,7 +526,11 @@ class GradientRules:
 
 
 class _RuleContext:
-    """Replacement of ``ctx`` for ``backward``."""
+    """Replacement of ``ctx`` for ``backward``, with the attributes that the function has set on it.
+
+    saved_tensors, saved_variables: tensors passed to ``save_for_backward``.
+    needs_input_grad: True for each argument that is a float tensor.
+    """
 
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
         vars(self).update(vars(ctx))
@@ -526,8 +555,7 @@ def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
 def _comes_to(capture: GradientTrace) -> bool:
     """Return True if calls made now reach this recording.
 
-    They do not in another thread, inside of another recording, or inside of a transform, where only
-    kernels reach it.
+    They do not in another thread or in a nested recording. Inside of a transform only kernels reach it.
     """
     # torch calls again with the unwrapped arrays.
     if has_transforms():
@@ -539,7 +567,11 @@ def _comes_to(capture: GradientTrace) -> bool:
 
 
 def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
-    """Return True if gradients follow the function's own rule, and not what its ``forward`` runs."""
+    """Return True if gradients follow the function's own rule instead of the calls in its ``forward``.
+
+    The function needs a ``backward`` or ``vjp`` of its own and a float argument. Functions of torch itself
+    do not count, except in the modules of ``_WITH_RULES``.
+    """
     has_rule = (
         cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
     )
@@ -555,9 +587,10 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
 
 
 def _is_torchs(cls: type) -> bool:
-    """Return True if a function is one of torch's own.
+    """Return True if the ``autograd.Function`` `cls` is one of torch's own.
 
-    Under ``vmap`` torch makes classes that contain the user's, so these are looked up in the closure.
+    Under ``vmap`` torch makes a class around the user's, which is then found in the closure of
+    ``backward``.
     """
     cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
     held = [
@@ -600,9 +633,9 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
 
 
 def _class_reads(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Return a shim that notices ``Function.apply`` by an attribute that only it reads, before ``forward``.
+    """Return a shim of ``type.__getattribute__`` that notices ``Function.apply`` before it runs ``forward``.
 
-    ``apply`` itself may be stored under any name.
+    It does so by an attribute that only ``apply`` reads. ``apply`` itself may be stored under any name.
     """
 
     def read(cls: Any, name: str) -> Any:

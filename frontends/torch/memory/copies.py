@@ -25,11 +25,11 @@ _COPIED = "graph_compiler"
 
 
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.Tensor.__deepcopy__(tensor, memo)`` with an empty memo.
+    """Record ``torch.Tensor.__deepcopy__(tensor, memo)`` with an empty memo, and return the copy.
 
-    The keys of the memo are identities of objects of this call. Raise ``TracingError`` for tensors that
-    share
-    memory: their copies share it as well, and recorded copies would not.
+    Return the copy in `memo` if there is one, else add the new copy to `memo`. The recorded memo is empty,
+    since its keys are identities of objects of this call. Raise ``TracingError`` for a tensor that
+    overlaps one that was copied before: their copies share memory as well, and recorded copies would not.
     """
     tensor, memo = args
     if id(tensor) in memo:
@@ -58,7 +58,9 @@ _INTS = {
 
 
 class Snapshot:
-    """A copy of a tensor's bits. Comparing allocates nothing, and takes a tenth of the time of another copy.
+    """Copy of a tensor's bits at one moment, in which NaN equals itself.
+
+    Comparing allocates nothing, and takes a tenth of the time of another copy.
 
     >>> weight = torch.tensor([1.0, float("nan")])
     >>> now = Snapshot(weight)
@@ -76,7 +78,10 @@ class Snapshot:
 
 
 def elements_of(tensor: torch.Tensor) -> bytes:
-    """Return the bytes of the elements."""
+    """Return the bytes of the elements in row-major order.
+
+    Lazy conjugation and negation are applied. The tensor may be on any device.
+    """
     with _unseen():
         plain = _physical(tensor).contiguous()
         # NumPy would make the storage non-resizable, so a copy is exported.
@@ -103,10 +108,10 @@ def _unseen() -> Iterator[None]:
 
 
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if all arrays of ``out=`` are empty at any size and made by the function.
+    """Return True if a call can be recorded without its ``out=``, because every array there is empty.
 
-    They must not share a storage. Return False if an operand requires a gradient, because torch then
-    refuses ``out=``.
+    They must have been made by the function, be empty at any size, and not share a storage. Return False
+    if an operand requires a gradient while gradients are enabled, because torch then refuses ``out=``.
     """
     if (
         kwargs.get("out") is None
@@ -124,9 +129,10 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record the call without ``out=``. The arrays given as ``out=`` represent its results from now on.
+    """Record the call without ``out=``, and return the arrays given as ``out=``, filled with the results.
 
-    Raise ``TracingError`` if their dtypes differ.
+    They represent the results from now on. Guard on ``requires_grad`` of the operands. Raise
+    ``TracingError`` if the dtypes differ.
     """
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):

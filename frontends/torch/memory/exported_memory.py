@@ -26,10 +26,13 @@ _OF_CONSTRUCTORS = "lift_fresh"
 class _SharedTensor:
     """A tensor that other code shares, with its contents at the last access by torch.
 
-    start, end: addresses.
-    is_read: True if other code got it from the recording.
+    start, end: addresses of its first byte and after its last.
+    origin: the line that shared it.
+    is_read: True if the recording has handed it out.
     is_weight: True if only pieces are compared, because all weights loaded from a file are here.
     is_used: True if a call has computed with its contents.
+    number: its version at the last access.
+    same: returns True while the contents are those at the last access.
     """
 
     tensor: torch.Tensor
@@ -54,7 +57,7 @@ class _SharedTensor:
 
 
 class ExportedMemory:
-    """The tensors of a recording whose memory other code may read, and write without a version counter."""
+    """Tensors of a recording whose memory other code may read, and write without a version counter."""
 
     def __init__(self) -> None:
         # Sorted by address, because there may be thousands.
@@ -67,7 +70,8 @@ class ExportedMemory:
     ) -> None:
         """Register a tensor whose memory other code may write to from now on.
 
-        `is_read`: whether the recording has handed it out, so that other code may read it.
+        `is_read` is True if the recording has handed the memory out, so that other code may read it.
+        Tensors off the CPU and sparse ones are ignored.
         """
         if has_memory(tensor):
             with no_torch_function():
@@ -78,9 +82,9 @@ class ExportedMemory:
             self._longest = max(self._longest, end - start)
 
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
-        """Check the operands of a call that is about to run.
+        """Check the operands of a call that is about to run, and mark them as used.
 
-        Raise ``TracingError`` if other code has written to the memory of one since a call used it.
+        Raise ``TracingError`` if other code has written to the memory of an operand since a call used it.
         """
         for one in self._in(operands):
             if one.is_used:
@@ -90,9 +94,10 @@ class ExportedMemory:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """Note that torch wrote to tensors.
+        """Note that a call wrote to `tensors`.
 
-        Raise ``TracingError`` if code outside of torch could read values there that depend on the inputs.
+        Raise ``TracingError`` if other code could read elements there that depend on the inputs
+        (`varies`).
         """
         for one in self._in(tensors):
             if varies and one.is_read:
@@ -121,7 +126,10 @@ class ExportedMemory:
         return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _begins_before_end(self, tensor: torch.Tensor) -> bool:
-        """Return True if the tensor has memory and begins before the last shared tensor ends."""
+        """Return True if the tensor has memory and begins before the end of the last shared tensor.
+
+        This cheap comparison rules out most tensors.
+        """
         try:
             return tensor.data_ptr() < self._shared[-1].start + self._longest
         except (NotImplementedError, RuntimeError):

@@ -32,10 +32,11 @@ Call = tuple[str, tuple[Any, ...], torch.Tensor]
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
-    """Return the calls that make `tensor` from its `owner`, which is in row-major order and has all elements.
+    """Return the calls that make `tensor` from its `owner`.
 
-    They are an index and a permutation, as a person would write them, or ``as_strided`` if these do not
-    suffice.
+    The owner must be contiguous and contain all elements of `tensor`. The calls are an index, a
+    permutation and a reshape, as a person would write them, or ``as_strided`` if these do not suffice. If
+    the owner requires a gradient, ``detach`` comes first.
 
     >>> table = torch.zeros(4, 6)
     >>> [(name, arguments) for name, arguments, _ in calls_taking(table[1:, 2], table)]
@@ -59,7 +60,11 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
 
 
 class _ViewGeometry(NamedTuple):
-    """Shapes and strides of a view and its owner, and the offset in elements between them."""
+    """Position of a view in its owner.
+
+    owner, view: shape and strides of each.
+    offset: number of elements from the start of the owner to that of the view.
+    """
 
     owner: tuple[Any, ...]
     view: tuple[Any, ...]
@@ -67,7 +72,7 @@ class _ViewGeometry(NamedTuple):
 
 
 class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
-    """Views among torch tensors, and those that this attempt has used."""
+    """Captured tensors that are views of others, and those of them that this attempt has used."""
 
     words = "a tensor"
 
@@ -81,9 +86,9 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if `owner` is in row-major order and has all elements of `array`.
+        """Return True if `array` lies inside `owner`, which is contiguous, and has its dtype.
 
-        Arrays that require a gradient themselves are no views.
+        Return False if `array` requires a gradient, or if either is conjugated or negated lazily.
         """
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
@@ -108,7 +113,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """Return the places without those that hold views, whose elements are in their owners' places."""
+        """Return `places` without those that contain views, whose elements are in their owners' places."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners
@@ -116,9 +121,9 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         )
 
     def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
-        """Record the calls that make a view of its owner, and return its value.
+        """Record the calls that make the view `tensor` of its `owner`, and return its value.
 
-        If the owner requires a gradient and the view does not, a ``detach`` comes first.
+        If the owner requires a gradient, ``detach`` comes first.
         """
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
@@ -129,9 +134,9 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
     def facts(
         self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
-        """Yield guards that each view has the same place in its owner.
+        """Yield guards that each view that was used has the same position in its owner.
 
-        Raise ``TracingError`` if the owner is inside of a container that is read again at each call.
+        Raise ``TracingError`` if the owner is an input of the graph that is read from no place of its own.
         """
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
@@ -160,7 +165,10 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """Return a function that reads the current tensor at the place of `tensor`, or None."""
+    """Return a function that reads the object now in the place of `tensor`, or None if it has no place.
+
+    A place is the name of a weight or one of `places`.
+    """
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)

@@ -25,7 +25,7 @@ from ..trace import Trace
 
 # torch refuses these calls if only a copy would do.
 VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})
-# Calls whose result is in row-major order, whatever comes in.
+# Calls whose result is in row-major order for any strides of their operands.
 _ROW_MAJOR = frozenset(
     {
         "linear",
@@ -44,7 +44,7 @@ _ROW_MAJOR = frozenset(
         "tile",
     }
 )
-# Views that are in row-major order where the tensor is.
+# Views that are in row-major order if their operand is.
 _KEEPS_ORDER = frozenset(
     {
         "view",
@@ -63,7 +63,7 @@ _KEEPS_ORDER = frozenset(
 
 @dataclass(frozen=True)
 class StrideOrder:
-    """Stride order of a result.
+    """Stride order of a result, at the recorded sizes and at others.
 
     is_fresh: True if it is row-major for any operands.
     is_made: True if it is row-major at every size if it is at one.
@@ -76,9 +76,9 @@ class StrideOrder:
 
 
 def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> StrideOrder:
-    """Return the stride order of `tensor`, which a call of this bare name made.
+    """Return the stride order of `tensor`, which a call of the bare name `key` made.
 
-    `in_order`: whether all operands are row-major.
+    `in_order` is True if the strides of no operand increase (``is_in_order``).
     """
     is_fresh = key in _ROW_MAJOR
     is_made = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
@@ -87,7 +87,7 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> S
 
 
 class Layouts:
-    """Stride orders of the values of one recording."""
+    """Stride orders of the values of one recording, to guard on those that decide what a call does."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture: Trace | None = capture
@@ -105,7 +105,11 @@ class Layouts:
     def follow(
         self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]
     ) -> None:
-        """Note the stride orders of the results of a call, and which ones of `operands` it depends on."""
+        """Note the stride orders of the results of a call.
+
+        A call that torch refuses for other strides (``VIEWS_ONLY``) guards on the stride order of its
+        operand.
+        """
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             self.note(value, node.uses, order_of(key, tensor, index in node.views, in_order))
@@ -124,7 +128,7 @@ class Layouts:
             self._other.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
-        """Guard on layouts that decide whether a call returns a view or a copy, if a write shows it."""
+        """Guard on stride orders that decide whether a call returns a view or a copy, if a write shows it."""
         aliases = Aliases(graph)
         if not aliases.written:
             return
@@ -138,10 +142,11 @@ class Layouts:
                 self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
-        """Guard on the layout of `value`.
+        """Guard on the stride order of `value`, the operand of `node`.
 
-        A recording for torch that makes the same calls needs no guard on sizes, so it is only barred from
-        being written for other frameworks. `in_torch_too` adds the guard anyway.
+        Guards are on the stride orders of inputs, and on all sizes if these decide. A graph for torch
+        makes the same calls and needs no guard on sizes, so it is only barred from other targets.
+        `in_torch_too` adds that guard anyway.
         """
         capture = self.capture
         assert capture is not None
@@ -162,7 +167,7 @@ class Layouts:
 
 
 def joins_axes(node: Node) -> bool:
-    """Return True if a reshape merges axes at the recorded sizes, or changes the dtype.
+    """Return True if a reshape merges axes at the recorded sizes, or a view changes the dtype.
 
     An axis that is only split, or gets an axis of size 1 next to it, may have any stride.
     """
@@ -188,14 +193,18 @@ def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
     """Return True if the call made a copy that is written to later.
 
-    A graph omits such writes if nothing reads the copy, and at other sizes it is a view.
+    A graph omits such writes if nothing reads the copy, but at other sizes the result may be a view.
     """
     made = set(graph.nodes[place].outputs)
     return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.writes)
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Return True if a write to source or result of the call is read through the other one."""
+    """Return True if a write to the operand or the result of a call is read through the other of the two.
+
+    If the operand's memory comes from outside, any later write to either counts, since the caller may read
+    it.
+    """
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
     # True if written through the result, False if through another tensor.
@@ -221,10 +230,10 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Return True if strides never increase.
+    """Return True if the strides never increase from one axis to the next, and for sparse tensors.
 
     Results computed from such tensors are row-major at every size. A transposed axis counts even with one
-    element. A slice that takes a whole axis keeps the order at other sizes.
+    element. A slice that takes an axis completely keeps the order at other sizes.
     """
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)
@@ -235,7 +244,10 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
 def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``x.t_()`` as ``x = x.t()``. Other views of the same storage are unchanged."""
+    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return `x`. Other views are unchanged.
+
+    Raise ``TracingError`` if the function has not made the tensor.
+    """
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
         raise TracingError(
@@ -252,7 +264,10 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _was_there(capture: Trace, value: Value) -> bool:
-    """Return True if the tensor existed before the function ran: ``x.contiguous()`` may be ``x`` itself."""
+    """Return True if no call of the function made the tensor, seen through calls that return their operand.
+
+    ``x.contiguous()`` may be ``x`` itself.
+    """
     while (
         (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself
     ):

@@ -27,10 +27,10 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes.
+    """Return a function that starts to watch tensors for writes, or None if the graph writes uncounted.
 
-    The watch is a function that returns True while nobody has written to them. Return None if calls of the
-    graph write without incrementing the version.
+    Called with tensors, it returns a function that returns True while no version of them has changed;
+    always False if one has no version counter.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -43,9 +43,10 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
     )
 
 
-# Kernels come here with the mode above them still on, to which reads of a tensor would be the user's.
+# These methods also run below the active function mode, to which reads of a tensor would look like the
+# user's, so they disable it.
 class StorageTable:
-    """Storages of recorded values and of tensors from outside."""
+    """Storages of recorded values, and tensors from outside that the recording has met."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
@@ -54,7 +55,11 @@ class StorageTable:
         self.has_subclasses = False
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
-        """Register that `value` represents `tensor`."""
+        """Register that `value` represents `tensor`.
+
+        Do nothing if another value has the same geometry in that storage, or if the tensor is not dense on
+        the CPU.
+        """
         if not has_memory(tensor):
             return
         with no_torch_function():
@@ -66,7 +71,7 @@ class StorageTable:
         known[1].setdefault(geometry, value)
 
     def forget(self, values: set[Value]) -> None:
-        """Drop values that were made in a region, which represent no array outside of it."""
+        """Drop `values`, which were made in a region and represent no array outside of it."""
         for key, (weak, known) in self._values.items():
             if not values.isdisjoint(known.values()):
                 self._values[key] = (
@@ -88,7 +93,7 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the arrays from outside and `inputs` that share memory with another one in `owners`."""
+        """Return the tensors from outside and `inputs` that share memory with another one in `owners`."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [
@@ -110,7 +115,10 @@ def is_shared(tensor: torch.Tensor) -> bool:
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
-    """Return True if the tensor is dense, in one storage in the memory of this machine."""
+    """Return True if the tensor is dense, on the CPU, and neither quantized, nested nor wrapped.
+
+    Transforms such as ``torch.vmap`` wrap tensors.
+    """
     with no_torch_function():
         plain = (
             tensor.layout is torch.strided
@@ -122,7 +130,7 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def reach(tensor: torch.Tensor) -> int:
-    """Return the number of elements from a tensor's first to its last, counting those of others in between.
+    """Return the number of elements from the first to the last of a tensor, including those in between.
 
     >>> reach(torch.zeros(3, 4)[:, 0])
     9
@@ -142,7 +150,10 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may write to: its own, ``out`` and those marked by its schema."""
+    """Return the tensors that a call may write to: its own, ``out``, and those that its schema marks.
+
+    A call counts as in place by its name, by ``inplace``, or by True as its last positional argument.
+    """
     targets = (
         [args[0]]
         if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))
@@ -158,9 +169,11 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 class WrittenTensors:
-    """The tensors from outside that calls of the function write to, with their contents before.
+    """Captured tensors and inputs that calls of the function write to, with their contents before.
 
     ``id(tensor) in written`` is True for these.
+
+    caches: the ``functools.lru_cache`` functions that the function can reach.
     """
 
     def __init__(self, capture: Trace) -> None:

@@ -9,11 +9,17 @@ from ..compat import set_versions
 
 
 class SavedContents:
-    """The contents of a tensor, to be restored after calls have written to it.
+    """Contents of a tensor, to be restored after calls have written to it.
 
     A write becomes part of the autograd history of the tensor, or of the base of a view. No call removes
-    it, but the tensor can be detached and be made a copy of one that has the old history. A view cannot be
+    it, but the tensor can be detached and be made a copy of a tensor that has the old history. A view
+    cannot be
     detached: its base becomes a copy of an array that nobody else has, where its gradients end.
+
+    tensor, elements: the tensor, and a copy of its elements.
+    owner: the base of a view, or the tensor itself.
+    grad_fn, version: autograd node of `owner`, and version of the tensor.
+    copy: copy of `owner` with its history, or None for a tensor without history that is no view.
     """
 
     def __init__(self, tensor: torch.Tensor) -> None:

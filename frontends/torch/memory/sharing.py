@@ -23,10 +23,10 @@ from .trace import MemoryTrace
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Check for arrays from outside that share storage with one that is written to.
+    """Check for tensors from outside that share storage with one that the function writes to.
 
-    In another framework they would be separate arrays, so raise ``TracingError`` if the graph is for one.
-    Otherwise demand that the graph stays in torch.
+    In another framework they would be separate arrays. Raise ``TracingError`` if the graph is for one,
+    after asking the next attempt to record them as views. Otherwise bar the graph from other targets.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()
@@ -56,7 +56,10 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assume which inputs are one object, and that written inputs share memory with no other."""
+    """Assume which inputs are the same object, and that inputs that are written to overlap no other.
+
+    Raise ``TracingError`` if inputs that are written to overlap others now.
+    """
     given = list(map(id, capture.input_tensors))
     same = SameArray(
         tuple(
@@ -84,7 +87,7 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
 
 
 def _overlap_message(names: list[str], tensors: list[Any], written: list[int]) -> str:
-    """Return the message of the error: which written array shares memory with which other, and what to do."""
+    """Return the part of the message that says which written array overlaps which other, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
             return (
@@ -102,7 +105,7 @@ def _overlap_message(names: list[str], tensors: list[Any], written: list[int]) -
 
 
 def same_outputs(graph: Graph) -> tuple[int, ...]:
-    """Return for each output the index of the first output that is the same value.
+    """Return for each output the index of the first output that is the same value, or its own index.
 
     Equal arrays of another framework may be one object, so values are compared.
     """
@@ -113,15 +116,16 @@ def same_outputs(graph: Graph) -> tuple[int, ...]:
     )
 
 
-# The order of these writes does not matter.
+# These write one value everywhere, so the order of writes to shared memory does not matter.
 _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if ``out=`` was resized, or overlaps an operand.
+    """Raise ``TracingError`` if an array of ``out=`` was resized, or overlaps an operand.
 
-    torch reads the operand while it writes. An operand that is the same array is allowed, as in place. In
-    another shape it belongs to a reduction, which torch sets to 0 before it reads.
+    torch reads the operand while it writes. An operand that is the same array is allowed, as in place,
+    unless its shape differs: such an array belongs to a reduction, which torch sets to 0 before it reads.
+    An array that overlaps itself is refused as in :func:`refuse_overlap`.
     """
     if out is None:
         return
@@ -145,10 +149,11 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if an in-place call writes to elements of another operand.
+    """Refuse an in-place call that writes to elements of another operand, or several times to an element.
 
-    torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=
-    x[:, :1]``. A graph for torch replays the call.
+    Raise ``TracingError`` in a graph for another framework. A graph for torch replays the call, and is
+    only barred from other targets. torch refuses most such calls itself, but not if the memory has gaps:
+    ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
     """
     if not is_in_place(key):
         return
@@ -168,7 +173,7 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """Raise ``TracingError`` if several elements of a written tensor share memory."""
+    """Refuse a write to a tensor of which several elements share memory, as ``_refuse`` does."""
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
@@ -185,7 +190,10 @@ def _refuse(capture: Trace, problem: str) -> None:
 
 
 def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
-    """Return the view that an in-place call writes to, or None if an index is an array."""
+    """Return the view that an in-place call writes to, or None if it is unknown.
+
+    It is unknown if the index of ``__setitem__`` contains a tensor, array, list or bool.
+    """
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None
     if any(

@@ -14,10 +14,10 @@ from .trace import MemoryTrace
 
 
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``Tensor.stride`` with symbols.
+    """Answer ``Tensor.stride`` with symbols, and guard on the stride order of the inputs.
 
-    In a graph for another framework, strides of a non-contiguous result are plain numbers, with guards on
-    all sizes.
+    Weights and constants get plain numbers. In a graph for another framework, so does a non-contiguous
+    result, with guards on all sizes.
     """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
@@ -37,10 +37,10 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Rewrite ``as_strided`` of a view to one of the tensor that owns the storage.
+    """Return the arguments of ``as_strided`` for the tensor that owns the storage, which others can compute.
 
-    Other frameworks can compute the latter. The offset of the view depends on sizes, so all sizes are
-    guarded.
+    The offset of a view depends on sizes, so guards then fix all sizes. If no recorded tensor fills the
+    storage, or the tensor itself does, return the arguments unchanged.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
@@ -59,7 +59,7 @@ def on_owner(
 
 
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return the recorded tensor whose elements fill the storage of a view in row-major order, or None."""
+    """Return a recorded tensor whose elements fill the storage of a view in row-major order, or None."""
     if tensor.is_conj() or tensor.is_neg():
         return None
     for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():

@@ -21,6 +21,9 @@ class TensorStamp:
     ``module.double()`` and ``parameter.data = ...`` replace a tensor's storage. Writes through ``.data``,
     and those of NumPy to shared memory, do not increment the version.
 
+    layout, version: as :func:`layout_of` and the version counter return them.
+    pieces: contents of the memory, or None where they cannot be compared.
+
     >>> weight = torch.zeros(2)
     >>> stamp = TensorStamp(weight)
     >>> stamp.fits(weight), weight.data.add_(1), stamp.fits(weight)
@@ -39,7 +42,7 @@ class TensorStamp:
 
 
 class TensorWatch:
-    """Equivalent of :class:`TensorStamp` for many tensors, which are checked by comparing lists.
+    """Like :class:`TensorStamp`, but for many tensors, which are checked by comparing lists.
 
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
@@ -63,7 +66,7 @@ class TensorWatch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Return True if a tensor has another storage or other contents."""
+        """Return True if a tensor has another storage, layout or contents than when the watch was made."""
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -73,7 +76,7 @@ class TensorWatch:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Return the address, dtype, shape and strides of a tensor.
+    """Return the address, dtype, shape, strides, and the conjugation and negation bits of a tensor.
 
     ``.data`` may be assigned another view of the same elements, which does not increment the version.
     """
@@ -83,7 +86,11 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """Return the contents of a tensor's memory, or None on another device or if the elements have gaps."""
+    """Return the contents of a tensor's memory, or None if they cannot be compared cheaply.
+
+    Return None off the CPU, for an empty tensor, and if its elements have gaps. `whole` compares all of
+    the memory instead of pieces.
+    """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with no_torch_function():

@@ -16,10 +16,12 @@ _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
 class UnhashableSize(TypeError, Signal):
-    """Raised when the hash of a size is computed.
+    """Raised if the hash of a size is computed.
 
-    Code that does without (einops) goes on. Otherwise the function is recorded again with the sizes
+    Code that does without (einops) catches it. Otherwise the function is recorded again with the sizes
     `asked` fixed.
+
+    asked: the sizes, as :class:`KeySizes` stores them.
     """
 
     def __init__(self, message: str, asked: Iterable[Any]) -> None:
@@ -30,8 +32,8 @@ class UnhashableSize(TypeError, Signal):
 class KeySizes:
     """Sizes that were used as keys, and those that are plain numbers from the beginning.
 
-    A size of an input is stored as (input, axis). For one that depends on something else, the line of the
-    user's code is stored, where it then has the hash of its number.
+    A size of an input is stored as (input, axis). For a size that depends on something else, the line of
+    the user's code is stored, where it then has the hash of its number.
 
     asked: sizes used as keys in this attempt.
     fixed: sizes that are plain numbers.
@@ -47,8 +49,9 @@ class KeySizes:
     def next_attempt(self, problem: Exception) -> bool:
         """Fix the size that ended this attempt, or all sizes used as keys if it is unknown.
 
-        Return True if any is new. The message of C code that refuses a symbol (``Generator.manual_seed``,
-        ``json.dumps``) names its class, but not the size, so then all sizes become plain.
+        Return True if any is new. C code that refuses a symbol (``Generator.manual_seed``, ``json.dumps``)
+        does not say which size it was, so all sizes become plain after a ``TypeError`` of other code, and
+        after an error whose message names a class of symbols.
         """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
@@ -84,7 +87,7 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if a size may be hashed as a symbol, because `called` is a cache.
+        """Return True if a size may be hashed as a symbol, because `called` is a ``functools.lru_cache``.
 
         The cache is emptied after the recording. Return False if the size is fixed already. Otherwise
         raise ``UnhashableSize``.

@@ -35,7 +35,10 @@ from .sizes import expression_of, is_symbolic, numbers_of_sizes, symbolic
 
 
 def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
-    """Replace the leaves of numbers and generators by typed leaves."""
+    """Return `tree` with typed leaves for numbers and generators.
+
+    `leaves` are the objects at its leaves, in order.
+    """
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
         return TypedLeaf(cls) if cls in DTYPES or cls is torch.Generator else tree
@@ -50,7 +53,7 @@ _NAME = type.__name__
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
     """Return shims that make ``type`` of a symbol return the class of the number.
 
-    ``type`` of a stand-in for a list is ``list``. Only modules whose code does nothing with the name
+    ``type`` of an ``AppendOnlyList`` is ``list``. Only modules whose code does nothing with the name
     ``type`` but call it get a shim.
     """
     return type_replacements(
@@ -63,10 +66,10 @@ def _stands_in(item: Any) -> bool:
 
 
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
-    """Return True if ``type`` may be used where no shim works.
+    """Return True if the code may use ``type`` where no shim works.
 
-    Unreadable code may look it up, readable code may pass it on, or an object may hold it under another
-    name.
+    Unreadable code may look it up, readable code may pass it on as a value, or one of `owners` may have it
+    as an attribute under another name.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
@@ -79,7 +82,7 @@ def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[An
 
 
 def _only_calls(space: ModuleNamespace) -> bool:
-    """Return True if the functions of a file, or at least those of the recording, only call ``type``."""
+    """Return True if all code of a file, or at least the functions of the recording, only call ``type``."""
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
@@ -123,9 +126,10 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """Return the symbols for ``item`` or ``tolist`` (`name`) of a tensor that varies between calls.
+    """Return the symbols that ``item`` or ``tolist`` (`name`) of a tensor returns while recording.
 
-    Return None if its elements cannot be symbols.
+    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``, or
+    the dtype has no symbols. The sizes of a tensor that is read by ``tolist`` are guarded.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
@@ -146,9 +150,10 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
 
 def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return the expressions behind operands of a Python function whose result can be an expression.
+    """Return the expressions of operands of a Python function whose result can be an expression.
 
-    Return None if the function must get plain numbers.
+    Return None if the function must get plain numbers: no operand is a symbol, one is no number, or the
+    code looks at ``type``.
     """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
@@ -172,7 +177,10 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """Return the number of an expression, and add a guard that it stays."""
+    """Return the number of an expression, and add a guard that it stays.
+
+    Raise ``TracingError`` for random elements, as :func:`refuse_random` does.
+    """
     for symbol in size.symbols():
         if symbol.kind == "number":
             refuse_random(capture, symbol.source)
@@ -194,7 +202,7 @@ def decide_read(capture: Trace, structure: Any) -> None:
 def refuse_random(capture: Trace, value: Value) -> None:
     """Raise ``TracingError`` if random elements decide in Python and the graph is for another framework.
 
-    That framework draws other numbers. Conditions of an error are allowed.
+    That framework draws other numbers. Conditions of an ``assert`` or ``raise`` are allowed.
     """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(

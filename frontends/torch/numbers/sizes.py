@@ -32,7 +32,11 @@ Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
 class SizeNode:
-    """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``: an expression and a function that decides it."""
+    """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``, with the methods that torch calls on it.
+
+    expression: a size, or a plain number.
+    decide: returns the number of an expression, and adds a guard that it stays.
+    """
 
     __slots__ = ("decide", "expression")
 
@@ -64,7 +68,8 @@ class SizeNode:
     def as_key(self) -> Any:
         """Return the plain number for a key, which outlives the recording and must not refer to its symbols.
 
-        Return the size itself if the key is removed again after the recording.
+        Return the size itself if the key is removed again after the recording. Raise ``UnhashableSize`` if
+        the size is fixed only in the next attempt. The node is that of the number from now on.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
@@ -165,10 +170,10 @@ class SizeNode:
 
 
 def _computes(function: str) -> Callable[..., SizeNode]:
-    """Return a method that computes `function`.
+    """Return a method that applies `function` to the expressions of nodes.
 
-    Comparisons are decided at once, because torch refuses a ``SymBool`` for a bool. Those of numbers that
-    a loop carries stay symbolic, for its condition.
+    Comparisons are decided at once, because torch refuses a ``SymBool`` for a bool. Comparisons of numbers
+    that a loop carries stay symbolic, for its condition.
     """
     compute, compares = rule(function), function in COMPARISONS
 
@@ -227,12 +232,17 @@ _FUNCTIONS = {
 for _name, _function in _FUNCTIONS.items():
     setattr(SizeNode, _name, _computes(_function))
 
+# In the class body, a method with this name would hide the builtin ``str`` from annotations.
 setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010
 
 
 # --------------------------------------------------------------------------------- what the user's code holds
 class _TorchNumber(SymbolicNumber):
-    """Symbolic number with the protocols of NumPy and torch."""
+    """Symbolic number with the protocols of NumPy and torch.
+
+    node: the ``SizeNode``.
+    made_of: class of Python numbers that the class returns for anything but a ``SizeNode``.
+    """
 
     __slots__ = ()
     # torch reads this of each argument, and ignores the class with this value.
@@ -241,6 +251,7 @@ class _TorchNumber(SymbolicNumber):
     made_of: type = float
 
     def __new__(cls, node: Any) -> Any:
+        # The user's code may call the class of a number, as in ``type(size)(2)``.
         return super().__new__(cls) if isinstance(node, SizeNode) else cls.made_of(node)
 
     @property
@@ -274,7 +285,10 @@ class _TorchNumber(SymbolicNumber):
         return np.asarray(self.number(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        """Compute ``np.sqrt`` symbolically. Other functions of NumPy get the plain number."""
+        """Compute ``np.sqrt`` of a number that is not negative symbolically.
+
+        Other functions of NumPy get plain numbers, which are guarded.
+        """
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
             return self.made(apply("sqrt", self.expression))
         return getattr(ufunc, method)(
@@ -284,19 +298,19 @@ class _TorchNumber(SymbolicNumber):
 
 @leaf
 class SizeInt(_TorchNumber, torch.SymInt):
-    """Symbolic int of a recording."""
+    """Symbolic int of a recording: a size, or an int read from a tensor."""
 
     made_of = int
 
 
 @leaf
 class SizeFloat(_TorchNumber, torch.SymFloat):
-    """Float computed from sizes."""
+    """Symbolic float of a recording."""
 
 
 @leaf
 class SizeBool(_TorchNumber, torch.SymBool):
-    """Truth value computed from sizes."""
+    """Symbolic truth value of a recording."""
 
     made_of = bool
 
@@ -317,7 +331,7 @@ def own(item: Any) -> Any:
 
 
 def symbolic(expression: Scalar, decide: Decide) -> Any:
-    """Wrap an expression in a ``SymInt``, ``SymFloat`` or ``SymBool``. Return a plain number unchanged."""
+    """Wrap an expression in the symbolic number of its type. Return a plain number unchanged."""
     return (
         _WRAPPERS[expression.type](SizeNode(expression, decide))
         if isinstance(expression, Size)
@@ -338,9 +352,10 @@ class _NotFromSizes(Signal):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """Return the number, or list of numbers, in an int64 array that was computed from sizes.
+    """Return the number, or list of numbers, in an int64 array that was computed from sizes, as symbols.
 
-    Return None if it depends on more than sizes, or on none.
+    Return None if the array depends on more than sizes, or on none, if a call has written to one of the
+    arrays that it was computed from, or if symbolic reads are off.
     """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:
@@ -365,6 +380,8 @@ def _is_written(capture: Trace, values: set[Value]) -> bool:
 class _SizeEvaluator:
     """Evaluates the calls that computed a number from sizes.
 
+    maker: returns the node that made a value, or None.
+    visited: the values that were computed on the way.
     assumed: conditions on sizes under which the result holds.
     """
 
@@ -374,9 +391,9 @@ class _SizeEvaluator:
         self.assumed: list[Size] = []
 
     def of(self, item: Any) -> Any:
-        """Return a number, an expression, or a list of them.
+        """Return a number, an expression, or a list of them, for the value or number `item`.
 
-        Raise ``_NotFromSizes`` if the number depends on more than sizes.
+        Raise ``_NotFromSizes`` if it depends on more than sizes.
         """
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
@@ -417,7 +434,7 @@ def _element(node: Node, reader: _SizeEvaluator) -> Any:
 
 
 def _by(compute: Callable[..., Any]) -> _Rule:
-    """Return a rule that applies `compute` to single numbers, for calls without options."""
+    """Return a rule that applies `compute` to single numbers, for calls without keyword arguments."""
 
     def computed(node: Node, reader: _SizeEvaluator) -> Any:
         if node.params:
@@ -428,7 +445,10 @@ def _by(compute: Callable[..., Any]) -> _Rule:
 
 
 def _divided(node: Node, reader: _SizeEvaluator) -> Any:
-    """Divide non-negative numbers, for which rounding down and rounding towards 0 agree."""
+    """Divide non-negative numbers, for which rounding down and rounding towards 0 agree.
+
+    Raise ``_NotFromSizes`` for other numbers, and for a division that does not round.
+    """
     left, right = map(reader.one, node.inputs)
     conditions = (apply("ge", left, 0), apply("gt", right, 0))
     if node.params not in ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}) or not all(

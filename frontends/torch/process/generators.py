@@ -51,7 +51,9 @@ from ..trace import Trace
 class HostDrawRecorder:
     """Random numbers that the function draws from Python or NumPy.
 
-    bakes: True if the numbers are constants of the graph.
+    bakes: True if the numbers are constants of the graph instead of inputs.
+    draws: the draws whose numbers are inputs.
+    trees: the structure of the numbers of each draw.
     """
 
     def __init__(self, capture: Trace, bakes: bool) -> None:
@@ -66,7 +68,8 @@ class HostDrawRecorder:
     def checked(self) -> Iterator[None]:
         """Restore the generators of ``random`` and NumPy after the block, unless nothing was drawn.
 
-        Raise ``UnseenDraw`` if something was drawn that was not seen.
+        Raise ``UnseenDraw`` if something was drawn in a way that was not seen and the numbers are not
+        constants.
         """
         with self._lock:
             states = host_state()
@@ -84,7 +87,8 @@ class HostDrawRecorder:
         """Check that repeating the seen calls leads from the state `before` to the current state.
 
         Return True if nothing was drawn. Raise ``UnseenDraw`` if the states differ. ``setstate`` is not
-        watched, since torch's compiler calls it to undo its own draws; a call that matters shows here.
+        patched, since torch's compiler calls it to undo its own draws; a call that matters shows here. If
+        numbers are constants, only return False.
         """
         if self.bakes:
             return False
@@ -110,7 +114,10 @@ class HostDrawRecorder:
         return self.capture.locator.locate(whole, 3)
 
     def draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a draw of another thread, and log it because it moves the generators, too."""
+        """Run a draw of another thread, and log it because it moves the generators, too.
+
+        A draw whose arguments cannot be copied is not logged.
+        """
         with self._lock:
             try:
                 # ``shuffle`` changes its argument, so it is copied.
@@ -129,7 +136,12 @@ class HostDrawRecorder:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a draw of the function and return its numbers as inputs of the graph."""
+        """Run a draw of the function and return its numbers as inputs of the graph.
+
+        ``random.choice`` draws the index of an element. A call that returns None, such as ``seed``, is
+        repeated before each call, too. Raise ``TracingError`` for ``shuffle``, which changes its argument,
+        and for a result that is not made of numbers.
+        """
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
@@ -154,15 +166,12 @@ class HostDrawRecorder:
         return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
-        """Read a number that is read again before each call.
-
-        Return it as a constant if ``bakes``, else as an input.
-        """
+        """Return a number that is read again before each call, as an input, or as a constant if ``bakes``."""
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
 
     def _entered(self, draw: Draw, name: str, held: Any) -> Any:
-        """Add the numbers of a draw as inputs and return their symbols."""
+        """Add the numbers of a draw as inputs and return their symbols in the same containers."""
         leaves, tree = flatten(held, _is_number)
         self.draws.append(draw)
         self.trees.append(type_leaves(tree, iter(leaves)))
@@ -187,7 +196,7 @@ def _is_number(item: Any) -> bool:
 
 
 def _holds_numbers(held: Any) -> bool:
-    """Return True for a number, or a container of numbers without arrays or array elements."""
+    """Return True for a number, or for containers of numbers without arrays or array scalars."""
     parts = held if isinstance(held, (list, tuple)) else [held]
     return not isinstance(flatten(held, _is_number)[1], Static) and not any(
         hasattr(item, "dtype") for item in parts
@@ -244,7 +253,10 @@ def _forward(
     src_key_padding_mask: Tensor | None = None,
     is_causal: bool | None = None,
 ) -> Tensor:
-    """Run torch's ``TransformerEncoder.forward`` as if no mode were active."""
+    """Run ``TransformerEncoder.forward`` as torch does if no mode is active, without nested tensors.
+
+    With nested tensors, hidden rows of the result would be 0, so they are set to 0.
+    """
     if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
         return original(self, src, mask, src_key_padding_mask, is_causal)
     hidden = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", None, "mask", src.dtype)
@@ -270,7 +282,8 @@ def _plain_encoder(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> An
 def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
     """Return True if torch 2.13 would use nested tensors if no mode were active.
 
-    The conditions are in torch's order, and only the first layer is checked.
+    The conditions are in torch's order, and only the first layer is checked. A dependence on the grad mode
+    is noted for :func:`encoder_facts`.
     """
     first: Any = encoder.layers[0]
     if (
@@ -304,7 +317,7 @@ ENCODERS = (Patch(nn.TransformerEncoder, "forward", replace_call, _forward),)
 
 
 def encoder_facts(session: Session) -> list[EnvironmentGuard]:
-    """Return a guard on the grad mode if an encoder's path depended on it."""
+    """Return a guard on the grad mode if it decided what an encoder does, else an empty list."""
     enabled = torch.is_grad_enabled()
     what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
     guard = EnvironmentGuard("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)
@@ -330,7 +343,7 @@ class _FollowedGenerator:
     """A generator and the states that it has been in.
 
     before: its state before the recording.
-    mark: number put in place of its seed.
+    mark: number written into its state instead of its seed, unless the function made the generator.
     points: states, each with the number of nodes recorded by then.
     """
 
@@ -355,7 +368,10 @@ class _FollowedGenerator:
 
 
 class Generators:
-    """Follows the default generators and those that the function can reach."""
+    """Follows the default generators and those that the function can reach.
+
+    state_before: state of the default generator before the recording, or None until then.
+    """
 
     def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
         self.capture = capture
@@ -368,7 +384,10 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if code may read ``initial_seed()``, which would return the mark."""
+        """Raise ``TracingError`` if a function may read ``initial_seed()``, which would return the mark.
+
+        It may if its code has that name and names the default generator, or the function can reach others.
+        """
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -383,7 +402,7 @@ class Generators:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Follow all generators inside of the block, and restore their states afterwards."""
+        """Follow all generators inside of the block, and restore their states after it."""
         with self._lock:
             for generator in self._reachable:
                 self._follow(generator, is_new=False)
@@ -398,7 +417,7 @@ class Generators:
                 self._followed = {}
 
     def seed_apart(self, seed: Callable[[Any], Any], number: Any) -> Any:
-        """Run ``torch.manual_seed`` of another thread, without recording it."""
+        """Run ``torch.manual_seed`` of another thread, without recording it, and return the generator."""
         with self._lock:
             generator = seed(number)
             followed = self._followed.get(id(torch.default_generator))
@@ -423,9 +442,10 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Record seeds and restored states since the last call.
+        """Record seeds, and states that were restored, since the last call.
 
-        Return the generators that a call may draw from.
+        Return the generators that the coming call may draw from: the default ones, and those in
+        `arguments`.
         """
         with self._lock:
             return list(
@@ -433,7 +453,7 @@ class Generators:
             )
 
     def drew(self, candidates: list[_FollowedGenerator]) -> bool:
-        """Return True if the call just made drew from one of the generators."""
+        """Return True if the call just made drew from one of the `candidates`, and note their new states."""
         with self._lock:
             drew = False
             for followed in candidates:
@@ -444,7 +464,7 @@ class Generators:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Restore the generators after the block, since a region is recorded, not run."""
+        """Restore the generators after the block, in which a region is recorded, unless it raises."""
         with self._lock:
             before = [
                 (followed, followed.generator.get_state(), len(followed.points))
@@ -460,7 +480,7 @@ class Generators:
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:
-        """Record seeds and restored states since the last call."""
+        """Record seeds, and states that were restored, since the last call."""
         with self._lock:
             for followed in list(self._followed.values()):
                 if followed.generator in self._reachable:
@@ -485,7 +505,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if the elements are the state of a followed generator, recognized by its mark."""
+        """Return True if `tensor` is the state of a followed generator, recognized by its mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1
@@ -499,7 +519,7 @@ class Generators:
     def is_made(self, item: Any) -> bool:
         """Return True if `item` is a generator that the function made.
 
-        Raise ``TracingError`` if the graph does not run in torch.
+        Raise ``TracingError`` for such a generator if the graph is for another framework.
         """
         if (
             not is_generator(item)
@@ -533,7 +553,8 @@ class Generators:
     def _record_seed(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record ``manual_seed``.
 
-        Raise ``TracingError`` if the state is not that of a freshly seeded generator.
+        Raise ``UnseenDraw`` if the state is not that of a freshly seeded generator, or if ``seed()``
+        seeded it.
         """
         seed = followed.generator.initial_seed()
         fresh = _FollowedGenerator(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
@@ -550,7 +571,10 @@ class Generators:
             self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed))
 
     def _record_return(self, followed: _FollowedGenerator, state: bytes) -> None:
-        """Record that an earlier state was restored: read it at that point, and set it here."""
+        """Record that an earlier state was restored: read the state where it occurred, and set it here.
+
+        Raise ``UnseenDraw`` if it is no earlier state, unless another thread may have drawn.
+        """
         index = next((at for known, at in followed.points if known == state), -1)
         if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:
             # The mark is unchanged, so it was not seeded. Another thread drew, since every draw of this one

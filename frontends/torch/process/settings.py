@@ -56,7 +56,7 @@ _STACKS: tuple[_Stack, ...] = (
 def pop_new_modes() -> Iterator[None]:
     """Pop modes at the end of the block that were pushed inside of it.
 
-    A generator that is never finished may have left some active.
+    A generator function that is never finished may have left some active.
     """
     heights = [height() for height, _, _ in _STACKS]
     try:
@@ -73,7 +73,10 @@ def is_listening(mode: Any) -> bool:
 
 @contextmanager
 def without_modes(*classes: type) -> Iterator[None]:
-    """Deactivate modes of the given classes inside of the block. Other modes stay active in their order."""
+    """Deactivate modes of the given classes inside of the block. Other modes stay active in their order.
+
+    After the block all modes are active again as before.
+    """
     if not (count_function_modes() or count_dispatch_modes()):
         with pop_new_modes():
             yield
@@ -103,7 +106,8 @@ Cast = Callable[[Any], Any]
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     """Return the device type of the operands if autocast is enabled for it, or an empty string.
 
-    The recording then depends on the device, since autocast is enabled per device type.
+    If autocast is enabled for any type, guard on the device of the first operand. A call without operands
+    counts as one on the CPU.
     """
     if not is_any_autocast_enabled():
         return ""
@@ -122,7 +126,11 @@ def record_cast(
     kwargs: dict[str, Any],
     device: str,
 ) -> Any:
-    """Record a call under autocast as explicit casts and the call without autocast."""
+    """Record a call under autocast as explicit casts and the call without autocast, and return its result.
+
+    The casts (none, to the autocast dtype, or to float32) are found by comparing the bits of the results.
+    If none fits, the kernels of the call are recorded one by one.
+    """
 
     def recorded(cast: Cast) -> Any:
         with torch.autocast(device, enabled=False):
@@ -133,6 +141,7 @@ def record_cast(
     if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
         # Autocast does not change calls that write.
         return recorded(_unchanged)
+    # Every trial must draw the same random numbers, for example those of dropout.
     rewind = _random_state_restorer()
     expected = capture.run(function, args, kwargs)
     go_on = _random_state_restorer()
@@ -190,7 +199,10 @@ def _bits(result: Any) -> list[Any]:
 
 
 def _context_property(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``."""
+    """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``.
+
+    A read by the user's code adds a guard on the flag.
+    """
 
     def read(prop: Any, module: Any, owner: Any) -> Any:
         if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
@@ -228,7 +240,7 @@ SETTING_READS: tuple[Patch, ...] = (
     }),
     *refused({torch: ("initial_seed",), torch.random: ("initial_seed",)}),
     Patch(ContextProp, "__get__", _context_property, _started),
-    # a recording sees its own thread only
+    # A recording sees only the calls of its own thread, so it notes that others were started.
     Patch(threading.Thread, "start", note_call, _started),
     Patch(ThreadPoolExecutor, "submit", note_call, _started),
 )  # fmt: skip
@@ -269,7 +281,7 @@ def _set_deterministic_warnings(before: bool) -> None:
     torch.use_deterministic_algorithms(is_deterministic(), warn_only=before)
 
 
-# what it is -> (read it, set it)
+# Maps the name of a setting in messages to functions that read it and set it.
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
@@ -288,7 +300,8 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 def restore_settings(name: str) -> Iterator[None]:
     """Restore the settings after the block.
 
-    Raise ``TracingError`` if the block left one changed, since calls of the graph would not change it.
+    Raise ``TracingError`` if the block, unless it raised itself, left one changed, since calls of the
+    graph would not change it.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     changed: list[str] = []
@@ -327,14 +340,14 @@ Result = TypeVar("Result")
 
 
 class CompilerWanted(BaseException):
-    """Raised when the function is about to load torch's compiler.
+    """Raised if the function is about to load torch's compiler.
 
     It is no ``Exception``, so that the user's code does not handle it.
     """
 
 
 class _CompilerImportHook(importlib.abc.MetaPathFinder):
-    """Import hook that raises ``CompilerWanted`` if its thread looks for the compiler."""
+    """Import hook that raises ``CompilerWanted`` if the thread that made it imports torch's compiler."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -350,7 +363,10 @@ def is_loaded() -> bool:
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """Return ``record()``. If it would load torch's compiler, load that first and call `record` again."""
+    """Return ``record()``. If it would load torch's compiler, load that first and call `record` again.
+
+    Raise ``TracingError`` if loading it would end the process.
+    """
     try:
         with _watched():
             return record()
@@ -361,7 +377,7 @@ def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
 
 
 def _refuse_to_load() -> None:
-    """Raise ``TracingError`` if loading the compiler would end the process."""
+    """Raise ``TracingError`` if TensorFlow is loaded and triton, which ends such a process, would be."""
     if (
         "tensorflow" in sys.modules
         and "triton" not in sys.modules

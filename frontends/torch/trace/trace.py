@@ -19,7 +19,10 @@ class CallHistory(Protocol):
     """The recorded calls so far."""
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
-        """Return the call record of a call that is being made, with additional `facts` as its fields."""
+        """Return the call record of a call that is being made, with `facts` as additional fields.
+
+        `written` are the values that it writes to.
+        """
 
 
 class OwnMemory(Protocol):
@@ -35,7 +38,10 @@ class OwnMemory(Protocol):
 
 
 class ModelWeights(Protocol):
-    """Parameters and buffers that a function can reach, by name."""
+    """Parameters and buffers that a function can reach, by name.
+
+    function: the function.
+    """
 
     function: Callable[..., Any]
 
@@ -43,7 +49,7 @@ class ModelWeights(Protocol):
         """Return the name of the parameter or buffer that `tensor` is, or None."""
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
-        """Return the dict that holds the parameter `name`, and its key there."""
+        """Return the dict that holds the weight `name`, and its key there."""
 
     def is_trained(self, name: str) -> bool:
         """Return True if `name` is a parameter, and False if it is a buffer."""
@@ -62,7 +68,10 @@ class HostDraws(Protocol):
     trees: list[Any]
 
     def number(self, draw: Draw, name: str) -> Any:
-        """Return the result of the call `name` as a number of `draw`, which is repeated before each call."""
+        """Return the number that `draw` reads, an input `name` that is read again before each call.
+
+        If draws are constants of the graph, the number is one, too.
+        """
 
 
 class Trace(Protocol):
@@ -110,39 +119,50 @@ class Trace(Protocol):
         """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value of `tensor`. A tensor that no recorded call made is a parameter or a constant."""
+        """Return the value of `tensor`.
+
+        A tensor that no recorded call made becomes a parameter or a constant. Raise ``TracingError`` if
+        the function may have made it unseen.
+        """
 
     def is_weight(self, value: Value) -> bool:
         """Return True if `value` is a parameter or a constant, whose sizes are fixed."""
 
     def size(self, value: Value, axis: int) -> Any:
-        """Return the size of `value` along `axis` as an expression."""
+        """Return the size of `value` along `axis`: an int if it is fixed, else an expression."""
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
         """Return the number of `size`, and add a guard that it stays.
 
-        The implementation names the exceptions.
+        A `key` may stay a size, a `text` for a message needs no guard, and a condition that is `compared`
+        with a number that a loop carries is returned unchanged.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Add guards on all sizes so far, because sizes went into code that is not recorded."""
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """Guard on the current value of the property `fact` of an input, such as ``requires_grad``."""
+        """Guard on the property `fact` of all inputs, such as ``requires_grad``.
+
+        Do nothing if `tensor`, whose property was read, does not vary between calls or is a weight.
+        """
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
-        """Guard on the property `fact` of the first `count` inputs, or of all if it is None."""
+        """Guard on the property `fact` of the first `count` inputs, or of all if `count` is None."""
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call on concrete sizes."""
+        """Run the call with numbers instead of symbolic sizes, and without recording it."""
 
     def record_call(
         self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Run the call, and add a node if it made a tensor, wrote to one or drew random numbers."""
+        """Run the call and return its result.
+
+        Add a node if it made a tensor, wrote to a tensor or drew random numbers.
+        """
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function whose kernels are not recorded."""
+        """Return ``function(*args)``, run without recording its calls."""
 
     def add_input(self, name: str, tensor: Any) -> None:
         """Add an array or generator as an input."""
