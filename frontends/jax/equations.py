@@ -59,7 +59,7 @@ def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
                 place = (inner.jaxpr.debug_info.func_src_info or "").partition(" at ")[2]
                 if len(inner.jaxpr.eqns) >= _FEWEST and is_users(place.rpartition(":")[0]):
                     kept.add(id(inner))
-            # A program counts what is in it only once, however often it is called.
+            # Calls inside of a program are counted once, however often the program is called.
             if inner is None or counts[id(inner)] == 1:
                 for each in programs_in(equation.params):
                     count(each)

@@ -143,7 +143,7 @@ def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any,
 
 
 def _at_least(left: Any, right: Any) -> bool | None:
-    # `nonnegative` is true for integers only: the next smaller one is `left - 1`.
+    # Only for integers does `left < right` mean that `right - left - 1` is not negative.
     if type(hint_of(right)) is float or type(hint_of(left)) is float:
         return None
     return True if nonnegative(left - right) else False if nonnegative(right - left - 1) else None

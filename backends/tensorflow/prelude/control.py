@@ -102,8 +102,8 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
     """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
 
-    Its own derivatives have strong zeros. It is a ``tf.function``, cached on ``function``: forward mode
-    does not see through a tape and would take its result for a constant.
+    Derivatives of the result have strong zeros. The computation is a ``tf.function``, cached on
+    ``function``: forward mode does not see through a tape and would take its result for a constant.
     """
     slopes = vars(function).setdefault("slopes", {})
     if place not in slopes:

@@ -215,7 +215,8 @@ def cholesky_inverse(x: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
 def lstsq(x1: tf.Tensor, x2: tf.Tensor, *, rcond: float | None = None) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the minimum-norm least-squares solution of ``x1 @ x == x2`` and the rank of ``x1``.
 
-    Singular values up to ``rcond`` times the largest are treated as zero.
+    Singular values up to ``rcond`` times the largest are treated as zero; its default is that of ``rtol``
+    in ``singular_cutoff``.
     """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 

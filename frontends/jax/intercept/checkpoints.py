@@ -34,7 +34,8 @@ def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
     """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
-    # Inlining renames the operands of the call to the inputs of the called program, one variable to another.
+    # Inlining renames each operand of the call to an input of the called program, so all must be different
+    # variables.
     if (
         equation is None
         or any(isinstance(atom, Literal) for atom in equation.invars)
