@@ -223,10 +223,10 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
 
 
 def _owner_options(options: Options, obj: Any) -> Options:
-    """Return options for a bound method of a compiled class, whose object counts as stateful.
+    """Return options in which the object of a bound method of a compiled class counts as stateful.
 
     Its changes are written back to the object in any framework, because all methods of the object read
-    them.
+    them. For any other `obj`, return `options`.
     """
     owner = getattr(obj, "__self__", None)
     if not responds_to(type(owner), COMPILED) or is_module(type(owner)):

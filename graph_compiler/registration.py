@@ -74,8 +74,10 @@ class Traits:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A framework as a source or target: its name, and the module to load when it is used.
+    """A framework as a source or target.
 
+    name: name under which it is registered.
+    module: module to load when the framework is used, or ``module:object``.
     packages: top-level packages of the framework, the first of which must be importable.
     aliases: other names that users call it by.
     install: the command that installs it.

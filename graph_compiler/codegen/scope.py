@@ -81,7 +81,7 @@ class Definitions:
 
 
 def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
-    """Return, for each node, the values that are not read after it and are not `needed`."""
+    """Return, for each node, the values that it is the last to use or make and that are not `needed`."""
     last: dict[Value, Node] = {}
     for node in nodes:
         last.update(dict.fromkeys((*node.outputs, *node.uses), node))

@@ -39,7 +39,7 @@ class Tracer(Protocol):
         """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
 
     def skip(self, functions: Iterable[Any]) -> None:
-        """Skip these functions, and everything that they call, if they run outside a trace."""
+        """Exclude ``functions``, and everything that they call, from tracing if they run outside a trace."""
 
 
 class Target(Protocol):

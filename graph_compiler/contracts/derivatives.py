@@ -20,7 +20,7 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 @dataclass(frozen=True)
 class Mapping:
-    """How a function is vectorised (vmap).
+    """Specification of a vmap.
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.

@@ -18,7 +18,7 @@ Operation -> function that writes its lines into a scope (``codegen/scope.py``).
 
 
 class Dialect(Protocol):
-    """How the nodes of a graph are written: by a backend's lowering rows, or as the recorded calls."""
+    """Conversion of the nodes of a graph to text: by a backend's lowering rows, or as the recorded calls."""
 
     @property
     def imports(self) -> Mapping[str, str]:
@@ -35,7 +35,7 @@ class Dialect(Protocol):
     def structured(self) -> Structured:
         """Writers of operations with regions; empty for recorded calls.
 
-        Recorded calls are written by the framework's target.
+        Operations with regions among recorded calls are written by the framework's target.
         """
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class DeviceAxis:
 
 @dataclass(frozen=True)
 class Spread:
-    """How a function runs on the devices of an axis.
+    """Specification of a run of a function on the devices of an axis.
 
     axis: the devices.
     split: for each array, True if it is sharded along its first axis; others are replicated.

@@ -80,7 +80,7 @@ class Training(Protocol):
         """
 
     def own(self, item: Any) -> Make | None:
-        """Return an optimizer of the framework that the user has made, ``item``, as a factory.
+        """Return ``item``, an optimizer of the framework that the user has made, as a factory.
 
         Return None for any other object.
         """

@@ -9,7 +9,8 @@ from .node import Value, distinct
 class Aliases:
     """Values of a graph grouped by the storage they share.
 
-    In canonical graphs nothing aliases and nothing is written.
+    The base of a value is the value whose storage it is a view of, or the value itself. In canonical
+    graphs nothing aliases and nothing is written.
 
     written: bases that some node writes to.
     touched: `written`, and the bases that are written to through another captured array with the same

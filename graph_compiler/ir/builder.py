@@ -81,6 +81,8 @@ def _captured(body: Body) -> Iterable[Value]:
 class _Closing:
     """Closure conversion of one body to a region.
 
+    body: the body.
+    captured: outer values that become inputs of the region.
     own: region value for each value of the enclosing scope and of the body.
     inner: size inside the region for each size outside.
     sizes: `Region.sizes` of the result.

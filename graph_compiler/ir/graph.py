@@ -335,17 +335,26 @@ class Effect:
 class Graph:
     """Recorded or canonical program.
 
+    name: name of the function that is generated.
     dialect: framework of a recorded graph, or `"canonical"`.
     inputs: array leaves of the arguments, in the order of `input_tree`, then inputs that are not
         arguments.
+    input_tree: structure of `(args, kwargs)`.
     parameters: arrays of the user's model, by name.
     constants: other captured values with their arrays, by name.
+    nodes: operations in program order.
     outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.
+    output_tree: structure of the result.
     guards: conditions on sizes and elements that the program itself computes.
+    effects: changes outside of the graph that a call makes after its guards have held.
     assumptions: conditions on the arguments, of the kinds in `graph_compiler.assumptions`.
     call_inputs: number of inputs that are arguments; None if all are.
     number_outputs: indices of outputs that are Python numbers in the original and computed as arrays.
     shared_memory: captured values that alias another captured value which is written to.
+    state: state of the user's objects that a call reads and changes.
+    randomness: random key, and state of the generators.
+    demands: requirements on the target.
+    debug: facts for verification.
     loops: loops whose trip count may be symbolic, in the order in which they began; converted to nodes
         before other passes run.
     """

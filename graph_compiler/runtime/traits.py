@@ -14,7 +14,7 @@ from ..sizes import Size
 
 
 def numbers_of(graph: Graph) -> list[int]:
-    """Return the indices of the outputs that are sizes computed from numbers."""
+    """Return the indices of the outputs that are sizes computed from Python numbers or array elements."""
     sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
     return [
         place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())

@@ -81,9 +81,9 @@ Sum = list[Term]
 
 
 def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
-    """Return two sums whose product equals `terms`, or None.
+    """Return two sums whose product equals `terms`, or None if none are found.
 
-    The first factor is a sum in which one atom occurs alone.
+    Only factorizations are found whose first sum has an atom as one of its terms.
 
     >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
@@ -102,9 +102,9 @@ def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """Return the sum that, multiplied by `divisor`, gives `dividend`, or None if there is none.
+    """Return the sum that, multiplied by `divisor`, gives `dividend`, or None if none is found.
 
-    No two products of terms may be alike.
+    None is found if two products of its terms with those of `divisor` coincide.
     """
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
@@ -119,7 +119,7 @@ def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
 
 
 def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
-    """Return a factor of `divisor` whose product contains `term` and consists of terms in `left`, or None."""
+    """Return a term whose product with `divisor` contains `term` and has only terms of `left`, or None."""
     for monomial, count in divisor:
         rest = without(term[0], monomial)
         if rest is not None and term[1] % count == 0:

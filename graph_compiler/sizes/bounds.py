@@ -100,7 +100,9 @@ def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
 class Compared(NamedTuple):
     """Comparison of an integer size with a number.
 
+    size: left operand.
     function: `"eq"`, `"ne"`, `"ge"` or `"le"`.
+    number: right operand.
     """
 
     size: Size

@@ -265,7 +265,8 @@ def is_symbolic(item: Any) -> bool:
 def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return the method for an operator of two numbers.
 
-    If `reflected`, the symbolic number is the right operand.
+    If `reflected`, the symbolic number is the right operand. The method returns ``NotImplemented`` for an
+    operand that is no number.
     """
     compute = rule(function)
 

@@ -60,6 +60,7 @@ class StoredArray(NamedTuple):
     """An array of a safetensors file, in aligned memory of its own.
 
     encoded: code of the dtype in the file.
+    shape: shape in the file.
     memory: the bytes, as a one-dimensional array of uint8.
     """
 
