@@ -111,7 +111,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
                     lambda arrays, rate: self._run_on_replicas(step, held, arrays, rate, split),
                     autograph=False,
                 )
-            # A Python number would be a constant of the trace, so another rate would need another one.
+            # A Python number would be a constant of the trace, so each rate would need another trace.
             given = None if rate is None else tf.constant(rate, tf.float32)
             return held, functions[key](arrays, given)
 

@@ -286,7 +286,7 @@ class TensorFlowTraining(Training):
                 functions[id(held.optimizer)] = tf.function(
                     lambda arrays, rate: step(held, arrays, rate)[1], autograph=False, **dict(options or {})
                 )
-            # A Python number would be a constant of the trace, so another rate would need another one.
+            # A Python number would be a constant of the trace, so each rate would need another trace.
             given = None if rate is None else tf.constant(rate, tf.float32)
             return held, functions[id(held.optimizer)](arrays, given)
 
