@@ -7,7 +7,12 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """Limit of a figure: a lower bound if ``at_least``, and otherwise an upper bound."""
+    """Limit of a figure.
+
+    limit: the worst value that is still good.
+    unit: unit of ``limit``, for tables.
+    at_least: True for a lower bound, False for an upper bound.
+    """
 
     limit: float
     unit: str

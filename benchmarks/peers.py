@@ -26,7 +26,11 @@ Inputs = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Extracted:
-    """A model as a function for JAX, which returns a flat list of arrays."""
+    """A model as a function for JAX.
+
+    parameters: its arrays by name.
+    function: function of parameters and inputs that returns a flat list of arrays.
+    """
 
     parameters: dict[str, Any]
     function: Callable[[dict[str, Any], Inputs], list[Any]]

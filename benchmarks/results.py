@@ -29,7 +29,9 @@ UNITS = ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 class Timing:
     """Samples of one contender in one stage of a case.
 
+    case: name of the model or function that is measured.
     stage: such as ``conversion``, ``first call`` or ``steady call``.
+    contender: such as ``graph``.
     samples: seconds of one call or conversion, one for each round.
     """
 
@@ -45,7 +47,12 @@ class Timing:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One number of a case. It has a floor if ``FLOORS`` has one of its name."""
+    """One number of a case. It has a floor if ``FLOORS`` has one of its name.
+
+    case: name of the model or function that is measured.
+    name: what was measured.
+    value: the number, in ``unit``.
+    """
 
     case: str
     name: str
@@ -64,7 +71,12 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """A contender that failed in a case, with the first line of the exception."""
+    """A contender that failed in a case.
+
+    case: name of the model or function.
+    contender: such as ``graph``.
+    reason: class and first line of the exception.
+    """
 
     case: str
     contender: str
@@ -73,7 +85,13 @@ class Failure:
 
 @dataclasses.dataclass
 class Results:
-    """Results of one section."""
+    """Results of one section.
+
+    section: its name.
+    timings: samples of seconds.
+    figures: single numbers.
+    failures: contenders that failed.
+    """
 
     section: str
     timings: list[Timing] = dataclasses.field(default_factory=list)

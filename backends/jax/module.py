@@ -12,7 +12,7 @@ from ...forwarding import passes_on
 
 
 class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
-    """Inner node of the tree of parameter names."""
+    """Inner node of the tree that dotted parameter names form."""
 
 
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]

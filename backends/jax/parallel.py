@@ -158,7 +158,8 @@ class JaxTrainingOverMesh(JaxTraining):
 def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
     """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts`` and the rest replicated.
 
-    An array of the optimizer that has the name and shape of a parameter is sharded like it.
+    Any other array with the name and shape of a parameter, such as one of the optimizer, is sharded like
+    it.
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 

@@ -233,8 +233,8 @@ class StoredPrograms:
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
         """Return the result of the stored program for ``args``, which is traced and written if it is missing.
 
-        A program that is quick to trace is not written. Return None if the program cannot be stored, which
-        a file then remembers.
+        A program that is quick to trace is not written. Return None if programs are not to be cached, or
+        if this one cannot be stored, which a file then remembers.
         """
         try:
             key = key_of(self._text, args)

@@ -24,7 +24,13 @@ Function = Callable[[dict[str, Any], Any], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Shape of an LSTM with as many input features as hidden ones."""
+    """Shape of an LSTM.
+
+    batch: number of sequences.
+    hidden: number of hidden features, and of input features.
+    layers: number of layers.
+    bidirectional: True if each layer runs in both directions.
+    """
 
     batch: int
     hidden: int

@@ -12,7 +12,8 @@ from ...recording.state.contents import Pieces
 class ElementStamp:
     """Copy of the elements of an array, to detect later writes, which NumPy does not count.
 
-    Of a contiguous array above 16 KiB only parts are compared.
+    elements: the bytes of an array with gaps, or of one without elements; None for any other.
+    pieces: copy of the memory of any other array. Above 16 KiB it has only parts of the memory.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)

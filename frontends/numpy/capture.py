@@ -67,11 +67,15 @@ _NUMBERS = (bool, int, float, complex)
 class NumpyCapture:
     """One recording in progress.
 
+    recorder: the graph under construction.
+    reading: whether numbers that Python reads from arrays become symbols.
+    locator: finds the user's line and variable names.
     call: name of the current call, for error messages.
     inside: True while NumPy computes a recorded call. Calls that it makes are not recorded, and raise for
         proxies.
     is_open: True while calls are recorded.
     states: states of the random generators after the last recorded call.
+    loops: marks of the loops that run.
     weak: values of Python numbers, which take the dtype of the arrays they are combined with.
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
     reads_layout: True once the function asks for the memory layout of an array.

@@ -75,6 +75,8 @@ def draw(
 class _RandomCall:
     """Callable that samples, and returns a Python number as a NumPy scalar, which can be traced.
 
+    name: name of the function or method.
+    of_generator: True if the first argument is the generator, False for a function of ``numpy.random``.
     gave_number: True if the last call returned a Python number.
     """
 

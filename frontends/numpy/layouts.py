@@ -57,7 +57,8 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if two arrays share memory. ``max_work`` is ignored.
 
-    Raise :class:`TracingError` if both are parts of one array, since then the answer may depend on sizes.
+    Raise :class:`TracingError` if the answer may depend on sizes: both are parts of one array, or one is
+    empty.
     """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(

@@ -114,7 +114,7 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 
 
 def number_in(capture: NumpyCapture, array: Any) -> Any:
-    """Return the element of a 0-d array as a traced Python number.
+    """Return the element of a 0-d array as a traced Python number, and note this in ``capture.reading``.
 
     Return None if numbers are not recorded as symbols, or if the array has axes, is boolean or no number,
     is the same in all calls, or is already a Python number.

@@ -13,6 +13,9 @@ class SizeNumber(SymbolicNumber):
     """Symbolic number of a recording, accepted by NumPy as a Python number.
 
     Ufuncs with it are recorded. Other conversions to an array guard its value.
+
+    capture: the recording.
+    expression: the number as an expression over sizes.
     """
 
     __slots__ = ("__weakref__", "capture", "expression")

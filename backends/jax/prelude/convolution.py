@@ -29,9 +29,10 @@ def conv(
     layout: str = "channels_first",
     input_dilation: tuple[int, ...] | None = None,
 ) -> jax.Array:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias``.
 
-    ``strides``, ``padding``, ``dilation`` and ``input_dilation`` have an item for each spatial axis.
+    ``strides``, ``padding``, ``dilation`` and ``input_dilation`` have an item for each spatial axis. None
+    stands for 1, or for no padding.
     """
     rank = x.ndim - 2
     # Sizes are symbolic under ``jax.export``.

@@ -167,7 +167,10 @@ def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``, whose product is the matrix."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``.
+
+    Their product is the factorised matrix.
+    """
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)

@@ -225,7 +225,8 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Compute the regularised lower incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 1 or 0, and NaN if ``x`` equals ``a``.
+    Where ``a`` is 0 or infinite it is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or both
+    infinite, and for a negative ``x`` if ``a`` is 0.
     """
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
     far, near_a, near_x = gamma_far(a, x, -1)
@@ -236,7 +237,8 @@ def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Compute the regularised upper incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 0 or 1, and NaN if ``x`` equals ``a``.
+    Where ``a`` is 0 or infinite it is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or both
+    infinite, and for a negative ``x`` if ``a`` is 0.
     """
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
     far, near_a, near_x = gamma_far(a, x, 1)

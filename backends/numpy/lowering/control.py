@@ -22,7 +22,10 @@ class _StackedLists(Lists):
 
 
 class _PreallocatedRows(Results):
-    """Results of a loop, collected in rows of an array that is allocated before the loop."""
+    """Results of a loop, collected in rows of an array that is allocated before the loop.
+
+    place: name of the loop index.
+    """
 
     def __init__(self, place: str) -> None:
         self.place = place

@@ -19,9 +19,10 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias``.
 
-    ``strides``, ``padding`` and ``dilation`` have an item for each spatial axis.
+    ``strides``, ``padding`` and ``dilation`` have an item for each spatial axis. None stands for 1, or for
+    no padding.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)

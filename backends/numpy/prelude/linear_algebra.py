@@ -181,7 +181,10 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``, whose product is the matrix."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``.
+
+    Their product is the factorised matrix.
+    """
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()

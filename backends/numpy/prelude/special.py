@@ -33,7 +33,8 @@ def digamma(x: np.ndarray) -> np.ndarray:
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute the regularised lower incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 1 or 0, and NaN if ``x`` is negative or equals ``a``.
+    Where ``a`` is 0 or infinite it is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or both
+    infinite, and for a negative ``x``.
     """
     limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
@@ -42,7 +43,8 @@ def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute the regularised upper incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 0 or 1, and NaN if ``x`` is negative or equals ``a``.
+    Where ``a`` is 0 or infinite it is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or both
+    infinite, and for a negative ``x``.
     """
     limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))

@@ -170,7 +170,8 @@ def quantile(
 ) -> np.ndarray:
     """Compute the ``q``-th quantiles along ``axis``, or over all elements if it is None.
 
-    The axes of ``q`` come first in the result. It is NaN if there is a NaN, unless ``skip_nan``.
+    The axes of ``q`` come first in the result. ``interpolation`` is linear, lower, higher, midpoint or
+    nearest. The result is NaN if there is a NaN, unless ``skip_nan``.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)

@@ -422,7 +422,10 @@ def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
 
 @rows.row("resize")
 def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
-    """Lift ``numpy.resize``, which repeats the elements to fill the shape."""
+    """Lift ``numpy.resize``, which repeats the elements to fill the shape.
+
+    An array without elements becomes zeros.
+    """
     flat, place = _line(b, a, None)
     shape = shape_of(new_shape)
     size = flat.shape[place]
