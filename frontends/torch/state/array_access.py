@@ -18,9 +18,9 @@ def is_own(item: Any) -> bool:
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
-    """Copy elements to a new tensor whose memory torch allocated.
+    """Copy `elements` to a new tensor whose memory torch allocated.
 
-    A tensor on NumPy's memory could be written to without incrementing its version.
+    NumPy could write to a tensor on its own memory without incrementing the tensor's version.
 
     >>> own(np.ones(2), "float32")
     tensor([1., 1.])
@@ -31,14 +31,16 @@ def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
 
 
 def write(tensor: torch.Tensor, elements: np.ndarray[Any, Any]) -> None:
-    """Copy elements to a tensor, incrementing its version, or to a NumPy array in place of a tensor."""
+    """Copy `elements` to `tensor`, incrementing its version. `tensor` may also be a NumPy array."""
     if isinstance(tensor, np.ndarray):
         np.copyto(tensor, elements, casting="unsafe")
         return
     plain = tensor.detach()
+    # NumPy has no bfloat16, and does not see conjugation and negation that torch has not carried out yet.
     if plain.dtype == _NOT_IN_NUMPY or plain.is_conj() or plain.is_neg() or plain.device.type != "cpu":
         plain.copy_(torch.from_numpy(np.array(elements)))
         return
     np.copyto(plain.numpy(), elements, casting="unsafe")
+    # Inference tensors have no version.
     if not tensor.is_inference():
         torch.autograd.graph.increment_version(tensor)

@@ -22,9 +22,10 @@ from .state import ReachableState, is_given
 
 
 def foreign_places(request: Request) -> list[StatePlace]:
-    """Return the places in stateful objects that hold arrays of another framework.
+    """Return the places in stateful objects that hold arrays of another framework than torch.
 
-    Earlier calls of graphs have put them there.
+    Earlier calls of graphs for another framework have put them there. Places that `request` has already
+    are left out.
     """
     if not request.stateful.objects:
         return []
@@ -42,9 +43,10 @@ def foreign_places(request: Request) -> list[StatePlace]:
 
 
 def changed_often(request: Request) -> list[StatePlace]:
-    """Return the places that held other numbers or tensors before this and an earlier recording.
+    """Return the places whose number or tensor has changed between recordings at least twice.
 
-    They become inputs.
+    They become inputs. Note the present contents for the next recording. Return an empty list at the first
+    recording, or if `request` does not look for such places.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
@@ -57,9 +59,9 @@ def changed_often(request: Request) -> list[StatePlace]:
 
 
 def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: ReachableState) -> list[StatePlace]:
-    """Compare what the function can reach with its contents at the last recording.
+    """Compare what the function can reach with its contents at the last recording, and note these anew.
 
-    Return the places that changed for the second time.
+    Return the places that have changed at least twice. Weights and gradients are left out.
     """
 
     def mark_of(held: TrackedContainer, item: Any) -> Any:
@@ -77,7 +79,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
 
 
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
-    """Drop places inside of what another place holds, which is read as a whole.
+    """Drop the places that are inside of what another place holds, because that is read as a whole.
 
     Of places that contain one another, keep the first.
     """

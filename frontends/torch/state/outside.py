@@ -39,9 +39,10 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Return guards on modes of the modules `asked`, captured tensors and settings of torch.
+    """Return guards on the modes of the modules `asked`, on captured tensors and weights, and on settings.
 
-    `only_without_grad`: whether to guard that gradients are disabled.
+    The settings are torch's default dtype and autocast and, with `only_without_grad`, that gradients are
+    disabled.
     """
     facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
@@ -60,7 +61,7 @@ def environment_guards_of(
 
 def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
-    # The graph itself uses these, and reads them at each call.
+    # These are inputs of other calls of the graph, which reads them each time.
     touched = Aliases(graph).touched
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
     facts = [_mode(module) for module in flags]
@@ -78,7 +79,10 @@ def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module
 
 
 def _autocast() -> Any:
-    """Return the dtype that autocast casts to, True if only another device has one, or False if it is off."""
+    """Return the dtype that autocast casts to on CUDA, or else on the CPU.
+
+    Return True if autocast is on for another device only, and False if it is off.
+    """
     if not is_any_autocast_enabled():
         return False
     return next(
@@ -97,7 +101,7 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
-    """Return guards on weights of which the function uses only the shape and dtype.
+    """Return guards on the weights of which the function uses only the shape and dtype.
 
     Weights that the graph computes with are checked when it reads them.
     """
@@ -114,6 +118,7 @@ def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
 
 
 def _is_like(held: Any, key: str, spec: ArraySpec) -> bool:
+    # Scripted modules hold their tensors in an object that has no ``get``.
     tensor = dict(held.items()).get(key)
     return isinstance(tensor, torch.Tensor) and (tuple(tensor.shape), dtype_name(tensor.dtype)) == (
         spec.hints,
@@ -126,9 +131,10 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards that a captured tensor has the same memory and contents.
+    """Return guards that the captured `tensor` has the same memory and contents.
 
-    They compare its version counter, and its bytes for writes that do not increment it.
+    They compare its layout, its version counter and, for writes that do not increment it, its bytes. The
+    bytes of a large tensor with gaps between its elements are compared only if NumPy shares them.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
@@ -158,7 +164,7 @@ def reference_guards(
 ) -> list[EnvironmentGuard]:
     """Return guards on what `objects` refer to: closures, globals, attributes, hooks, children of modules.
 
-    Tensors of modules are included unless they are in `weights` or `is_input` returns True for them; the
+    Tensors of modules are included unless they are in `weights` or `is_input` returns True for them. The
     graph reads these at each call and may write to them.
     """
     objects = list(itertools.filterfalse(is_constant, objects))
@@ -222,7 +228,10 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 
 
 def _contents(item: Any) -> bytes | None:
-    """Return the bytes of memory whose writes torch does not count, or None for any other object."""
+    """Return the bytes of memory whose writes torch does not count, or None for any other object.
+
+    These are NumPy arrays, bytearrays, arrays of :mod:`array`, and tensors that share their memory.
+    """
     if isinstance(item, np.ndarray):
         return item.tobytes()
     if isinstance(item, (bytearray, array.array)):
@@ -234,10 +243,10 @@ _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
 
 
 class ModuleHooks:
-    """Hooks of the given modules, and the global module hooks.
+    """Guards on the hooks of the given modules and on the global module hooks.
 
-    torch numbers all hooks that are registered anywhere. While the number is unchanged, only modules that
-    had hooks need to be checked.
+    torch numbers all hooks that are registered anywhere. While the number is unchanged, only the hooks of
+    modules that had some need to be compared.
     """
 
     def __init__(self, owners: list[torch.nn.Module]) -> None:
@@ -248,7 +257,7 @@ class ModuleHooks:
         self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:
-        """Return True if the same hooks are registered, and store the current number."""
+        """Return True if the same hooks are registered as at first, and then store torch's current number."""
         if [list(hooks.values()) for hooks in self._places] != self._before:
             return False
         self._number[0] = RemovableHandle.next_id

@@ -44,11 +44,12 @@ def _names_it(space: ModuleNamespace) -> bool:
 
 
 class LiveTensors(contracts.Live):
-    """The tensors that modules hold under given names now.
+    """Function that returns the tensors that modules now hold under given names.
 
-    A call returns the same dict until one is replaced. A call and ``refresh`` raise ``GuardFailed`` if a
-    tensor was removed, or replaced by one of another shape or dtype.
+    A call returns the same dict until a tensor is replaced. A call and ``refresh`` raise ``GuardFailed``
+    if a tensor was removed, or replaced by a tensor of another shape or dtype.
 
+    dicts: the objects that hold the tensors, by name of the attribute.
     current: the tensors at the last ``refresh``.
     """
 
@@ -99,6 +100,11 @@ class TorchWeights(contracts.Weights):
     another callable they are those of the modules that it refers to (bound object, closure, globals it
     names, defaults, partial arguments) or is ``given``, also through functions, containers and objects,
     after the name of the variable, key or attribute that holds them.
+
+    function: the callable.
+    given: further objects that are searched.
+    are_none: True if neither refers to anything that may be a module.
+    ties: the name of each tied weight, with two positions that hold it (a dict and a key).
     """
 
     has_modes = True
@@ -153,9 +159,9 @@ class TorchWeights(contracts.Weights):
             self._add(self._fresh(name), module)
 
     def _add_reached(self) -> None:
-        """Add the modules that the callable refers to.
+        """Add the modules that the callable refers to at any depth.
 
-        A module inside of another one comes last, when its weights are named already.
+        A module inside of another one comes last, when its weights have names already.
         """
         others = [
             (name, module)
@@ -163,6 +169,7 @@ class TorchWeights(contracts.Weights):
             if id(module) not in self._paths
         ]
         inside = {id(part) for _, module in others for part in module.modules() if part is not module}
+        # The outer modules come first, so that weights have names like those in their ``state_dict``.
         for name, module in sorted(others, key=lambda pair: id(pair[1]) in inside):
             if id(module) not in self._paths:
                 self._add(self._fresh(name), module)
@@ -173,7 +180,10 @@ class TorchWeights(contracts.Weights):
         return prefix if prefix not in known else next(name for name in numbered if name not in known)
 
     def _note_tie(self, name: str, held: Any, key: str) -> None:
-        """Note that `held` also holds the weight `name`, unless it is the same dict under another path."""
+        """Add to ``ties`` that `held` also holds the weight `name`.
+
+        A second path to the same dict is no tie.
+        """
         first = self._holders[name]
         # A scripted module has another object each time.
         if isinstance(held, dict) and not (held is first[0] and key == first[1]):
@@ -197,7 +207,6 @@ class TorchWeights(contracts.Weights):
         return self._holders[name][1] not in getattr(self._owners[name], "_non_persistent_buffers_set", ())
 
     def recomputed(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the non-persistent buffers among `names` that their modules determine without any weight."""
         modules = {path: module for module, path in self._paths.values()}
         keys: dict[str, dict[str, str]] = {}
         for name in names:
@@ -225,10 +234,6 @@ class TorchWeights(contracts.Weights):
         return self._holders[name][0]
 
     def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
-        """Write a NumPy array to a buffer, or replace the buffer by a new tensor if `rebound`.
-
-        Return the tensor that the module then holds.
-        """
         holder, key = self._holders[name]
         held: torch.Tensor = _entry(holder, key)
         if not rebound:
@@ -255,7 +260,6 @@ class TorchWeights(contracts.Weights):
         return isinstance(_entry(holder, key), torch.nn.Parameter)
 
     def is_frozen(self, name: str) -> bool:
-        """Return True if `name` is an inexact parameter whose ``requires_grad`` is off."""
         tensor = _entry(*self._holders[name])
         is_real = isinstance(tensor, torch.nn.Parameter) and (
             tensor.is_floating_point() or tensor.is_complex()
@@ -289,16 +293,21 @@ class TorchWeights(contracts.Weights):
         return self._other_names
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Replace a weight in all modules that hold it, keeping its ``requires_grad`` and attributes."""
+        """Replace the weight `name` in all modules that hold it.
+
+        The new tensor gets the attributes of the old one, and its class and ``requires_grad`` if that is a
+        ``Parameter``.
+        """
         old = self.held(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
+        # Libraries mark parameters by attributes.
         tensor.__dict__.update(vars(old))
         for holder, key in self.places_of(name):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework to a weight. A weight on ``meta`` is replaced instead."""
+        """Copy an array of any framework to the weight `name`. A weight on ``meta`` is replaced instead."""
         old = self.held(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -331,7 +340,7 @@ class TorchWeights(contracts.Weights):
 
 
 def _outer_paths(path: str) -> Iterator[str]:
-    """Yield the paths of the modules that contain the one at `path`, innermost first.
+    """Yield the paths of the modules that contain the module at `path`, innermost first.
 
     >>> list(_outer_paths("encoder.layer.0"))
     ['encoder.layer', 'encoder', '']
@@ -360,7 +369,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the originals of compiled modules that are attributes of a module, with their paths."""
+    """Yield the originals of compiled modules that are attributes in `root`, with their paths."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.
@@ -398,7 +407,10 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the object that a callable is or is bound to, and what its code refers to, by name."""
+    """Yield the object that a callable is or is bound to, and the objects that its code refers to, by name.
+
+    Python modules and classes are left out.
+    """
     bound = getattr(function, "__self__", None)
     own = (
         function
@@ -414,6 +426,7 @@ def _roots(function: Any) -> Iterator[tuple[str, Any]]:
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        # A recursive function is in its own closure.
         if cell.cell_contents is not function:
             yield name, cell.cell_contents
     yield from (

@@ -36,7 +36,7 @@ GRADIENT = ContainerKind(_pairs, _put, dotted=True)
 
 
 def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedContainer]:
-    """Return a holder of the gradient of each leaf in `world` that may have one, weights included.
+    """Return a container for the gradient of each leaf tensor in `world` that may have one, weights included.
 
     >>> weight = torch.ones(2, requires_grad=True)
     >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), TorchWeights(abs))
@@ -52,7 +52,10 @@ def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedCo
 
 
 def _trainable(item: Any) -> Iterator[torch.Tensor]:
-    """Yield leaf tensors of a dtype with gradients, also from tuples, which are not holders themselves."""
+    """Yield `item`, or the tensors in a tuple, if they are leaves of a dtype that has gradients.
+
+    Tuples are not containers of the snapshot themselves.
+    """
     if isinstance(item, tuple):
         for part in item:
             yield from _trainable(part)
@@ -62,7 +65,7 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 
 @contextmanager
 def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
-    """Replace weights on ``meta`` by zeros inside of the block.
+    """Replace weights on ``meta`` by zeros inside of the ``with`` block, and restore them afterwards.
 
     Non-persistent buffers count as persistent meanwhile, because their zeros would become constants.
     """

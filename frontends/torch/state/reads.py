@@ -32,6 +32,7 @@ Modules = Sequence[torch.nn.Module]
 class TrainingModes:
     """Training modes of outermost modules and their parts.
 
+    outermost: modules that no other module of the function contains.
     deciding: modules whose classes override ``train()`` and thus choose the modes of their parts
         themselves.
     """
@@ -42,7 +43,7 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the outermost modules into `mode` inside of the block.
+        """Put the outermost modules into `mode` inside of the ``with`` block; restore all modes afterwards.
 
         A module already in this mode keeps the modes of its parts, such as a frozen backbone, except for
         parts that override ``train()``. ``train()`` is called only if the modules changed since its last
@@ -65,7 +66,7 @@ class TrainingModes:
 
 
 class _TrainingState:
-    """What ``train()`` of modules depends on: their parts, the parts' modes, and the modules' attributes."""
+    """Parts of modules, the modes of the parts, and the modules' attributes, on which ``train()`` depends."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -100,8 +101,10 @@ class AttributeReads:
     """Notes which attributes of argument tensors and captured tensors are read by the user's code.
 
     An attribute in an argument's ``__dict__``, or one that it lacks, becomes an assumption of the graph.
-    An attribute that a captured tensor lacks becomes one of the ``facts``. Raise ``TracingError`` if an
-    attribute of an argument holds anything but a number or a string, or if the function sets one.
+    An attribute that a captured tensor lacks becomes one of the ``facts``. A read raises ``TracingError``
+    if the attribute of an argument holds anything but plain data, such as a number or a string.
+
+    facts: guards on the attributes of captured tensors.
     """
 
     def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
@@ -128,9 +131,9 @@ class AttributeReads:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Restore the attributes of arguments after the block.
+        """Restore the attributes of the arguments after the ``with`` block.
 
-        Raise ``TracingError`` if the block has set some.
+        Raise ``TracingError`` if the block has set an attribute of an argument.
         """
         try:
             yield
@@ -178,15 +181,17 @@ class AttributeReads:
 
 
 def _identities(held: dict[str, Any]) -> dict[str, int]:
+    # torch's compiler stores these on tensors.
     return {name: id(item) for name, item in held.items() if not name.startswith("_dynamo_")}
 
 
 def _asks_for_itself() -> bool:
+    # torch looks up attributes of tensors, too, such as ``__torch_function__``.
     return owner_of(sys._getframe(2)) in ("framework", "own")
 
 
 class _AttributeProbe:
-    """A data descriptor that notices reads of a tensor's attribute.
+    """Data descriptor that notices reads of a tensor's attribute.
 
     It takes precedence over the tensor's ``__dict__``, where the attribute is stored.
     """
@@ -209,7 +214,7 @@ class _AttributeProbe:
         del vars(tensor)[self._name]
 
 
-# Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
+# Classes whose methods read attributes that the user sets, such as the learning rate of an optimizer.
 _WHOLE = (
     torch.distributions.Distribution,
     torch.optim.Optimizer,
@@ -240,7 +245,7 @@ POLICY = WalkPolicy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
     """Yield the modules that `objects` refer to, at any depth, with the names that hold them.
 
-    Modules inside of other modules are not searched for.
+    Modules inside of other modules are left out. A module that no name holds has that of its class.
 
     >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']
@@ -261,7 +266,7 @@ TRAINING, MEMBERS = "training flags", "members"
 
 
 class _TrainingFlagProbe:
-    """A data descriptor that notices reads of a module's training flag.
+    """Data descriptor that notices reads of a module's training flag.
 
     It takes precedence over the module's ``__dict__``, where the flag is stored.
     """
@@ -292,9 +297,9 @@ def _members_asked(session: Session, module: torch.nn.Module, *args: Any, **kwar
     session.note(MEMBERS, module)
 
 
-# A model has a flag in each of its modules, most of which nobody looks at; checking them all would be most of
-# a call of a small graph. A weight that is added later, and that no layer computes with, is seen by nothing
-# but the second row.
+# Guards on the flags of all modules would take most of the time of a call of a small graph, so only the flags
+# that are read have one. Only the second patch notices a weight that is added later if no layer computes with
+# it.
 MODULE_READS = (
     Patch(torch.nn.Module, "training", _TrainingFlagProbe, _flag_read),
     Patch(torch.nn.Module, "_named_members", note_call, _members_asked),
@@ -302,9 +307,9 @@ MODULE_READS = (
 
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
-    """Return guards on the names of weights and buffers of modules that were listed.
+    """Return guards on the names of weights and buffers in the modules whose members were listed.
 
-    ``parameters()``, ``named_buffers()`` and similar methods list them.
+    ``parameters()``, ``named_buffers()`` and similar methods list them. The modules inside are included.
 
     >>> from ....recording.patches import patching
     >>> model = torch.nn.Linear(2, 2)

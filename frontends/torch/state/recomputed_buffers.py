@@ -31,9 +31,10 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers of `module` that an initializer or its constructor determines.
+    """Return the buffers among `keys` that an initializer or the constructor of `module` determines.
 
     Initializers are those of the module and of `ancestors`, the modules that contain it, innermost first.
+    The first that determines a buffer is used; other buffers are left out.
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
@@ -46,17 +47,17 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers that `way` returns regardless of their contents and of random numbers before.
+    """Return those buffers among `keys` that are the same in two runs of `way`.
 
-    Return an empty dict if it raises.
+    The runs begin with different contents of the buffers and different random numbers. Return an empty
+    dict if `way` raises.
     """
     runs = []
     for number in (0, 1):
         with _seeded_on_cpu(number):
             try:
                 runs.append(way(number))
-            # An initialiser or constructor of the user's, called on a copy that has no weights, may raise
-            # anything.
+            # The code is the user's and runs on a copy that has no weights, so it may raise anything.
             except Exception as problem:
                 log.debug("the buffers of %s: %s", type(module).__name__, problem)
                 return {}
@@ -70,7 +71,10 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Create arrays on the CPU and seed all random generators inside of the block. Restore both."""
+    """Create arrays on the CPU and seed all random generators inside of the ``with`` block.
+
+    The device and the generators are restored afterwards.
+    """
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
@@ -86,7 +90,7 @@ def _seeded_on_cpu(seed: int) -> Iterator[None]:
 def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
     """Cast `made` to the dtype of the buffer `wanted`, as ``Module.to`` would have done.
 
-    Return None if it is on ``meta``, or if the shapes or kinds of dtype differ.
+    Return None if `made` is not a tensor or is on ``meta``, or if the shapes or kinds of dtype differ.
     """
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
@@ -97,11 +101,12 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
 
 # ------------------------------------------------------------------------------------- initialisers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
-    """Yield functions that run one initializer on a copy of the module, whose buffers hold the given number.
+    """Yield functions that run one initializer on a copy of `module` and return the buffers of the copy.
 
-    They return the buffers afterwards.
+    Their argument is the number with which the copy's buffers are filled.
     """
     for above in (module, *ancestors):
+        # This method of models from transformers initializes a module that the model contains.
         if callable(getattr(above, "_init_weights", None)):
             yield functools.partial(_after, module, above._init_weights)
     for name in _OWN_METHODS:
@@ -118,7 +123,7 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
     """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
 
-    Non-persistent buffers are on the CPU and hold `number`.
+    Non-persistent buffers are on the CPU and filled with `number`; the others are on ``meta``.
     """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
@@ -146,9 +151,11 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return the buffers of a new instance, if all constructor arguments are attributes of the module.
+    """Return the buffers `keys` of a new instance of the class of `module`, and log how it was constructed.
 
-    Return an empty dict otherwise, or if the module is large or the instance differs.
+    Return an empty dict if a constructor argument is not an attribute of the module, if the module is
+    large, or if the instance differs from it. Buffers that were written to after the constructor are left
+    out.
     """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
@@ -157,7 +164,7 @@ def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Bu
     if not _is_like(made, module):
         return {}
     found = {key: made._buffers[key] for key in keys if made._buffers[key] is not None}
-    # A buffer that was written to after the constructor is another one.
+    # The constructor does not determine what was written to a buffer after it.
     unwritten = {
         key: tensor for key, tensor in found.items() if _version(module._buffers[key]) <= _version(tensor)
     }
@@ -179,9 +186,13 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the constructor's arguments, read from attributes of these names, or None."""
+    """Return the constructor's arguments, read from attributes of the same names, perhaps with an underscore.
+
+    Return None if an argument has no such attribute, or if the constructor has ``*args`` or ``**kwargs``.
+    """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
+        # They only say where and how arrays are made, and the buffers are cast afterwards.
         if name in ("device", "dtype") and parameter.default is None:
             continue
         held = next(
@@ -195,7 +206,10 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
 
 
 def _is_like(made: torch.nn.Module, module: torch.nn.Module) -> bool:
-    """Return True if the new module has the class, array shapes and attributes of `module`."""
+    """Return True if `made` has the class, array shapes and attributes of `module`.
+
+    Attributes that only `module` has are ignored.
+    """
     arrays = (
         {name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())}
         for one in (made, module)

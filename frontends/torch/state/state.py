@@ -38,7 +38,7 @@ from ..trace import Trace
 from .parameters import TorchWeights
 from .places import GRADIENT, gradients_in
 
-# Of a module: what holds no state of the forward pass, or what other means look after.
+# Attributes of modules that are no state of the forward pass, or that other code handles.
 _BOOKKEEPING = frozenset({
     "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_non_persistent_buffers_set",
@@ -46,7 +46,15 @@ _BOOKKEEPING = frozenset({
 
 
 class ReachableState:
-    """What a function can reach before a recording, and the ``places`` that are known to be state."""
+    """Everything that a function can reach before a recording, and the places that are known to be state.
+
+    world: snapshot of the containers.
+    gradients: containers for the gradients of leaf tensors, which are part of ``world``.
+    places: the places that become inputs.
+    values: contents of the places in the recording.
+    replaced: the places that hold another object afterwards.
+    list_shims: lists that are assumed to be appended to only; None without this assumption.
+    """
 
     def __init__(
         self,
@@ -77,9 +85,9 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make the arrays and numbers in the known places inputs.
+        """Make the arrays and numbers in the known places inputs, and return the contents of the places.
 
-        Return the contents that the places have in the recording.
+        Numbers, and arrays of other frameworks, are replaced in the places until ``restore``.
         """
         trees: list[Tree] = []
         values: list[Any] = []
@@ -110,9 +118,10 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """Note what the function did to the places.
+        """Note how the function changed the places, and return the places that are state but were not known.
 
-        Return places that are state and were not known; with them the function must be recorded again.
+        If there are any, the function must be recorded again with them. A persistent buffer that was
+        replaced becomes an effect of the graph instead.
         """
         if self.list_shims is not None:
             self.list_shims.take_out()
@@ -140,7 +149,8 @@ class ReachableState:
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
         """Yield the places of arrays that were recorded as constants and that the function writes to.
 
-        Raise ``TracingError`` for one that is in no place.
+        Raise ``TracingError`` for an array that is in no place and that torch does not guard: always if
+        the graph is for another framework, in torch if NumPy shares its memory.
         """
         arrays, alone = _constants_written(capture)
         entries = (
@@ -165,9 +175,10 @@ class ReachableState:
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
-        """Raise ``TracingError`` if NumPy writes to memory that a constant of the graph shares.
+        """Raise ``TracingError`` if a NumPy array that shares memory with a constant of the graph was
+        changed.
 
-        When the tensor held which elements is unknown.
+        It is unknown which elements the tensor held at which call.
         """
         if not isinstance(change.held.item, np.ndarray):
             return
@@ -185,7 +196,7 @@ class ReachableState:
             now = place.read()
             rewritten = arrays | _tuples_with(now, arrays)
             if place.whole and not isinstance(now, (frozenset, Fixed)):
-                # Its parts are handled like those of an argument.
+                # Changes inside of a container are noted like those inside of an argument.
                 continue
             if not _same(now, before) or id(now) in rewritten:
                 item = MISSING if now is MISSING else containers.classify(now, rewritten)
@@ -215,9 +226,9 @@ class ReachableState:
         )
 
     def free(self, containers: Containers) -> FreeParts:
-        """Return the parts of containers that a graph reads at each call.
+        """Return the parts of containers that need no guard because a graph reads them at each call.
 
-        These are the places, and what is inside of them.
+        These are the places and everything inside of them.
         """
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
@@ -250,9 +261,9 @@ def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:
 
 
 def is_given(held: TrackedContainer, containers: Containers) -> bool:
-    """Return True if a container is in the arguments or in a place, where its changes are noticed.
+    """Return True if `held` is in the arguments or in a place, where its changes are noticed.
 
-    The gradient of such a tensor is not.
+    Return False for the gradient of a tensor.
     """
     return held.kind is not GRADIENT and containers.holds(held.item)
 
@@ -271,7 +282,7 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
     """Return the constants that are written to, by id, and the ids of those that may become inputs.
 
-    In torch, a constant that shares storage with another one may not.
+    In torch, a constant that shares storage with another constant may not.
     """
     graph = capture.recorder.graph
     written = Aliases(graph).written
@@ -295,7 +306,10 @@ def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
 
 
 def enter(capture: Trace, name: str, given: Any) -> Any:
-    """Make an array, generator or number of the arguments an input, and return what represents it."""
+    """Make `given`, an array, generator or number of the arguments, an input of the graph.
+
+    Return what represents it in the recording: a symbol for a number, otherwise `given` itself.
+    """
     if type(given) in DTYPES:
         return _number(capture, name, given)
     capture.add_input(name, given)

@@ -19,9 +19,9 @@ from ..compat import dict_version, versions_preserved
 
 
 def _versions_of() -> VersionsOf | None:
-    """Return a function that reads versions of dicts, or None if there is no working one.
+    """Return a function that reads versions of dicts, or None if no working one exists.
 
-    From Python 3.12 on dicts have no readable version, and torch watches them instead.
+    From Python 3.12 on dicts have no readable version, so torch's compiler has to watch them.
     """
     if is_readable:
         return memory_versions
@@ -36,7 +36,9 @@ versions_of: VersionsOf | None = _versions_of()
 
 
 def restore_versions(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
-    """Restore torch's version counters of `tensors` after the block, which must restore their elements.
+    """Restore torch's version counters of `tensors` after the ``with`` block.
+
+    The block itself must restore the elements. Inference tensors, which have no version, are left out.
 
     >>> weight = torch.zeros(2)
     >>> with restore_versions([weight]):
