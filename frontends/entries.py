@@ -24,7 +24,11 @@ def _has_grad(array: Any) -> bool:
 
 
 def _device(array: Any) -> str:
-    """Return the device of ``array`` by its name in torch; the CPU unless it is a tensor or a JAX array."""
+    """Return the device of ``array`` by its name in torch, such as "cuda:0".
+
+    The CPU is the answer for anything but a tensor or a JAX array. A JAX array on several devices has the
+    first that is not a CPU.
+    """
     if hasattr(array, "is_cpu"):
         return "cpu" if array.is_cpu else str(array.device)
     devices = (
@@ -39,6 +43,7 @@ def _of_keras() -> str:
     # It is missing while another thread imports Keras.
     backend = getattr(sys.modules["keras"], "backend", None)
     name = "tensorflow" if backend is None else str(backend.backend())
+    # Other backends of Keras have no frontend here.
     return name if name in ("torch", "jax", "numpy") else "tensorflow"
 
 

@@ -14,8 +14,9 @@ def grouped_query_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Array:
-    """Compute attention in which groups of consecutive query heads (axis -3) share a head of ``key`` and
-    ``value``.
+    """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
+
+    Heads are on axis -3.
     """
     heads, shared = query.shape[-3], key.shape[-3]
     groups = query.reshape(*query.shape[:-3], shared, heads // shared, *query.shape[-2:])

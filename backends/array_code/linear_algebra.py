@@ -30,7 +30,7 @@ def condition_number(x: Array, *, ord: float | str = 2) -> Array:
 def singular_cutoff(
     x: Array, largest: Array, rtol: Array | float | None, atol: Array | float | None
 ) -> Array:
-    """Return ``max(atol, rtol * largest)``, up to which singular values count as zero.
+    """Return ``max(atol, rtol * largest)``. Singular values up to it count as zero.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
     """

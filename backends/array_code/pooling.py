@@ -11,10 +11,10 @@ from .own import Array, fractional_starts, least_of, xp
 
 
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
-    """Return the maximum of each window, and its flat index in the pooled axes; NaN counts as largest, ties
-    go to the first.
+    """Return the maximum of each window, and its flat index in the pooled axes.
 
-    ``axes`` has an item (indices, mask of valid indices) of ``window_places`` for each of the last axes.
+    NaN counts as largest, and ties go to the first. ``axes`` has a pair for each of the last axes: the
+    indices of the elements of each window, and a mask of the valid indices.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -31,6 +31,7 @@ def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tup
     elements = xp.where(inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], least_of(x.dtype))
     chosen = elements.argmax(-1, keepdims=True)
     largest = xp.take_along_axis(elements, chosen, -1)
+    # If all elements equal the filler, ``argmax`` may have found padding.
     chosen = xp.where(largest == least_of(x.dtype), inside.argmax(-1)[..., None], chosen)
     indices = xp.take_along_axis(xp.broadcast_to(place, elements.shape), chosen, -1)
     return largest[..., 0], indices[..., 0].astype(chosen.dtype)
@@ -51,12 +52,11 @@ def max_pool_with_indices(
 
 
 def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
-    """Compute the maxima of ``size`` windows that cover the spatial axes evenly."""
     return adaptive_max_pool_with_indices(x, size)[0]
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Compute the maxima of ``size`` windows that cover the spatial axes evenly, and their flat indices."""
+    """Return the maxima of ``size`` windows that cover the spatial axes evenly, and their flat indices."""
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
     )
@@ -65,10 +65,10 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
 def fractional_max_pool(
     x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
+    """Return the maximum of each window, and its flat index in the pooled axes, with random starts.
 
-    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the
-    axes.
+    ``samples`` determine where the windows start. As in torch, the samples of two axes are in reverse
+    order, and those of three axes in the order of the axes.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]

@@ -19,8 +19,9 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """Resample uint8 in fixed point, axis by axis from the last, with rounding after each: bit for bit as
-    torch does.
+    """Resample uint8 in fixed point, bit for bit as torch does.
+
+    The axes from ``first`` on are resampled one by one, the last first, and rounded after each.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
@@ -34,8 +35,10 @@ def interpolate_bytes(
 
 
 def reflected(position: Array, size: int, align_corners: bool) -> Array:
-    """Reflect positions at the centres (``align_corners``) or the outer edges of the first and last element
-    of an axis.
+    """Reflect positions beyond the ends of an axis back into it.
+
+    They are reflected at the centres of the first and last element if ``align_corners``, else at their
+    outer edges.
     """
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
@@ -48,9 +51,10 @@ def reflected(position: Array, size: int, align_corners: bool) -> Array:
 def grid_sample(
     x: Array, grid: Array, method: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> Array:
-    """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
+    """Sample ``x``, ``[batch, channels, *space]``, at the positions ``grid``, ``[batch, *out, axes]``.
 
-    Coordinates are in [-1, 1] along each axis, last spatial axis first.
+    Coordinates are in [-1, 1] along each axis, last spatial axis first. ``method`` is linear, nearest or
+    cubic.
     """
     space = x.shape[2:]
     positions = []
@@ -76,8 +80,10 @@ def grid_sample(
 
 
 def pixel_shuffle(x: Array, factor: int) -> Array:
-    """Rearrange ``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width
-    * factor]``.
+    """Move groups of ``factor ** 2`` channels to squares of pixels.
+
+    ``[..., channels * factor ** 2, height, width]`` becomes ``[..., channels, height * factor, width *
+    factor]``.
     """
     *batch, channels, height, width = x.shape
     split = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
@@ -86,8 +92,10 @@ def pixel_shuffle(x: Array, factor: int) -> Array:
 
 
 def pixel_unshuffle(x: Array, factor: int) -> Array:
-    """Rearrange ``[..., channels, height * factor, width * factor]`` to ``[..., channels * factor ** 2,
-    height, width]``.
+    """Move squares of pixels to groups of ``factor ** 2`` channels.
+
+    ``[..., channels, height * factor, width * factor]`` becomes ``[..., channels * factor ** 2, height,
+    width]``.
     """
     *batch, channels, height, width = x.shape
     split = x.reshape(*batch, channels, height // factor, factor, width // factor, factor)

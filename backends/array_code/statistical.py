@@ -8,8 +8,9 @@ from .own import Array, picked_along, sort_with_indices, vector_norm, xp
 def lower_median(
     x: Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[Array, Array]:
-    """Return the lower median along ``axis``, and its index; the first NaN if there is one, unless
-    ``skip_nan``.
+    """Return the lower median along ``axis``, and its index.
+
+    The median of a slice with NaN is NaN, unless ``skip_nan``.
     """
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)
@@ -19,8 +20,7 @@ def lower_median(
 
 
 def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Array, Array]:
-    """Return the first element of each run of equal elements, the run number of each element, and the lengths
-    of the runs.
+    """Return the first element of each run of equal elements, the run of each element, and all lengths.
 
     With ``axis``, slices along it are compared instead of elements.
     """
@@ -39,8 +39,9 @@ def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Arr
 
 
 def trapezoid_areas(y: Array, x: Array | None = None, *, dx: float = 1.0, axis: int = -1) -> Array:
-    """Compute the trapezoid areas between neighbours of ``y`` along ``axis``, at points ``x`` or at distance
-    ``dx``.
+    """Compute the trapezoid areas between neighbours of ``y`` along ``axis``.
+
+    The distance of neighbours is that of the points ``x``, or ``dx``.
     """
     values = xp.moveaxis(y, axis, -1)
     steps = dx if x is None else xp.diff(x if x.ndim == 1 else xp.moveaxis(x, axis, -1))
@@ -48,8 +49,9 @@ def trapezoid_areas(y: Array, x: Array | None = None, *, dx: float = 1.0, axis: 
 
 
 def cosine_similarity(x1: Array, x2: Array, *, axis: int, epsilon: float = 1e-8) -> Array:
-    """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis``. Norms are at least
-    ``epsilon``.
+    """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis``.
+
+    The norms are at least ``epsilon``.
     """
     x1, x2 = xp.broadcast_arrays(x1, x2)
     unit1, unit2 = (x / xp.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))

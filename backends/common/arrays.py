@@ -8,13 +8,11 @@ import numpy as np
 
 from ...errors import CallMismatch, FrameworkNotInstalled, GuardFailed
 
-_NAMES = {
-    "ArrayImpl": "jax.Array",
-    "EagerTensor": "tf.Tensor",
-}  # of classes that their users know by another one
+# Classes that users know by another name.
+_NAMES = {"ArrayImpl": "jax.Array", "EagerTensor": "tf.Tensor"}
 
 
-# Raised where an array cannot be converted: its dtype, its layout, or its device has no counterpart.
+# Exceptions of conversions of an array whose dtype, layout or device has no counterpart.
 INCONVERTIBLE = (TypeError, ValueError, RuntimeError, NotImplementedError, BufferError)
 _REMEDIES = {
     "torch.sparse": "pass it as a dense array, x.to_dense()",
@@ -27,8 +25,9 @@ _REMEDIES = {
 
 
 def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
-    """Raise ``CallMismatch`` for an array that ``framework`` has no counterpart of, and say what to pass
-    instead.
+    """Raise ``CallMismatch`` for an array without a counterpart in ``framework``.
+
+    The message says what to pass instead.
     """
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
@@ -47,9 +46,7 @@ def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
 
 
 def bfloat16() -> np.dtype[Any]:
-    """Return the bfloat16 dtype of ``ml_dtypes``. Raise ``FrameworkNotInstalled`` if ``ml_dtypes`` is
-    missing.
-    """
+    """Return the bfloat16 dtype of ``ml_dtypes``, or raise ``FrameworkNotInstalled`` if that is missing."""
     try:
         import ml_dtypes
     except ModuleNotFoundError:
@@ -60,11 +57,11 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """Convert an array of any framework to NumPy, sharing storage where possible. Return None if it is no
-    array.
+    """Convert an array of any framework to NumPy, sharing storage where possible, or return None.
 
-    bfloat16 becomes ``ml_dtypes.bfloat16``. NumPy scalars are no arrays here. Raise ``CallMismatch`` for
-    an array that NumPy has no counterpart of, such as a nested tensor.
+    None means that ``array`` is not an array, as are NumPy scalars here. bfloat16 becomes
+    ``ml_dtypes.bfloat16``. Raise ``CallMismatch`` for an array that NumPy has no counterpart of, such as a
+    nested tensor.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)
@@ -75,7 +72,7 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """
     if isinstance(array, np.ndarray):
         return array
-    # A tensor of rows of several lengths has no shape to ask for.
+    # A tensor whose rows have several lengths raises if its shape is read.
     if getattr(array, "is_nested", False) is True:
         refuse_array(array, "numpy", ValueError("its rows have several lengths"))
     if isinstance(array, np.generic) or not (
@@ -84,12 +81,12 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
         return None
     if not hasattr(array, "detach"):
         words = words_of(array)
-        return np.asarray(
-            words if tuple(array.shape) else words.__array__()
-        )  # which is no array of a scalar of bfloat16 in TensorFlow
+        # ``__array__`` of a bfloat16 scalar of TensorFlow returns a scalar, so the result is converted again.
+        return np.asarray(words if tuple(array.shape) else words.__array__())
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg()
         if str(plain.dtype) == "torch.bfloat16":
+            # torch has no conversion of bfloat16 to NumPy, so the bits are passed as int16.
             return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())
         return plain.numpy()
     except INCONVERTIBLE as problem:
@@ -97,8 +94,7 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Return True if ``array`` has no subclass of ``np.ndarray`` with a meaning of its own (mask, unit,
-    matrix).
+    """Return True if no subclass of ``np.ndarray`` gives ``array`` another meaning (mask, unit, matrix).
 
     ``np.memmap`` and JAX's subclass for literals count as plain.
 
@@ -110,18 +106,20 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def words_of(array: Any) -> Any:
-    """Return the uint32 data of a ``jax.random`` key, or the value of a ``tf.Variable``. Return other arrays
-    unchanged.
+    """Return the uint32 data of a ``jax.random`` key or the value of a ``tf.Variable``.
+
+    Other arrays are returned unchanged.
     """
     return array.read_value() if hasattr(type(array), "read_value") else getattr(array, "_base_array", array)
 
 
 def _torch_int16(tensor: Any) -> Any:
+    # torch is not imported here, so its dtype comes from a tensor.
     return tensor.new_empty(0).short().dtype
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Copy ``value`` into a NumPy array or torch tensor in place. Raise ``GuardFailed`` for other arrays."""
+    """Copy ``value`` into a NumPy array or torch tensor in place; raise ``GuardFailed`` for other arrays."""
     if isinstance(array, np.ndarray):
         array[...] = value
         return

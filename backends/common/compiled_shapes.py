@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _WARNED_AT = 3
-# Beyond so many shapes a new one is compiled when it comes a second time.
+# After this many shapes, a new shape is compiled when it occurs a second time.
 _MOST_AT_ONCE = 16
 _REMEDY = (
     "Keep the shapes of arguments the same: take a cache of a fixed length (a static cache), or pad to a few "
@@ -23,7 +23,7 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Raised during tracing if too many shapes are compiled already and this one is new."""
+    """Raised while tracing for a new shape that should run uncompiled, because many are compiled already."""
 
 
 class CompiledShapes:
@@ -32,6 +32,7 @@ class CompiledShapes:
     is_limited: beyond the first 16 shapes, compile a shape only when it occurs a second time. A new value
         of a number that is no size is compiled at its second occurrence, except in the first call.
     sizes: indices of arguments that are numbers used as sizes.
+    message: a warning about too many shapes that was not given yet, or None.
     """
 
     def __init__(self, function: Callable[..., Any], is_limited: bool, sizes: Sequence[int] = ()) -> None:
@@ -41,14 +42,17 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record a trace with the shapes of ``args``. Raise ``NewShape`` if these should run uncompiled."""
-        # weights keep their shapes, and arrive in a dict
+        """Record a trace with the shapes of ``args``, or raise ``NewShape`` if these should run uncompiled.
+
+        The third compilation sets ``message``, for :meth:`warn`.
+        """
+        # A dict holds weights, which keep their shapes.
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not isinstance(arg, dict)
         )
         if key in self._compiled:
             return
-        # a number that is no size may be another one at each call
+        # A number that is no size may differ at each call, and each value would be compiled.
         numbers = tuple(
             (place, arg)
             for place, arg in enumerate(args)
@@ -64,6 +68,8 @@ class CompiledShapes:
             self.message = self._describe_changes(args)
 
     def warn(self) -> None:
+        # While tracing, the first frame outside of this package is one of the framework, so the warning waits
+        # until the call has ended.
         message, self.message = self.message, None
         if message is not None:
             warnings.warn(message, RuntimeWarning, stacklevel=_level_of_user())
@@ -95,7 +101,7 @@ class CompiledShapes:
 
 
 def _level_of_user() -> int:
-    """Return the ``stacklevel`` for the caller's warning that names the first frame outside this package.
+    """Return the ``stacklevel`` for a warning of the caller that names the first frame outside this package.
 
     Frames of generated code count as inside.
     """

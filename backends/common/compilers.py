@@ -16,8 +16,9 @@ _OFF = ("", "0", "off", "no", "false")
 
 
 def cache_folder(compiler: str) -> str | None:
-    """Return the cache folder of ``compiler``, created if it is missing. Return None if the cache is switched
-    off by the environment variable, or if the folder cannot be created.
+    """Return the cache folder of ``compiler``, created if it is missing, or None.
+
+    None means that the environment variable switches the cache off, or that the folder cannot be created.
 
     >>> import os, tempfile
     >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
@@ -44,8 +45,9 @@ _MOST_LETTERS = 200
 
 
 def check_compiler_options(name: str, compiler: Callable[..., Any], options: Iterable[str]) -> None:
-    """Raise ``InvalidOption`` for the first of ``options`` that is no parameter of ``compiler``, its first
-    excluded.
+    """Raise ``InvalidOption`` for the first of ``options`` that ``compiler`` does not take as a keyword.
+
+    Its first parameter is the function to compile, which is no option.
 
     >>> check_compiler_options("sorted", sorted, ["reversed"])
     Traceback (most recent call last):
@@ -70,9 +72,9 @@ def compiled_or_plain(
 ) -> Callable[..., Any]:
     """Return a function that calls ``compiled``, and falls back to ``function`` when the compiler fails.
 
-    ``reason`` returns why an exception means that the function cannot be compiled, or None; then the
-    exception is raised. After the first such failure every call runs ``function``. The fallback is logged,
-    as a warning if ``is_wanted``. ``describe`` returns details for ``describe_compilation``.
+    ``reason`` returns why an exception means that the function cannot be compiled. If it returns None, the
+    exception is raised. After the first fallback every call runs ``function``. The fallback is logged, as
+    a warning if ``is_wanted``. ``describe`` returns details for ``describe_compilation``.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")
@@ -87,8 +89,8 @@ def compiled_or_plain(
     def call(*args: Any) -> Any:
         try:
             return chosen[0](*args)
-        # Compilers have no class of their own for what they refuse: `reason` knows it by its words, and all
-        # else is raised.
+        # Compilers raise exceptions of many classes for what they do not support. ``reason`` recognizes these
+        # by their messages, and other exceptions are raised.
         except Exception as problem:
             why = None if chosen[0] is function else reason(problem)
             if why is None:

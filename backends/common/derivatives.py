@@ -21,7 +21,13 @@ from .structured import Inside, Scope
 class Derivative:
     """Regions of a ``custom_derivative`` node, and the inputs of its rule by purpose.
 
+    function: the function itself.
+    forward: the function that also returns residuals; None if the node has none.
+    rule: the derivative rule.
+    results: the inputs of the rule that are results of the function (VJP only).
+    residuals: the inputs of the rule that are residuals of ``forward``.
     given: tangents of a JVP rule, or cotangents of a VJP rule.
+    operands: the inputs of the rule that are operands of the node.
     has_given: for each result, True if it has a tangent or cotangent.
     differentiated: indices of the differentiated operands.
     """
@@ -58,7 +64,7 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """Write the rule apart, for a function of its own. Other functions may reuse its local names."""
+        """Write the rule for a separate function. Other functions may reuse its local names."""
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.apart(self.rule, names)
@@ -73,7 +79,11 @@ class Derivative:
 
 @dataclass(frozen=True)
 class Rule:
-    """Written rule, and the names of its inputs."""
+    """Derivative rule that is written, but not yet inserted.
+
+    names: the name of each input.
+    inside: the lines.
+    """
 
     names: Mapping[Value, str]
     inside: Inside
@@ -103,9 +113,9 @@ def bare(texts: Sequence[str]) -> str:
 
 
 def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Write ``region`` into a function with arguments ``names``, and return the texts of its outputs.
+    """Write ``region`` into the function of ``scope`` that has the arguments ``names``.
 
-    Its local names may be reused by other functions.
+    Return the texts of its outputs. Other functions may reuse its local names.
     """
     inside = scope.apart(region, names)
     scope.take(inside)

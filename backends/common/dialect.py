@@ -22,6 +22,11 @@ class CanonicalDialect:
     """Writer of canonical nodes that uses a backend's lowering rows.
 
     A string parameter called ``dtype`` is written as the backend's dtype.
+
+    rows: the lowering table.
+    imports: import lines, by the name that the source uses.
+    prelude: module of the helpers that are copied into generated code.
+    dtype_text: function from a dtype to its source text.
     """
 
     def __init__(
@@ -34,13 +39,16 @@ class CanonicalDialect:
         return ()
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if ``graph`` would compute something else here than where it was
-        recorded.
+        """Raise ``UnsupportedOperation`` if the target would compute another result than the source.
+
+        The default accepts every graph.
         """
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the expression of ``node``. Raise ``UnsupportedOperation`` if an output has a dtype that no
-        target has.
+        """Return the source of ``node`` as an expression.
+
+        Raise ``UnsupportedOperation`` if an output has a dtype that no target has, or if the row refuses
+        the node.
         """
         for value in node.outputs:
             if value.dtype not in DTYPES:

@@ -10,7 +10,7 @@ from ...trees import Tree, statics
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     """Return True if filling the floating arrays of a result with NaN marks the whole result as wrong.
 
-    That requires at least one array, all of them floating, and no Python numbers in ``tree``. ``floating``
+    This requires at least one array, only floating arrays, and no Python numbers in ``tree``. ``floating``
     has an item for each array of the result.
 
     >>> from graph_compiler.trees import flatten
@@ -31,10 +31,10 @@ _KINDS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 def failure_text(
     problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()
 ) -> str | None:
-    """Return the class name and the first line of ``problem`` if a framework may raise it for bad arguments,
-    else None.
+    """Return the class and the first line of ``problem`` if a framework may raise it for bad arguments.
 
-    ``more`` are further exception classes to describe, ``but`` are classes to exclude.
+    Return None for other exceptions. ``more`` are further classes to describe, ``but`` are classes to
+    exclude.
 
     >>> failure_text(ValueError("no such axis")), failure_text(StopIteration())
     ('ValueError: no such axis', None)

@@ -18,7 +18,10 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Round ``item`` to ``dtype`` if it is the literal of a number. Return anything else unchanged."""
+    """Round ``item`` to ``dtype`` if it is the literal of a number and the operation ``op`` needs that.
+
+    Return arrays, symbolic sizes and the operands of ``multiply`` and ``divide`` unchanged.
+    """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
     try:
@@ -45,4 +48,6 @@ def in_half(number: float, dtype: str) -> float:
         bits = struct.unpack("I", struct.pack("f", number))[0]
     except OverflowError:
         return math.copysign(math.inf, number)
+    # The sum of almost half of the lowest bit that remains and of that bit itself rounds to nearest, ties to
+    # even.
     return float(struct.unpack("f", struct.pack("I", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16))[0])

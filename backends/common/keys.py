@@ -15,7 +15,7 @@ WHOLE = (None, None, 1)
 
 
 def key_text(key: tuple[Any, ...], rank: int) -> str:
-    """Write ``key`` for an array of ``rank`` axes, with brackets.
+    """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
@@ -49,7 +49,7 @@ def item_text(item: Any) -> str:
 
 
 def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> str:
-    """Write a key, with brackets, that has index ``arrays`` at ``axes`` and takes the other axes whole.
+    """Return the source of a key, with brackets, that has index ``arrays`` at ``axes`` and slices elsewhere.
 
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')
@@ -69,7 +69,9 @@ UNSAID = (
 
 
 class KeysOfSlices:
-    """Context-local source of random keys, which overrides the sequence of a target inside :meth:`drawing`.
+    """Context-local source of random keys, which replaces that of a target inside :meth:`drawing`.
+
+    :meth:`next` returns a function that draws a key, or None outside.
 
     >>> keys = KeysOfSlices()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -87,15 +89,18 @@ class KeysOfSlices:
 
     @contextmanager
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
-        """Draw keys by ``outside`` in this context: ``"same"`` uses them unchanged, ``"different"`` maps them
-        by ``of_slice``.
+        """Draw keys by ``outside`` inside of the ``with`` block.
 
-        With ``"error"``, drawing a key raises ``CallMismatch``.
+        With ``"same"`` the keys are used unchanged, with ``"different"`` they are mapped by ``of_slice``,
+        and with ``"error"`` drawing a key raises ``CallMismatch``. ``outside`` itself draws as before the
+        block.
         """
 
         def draw() -> Any:
             if randomness == "error":
                 raise CallMismatch(UNSAID)
+            # ``outside`` may draw from another ``drawing`` around this one, and must not call this function
+            # again.
             token = self._draw.set(around)
             try:
                 key = outside()

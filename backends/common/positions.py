@@ -12,8 +12,9 @@ def column_places(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> tuple[np.ndarray, ...]:
-    """Return, for each axis, the indices of the elements of all windows in the padded array, shaped
-    ``[*kernel, *windows]`` with size 1 in the dimensions of other axes.
+    """Return, for each axis, the indices of the elements of all windows in the padded array.
+
+    The shape is ``[*kernel, *windows]``, with size 1 in the dimensions of other axes.
     """
     rank = len(kernel)
     places = []
@@ -49,7 +50,7 @@ def padding_for_windows(
     padding: tuple[tuple[int, int], ...],
     ceil_mode: bool,
 ) -> list[tuple[int, int]]:
-    """Extend ``padding`` at the end of each axis to cover the last window of ``ceil_mode``."""
+    """Return ``padding``, extended at the end of each axis to cover the last window if ``ceil_mode``."""
     if not ceil_mode:
         return list(padding)
     counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
@@ -84,10 +85,10 @@ def small_image(size: tuple[int, ...]) -> bool:
 
 
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
-    """Return the index of the source element for each output element, by its start or, with ``exact``, by its
-    centre.
+    """Return the index of the source element for each output element.
 
-    For ``small`` images torch ignores the scale where an axis keeps its size or doubles it.
+    The start of an output element decides, or its centre if ``exact``. For ``small`` images the scale is
+    ignored, as in torch, where an axis keeps its size or doubles it.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
@@ -98,8 +99,9 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """Return the weights of four neighbours for a point at distance ``t`` after the second (cubic
-    convolution).
+    """Return the cubic convolution weights of four neighbours.
+
+    The point is at distance ``t`` after the second of them.
     """
 
     def near(d: np.ndarray) -> np.ndarray:
@@ -114,7 +116,7 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and weights ``[out, taps]`` of linear or cubic resampling."""
+    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling."""
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
@@ -142,8 +144,9 @@ def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
 def antialias_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and weights ``[out, taps]`` of resampling with a filter scaled to the distance of output
-    elements.
+    """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
+
+    The filter is stretched to the distance of output elements where that is greater than 1.
     """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
@@ -158,7 +161,7 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """Convert ``weights[out, taps]`` to fixed point, and return them and the number of fractional bits.
+    """Convert ``weights``, ``[out, taps]``, to fixed point; return them and the number of fractional bits.
 
     The weights of equal neighbouring indices are summed first, as in torch.
     """

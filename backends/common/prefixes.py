@@ -13,12 +13,11 @@ def prefixes(
     joined: Callable[[Any, Any, int], Any],
     interleaved: Callable[[Any, Any, int], Any],
 ) -> tuple[Any, ...]:
-    """Scan ``arrays`` along ``axis`` with the associative ``combine``, in the order of
-    ``jax.lax.associative_scan``.
+    """Scan ``arrays`` along ``axis`` with the associative ``combine``, in the order of JAX.
 
     Adjacent pairs are combined and scanned recursively, which yields the results at odd indices. One more
     call combines these with the elements after them, which yields the results at even indices. So
-    ``combine`` is called about twice for each power of two in the length. The length must be a Python int.
+    ``combine`` is called about twice for each power of two in the length, which must be a Python int.
     ``joined(first, second, axis)`` concatenates. ``interleaved(even, odd, axis)`` alternates the elements
     of two arrays, of which the first may be longer by 1.
     """

@@ -15,8 +15,7 @@ from ...errors import DuplicateRow
 def collect_helpers(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
-    """Set the helpers of ``shared`` files and of the modules in package ``prelude`` as attributes of that
-    package.
+    """Set the helpers of ``shared`` files and of the modules in package ``prelude`` as its attributes.
 
     Its own helpers override shared ones. Two own helpers of one name raise ``DuplicateRow``. Helpers of
     ``array_code`` are copied with globals in which ``xp`` is the array module of the target. ``spelled``
@@ -39,6 +38,7 @@ def collect_helpers(
             scope.update(vars(file))
             helpers = {name: _in_scope(helper, scope, spelled or {}) for name, helper in helpers.items()}
         vars(package).update(helpers)
+    # A target's own helpers come last, so that they replace shared ones of the same name.
     vars(package).update(own)
     scope.update(
         {name: item for name, item in vars(package).items() if isinstance(item, FunctionType)}, xp=xp

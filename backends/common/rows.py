@@ -6,13 +6,16 @@ A row is a template or a function, and returns the text of one Python expression
 is left out, with the comma before it, if it has its default. ``{dim=axis}``: the same under another
 keyword. ``{*arrays}``: all inputs of a variadic operation.
 
-rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}],
-{axis=})"})
+    rows.table(
+        {"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"}
+    )
 
 A function takes the operation's own signature: inputs as :class:`Operand`, parameters as values whose
 ``repr`` is their source. If it has a parameter ``out``, it gets the specs of the outputs:
 
-@rows.row("square") def square(x: Operand) -> str: return f"{x} * {x}"
+    @rows.row("square")
+    def square(x: Operand) -> str:
+        return f"{x} * {x}"
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """Return the number that ``text`` is a literal of, or None if it is none, as for a symbolic size.
+    """Return the number that ``text`` is a literal of, or None for other text, such as a symbolic size.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)
@@ -106,8 +109,9 @@ class Rows:
     counts: loop indices are Python ints and may be bounds of slices.
     stacks: equal layers may become a loop over stacked weights.
     forward_while: ``while_loop`` without a maximal trip count has derivatives in forward mode only.
-        compute_dtype(op, dtype): the dtype that the decomposition of ``op`` computes in for arrays of
-        ``dtype``, or None for ``dtype`` itself.
+    compute_dtype: function of an operation's name and a dtype that returns the dtype which the
+        decomposition computes in for arrays of that dtype, or None for the same.
+    structured: writers of operations with regions, which write lines instead of an expression.
     """
 
     def __init__(
@@ -139,7 +143,6 @@ class Rows:
         self.forward_while = forward_while
         self._rows: dict[str, Row] = {}
         self._only: dict[str, Callable[..., bool]] = {}
-        # Writers of operations with regions, which write lines instead of an expression (`structured.py`).
         self.structured: dict[str, Callable[[Any, Any], None]] = {}
 
     def table(self, rows: Mapping[str, str | Row]) -> None:
@@ -225,6 +228,7 @@ def _from_template(op: Op, template: str) -> Row:
             if keyword:
                 default = op.params[field]
                 return (
+                    # True equals 1, but is another argument.
                     "" if type(value) is type(default) and value == default else f"{comma}{keyword}={value!r}"
                 )
             return f"{comma}{value!r}"

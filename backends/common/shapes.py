@@ -11,7 +11,7 @@ from .rows import Operand
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes ``x.T``, ``x.mT`` or ``x.<method>(2, 0, 1)``."""
+    """Return a row that writes ``x.T`` or ``x.mT`` for swapped last axes, else ``x.<method>(2, 0, 1)``."""
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
@@ -23,8 +23,10 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write a reshape as ``x[:, None]`` if it inserts axes of size 1, ``x.squeeze(1)`` if it removes them,
-    else as ``x.reshape(...)``.
+    """Write a reshape in its shortest form.
+
+    This is ``x[:, None]`` if it inserts up to three axes of size 1, ``x.squeeze(1)`` if it removes some,
+    and otherwise ``x.reshape(...)``, with -1 for one size if the others determine it.
     """
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
@@ -56,13 +58,16 @@ def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = 
 
 def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
+        # A size that is a name reads better than -1, but a longer expression does not.
         return tuple(-1 if not isinstance(dim, int) and " " in str(dim) else dim for dim in shape)
     return with_what_is_left(shape, sizes)
 
 
 def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 for the first size whose divisor the product of the other ``sizes`` divides to
-    an int.
+    """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine.
+
+    They do if their product is an int multiple of the symbolic size ``d``. ``sizes`` are the sizes of
+    ``shape`` as expressions. Return ``shape`` itself if it has no such size.
     """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)

@@ -15,7 +15,7 @@ Written = Callable[[Scope, Node], None]
 def while_loop(scope: Scope, node: Node) -> None:
     """Write a ``while`` statement.
 
-    A condition of more than one expression is written as ``while True`` with a ``break``.
+    A condition that needs lines of its own is written as ``while True`` with a ``break``.
     """
     condition, body = node.regions
     loop = Loop.of(scope, node)
@@ -72,7 +72,7 @@ def scan_with(
 ) -> Written:
     """Return a writer of ``scan`` nodes as ``for`` loops.
 
-    ``elements`` returns the head of the loop and the lines that assign the elements of this iteration.
+    ``elements`` returns the head of the loop, and the lines that assign the elements of an iteration.
     ``results`` collects the outputs of the iterations.
     """
 
@@ -80,9 +80,8 @@ def scan_with(
         (body,), loop = node.regions, Loop.of(scope, node)
         state = names_of(scope, body, len(loop.state))
         rows = names_of(scope, body, len(loop.sequences), len(state))
-        outputs = [
-            scope.new(value.name) for value in node.outputs[len(state) :]
-        ]  # first: a step may have a loop with outputs, too
+        # These names are taken before the body is written, which may have a loop with outputs, too.
+        outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]
         step = scope.inside(body, [*state, *rows], loop.captured)
         loop = counting(scope, node, loop)
         assigned(scope, state, loop.state)
@@ -92,9 +91,8 @@ def scan_with(
             for text in lines:
                 scope.line(text)
             scope.take(step)
-            results.add(
-                scope, outputs, step.outputs[len(state) :]
-            )  # first: an output may be what was carried into the step
+            # An output may be the old carry, so it is stored before the carry is assigned.
+            results.add(scope, outputs, step.outputs[len(state) :])
             assigned(scope, state, step.outputs[: len(state)])
             if not lines and not outputs and scope_is_empty(step, state):
                 scope.line("pass")
@@ -107,9 +105,10 @@ def scan_with(
 
 
 def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` instead of an ``arange`` whose elements are only used as Python ints.
+    """Return ``loop`` with a ``range`` for each ``arange`` whose elements are only used as Python ints.
 
-    Iterating over a ``range`` is faster than over an array. The line of the ``arange`` is dropped.
+    Iterating over a ``range`` is faster than over an array. The line of the ``arange`` is dropped if
+    nothing else uses it. A reversed loop is returned unchanged.
     """
     if node.params["reverse"]:
         return loop
@@ -127,13 +126,16 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
 
 
 def _is_read(block: Block, number: Value) -> bool:
-    """Return True if ``number`` is an input of an operation or an output, in ``block`` or a block that
-    captures it.
+    """Return True if ``number`` is an output or an operand in ``block``, or in a block that captures it.
+
+    Only a use as a parameter, such as the bound of a slice, is no read.
     """
     if number in block.outputs:
         return True
     for node in block.nodes:
         for place, item in enumerate(node.inputs):
+            # The regions of a loop or call have an input for each operand, so uses inside can be followed.
+            # Those of a branch do not, so an operand of one counts as read.
             inner = [region.block for region in node.regions if len(region.block.inputs) == len(node.inputs)]
             if item is number and (not inner or any(_is_read(each, each.inputs[place]) for each in inner)):
                 return True
@@ -160,7 +162,7 @@ def _range(scope: Scope, node: Node) -> str:
 
 
 class Results:
-    """How a ``for`` loop collects the outputs of its iterations. This base class ignores them."""
+    """Base of the ways in which a ``for`` loop collects the outputs of its iterations. It ignores them."""
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...
 
@@ -170,7 +172,7 @@ class Results:
 
 
 class Lists(Results):
-    """Appends the outputs of each iteration to lists, without stacking them."""
+    """Collection of the outputs of all iterations in lists, which are not stacked."""
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for name in outputs:
@@ -182,7 +184,10 @@ class Lists(Results):
 
 
 def function_of_rule(scope: Scope, node: Node) -> None:
-    """Write a function with a derivative rule inline, without its rule, for targets without derivatives."""
+    """Write the function of a ``custom_derivative`` node inline, without its rule.
+
+    This is for targets without derivatives.
+    """
     body = node.regions[0]
     inside = scope.inside(body, [], node.inputs)
     scope.take(inside)

@@ -11,19 +11,23 @@ from ...ir.node import Block, Node, Region, Value
 
 
 class Inside(Protocol):
-    """A region whose lines are written, but not yet inserted."""
+    """Region whose lines are written, but not yet inserted.
 
-    outputs: list[str]  # text of its outputs
-    is_empty: bool  # whether it has no lines
+    outputs: texts of its outputs.
+    is_empty: True if it has no lines.
+    """
+
+    outputs: list[str]
+    is_empty: bool
 
     def reads(self, name: str) -> bool:
-        """Return True if its lines contain ``name``."""
+        """Return True if the lines contain ``name``."""
 
     def expression(self) -> str | None:
-        """Return the whole region as one expression, or None if it is too long for that."""
+        """Return the whole region as one expression, or None if it needs lines or is too long."""
 
     def free(self) -> None:
-        """Make its local names available again."""
+        """Make the local names of the region available again."""
 
 
 class Numbered(Protocol):
@@ -40,10 +44,15 @@ class Numbered(Protocol):
 
 
 class Scope(Protocol):
-    """Lines of one block while they are written, see ``codegen/scope.py``."""
+    """Lines of one block while they are written; ``codegen/scope.py`` implements it.
 
-    nodes: Sequence[Node]  # of the block
-    text: dict[Value, str]  # names of values
+    nodes: the nodes of the block.
+    text: names of values.
+    dialect: writer of single nodes.
+    """
+
+    nodes: Sequence[Node]
+    text: dict[Value, str]
     dialect: Any
 
     def literal(self, structure: Any) -> Any:
@@ -75,10 +84,13 @@ class Scope(Protocol):
         """Write ``region`` for a separate function. All its inputs get the names ``inputs``."""
 
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
-        """Return the name of a function or class at module level, whose lines ``write`` writes."""
+        """Let ``write`` write a function or class at module level, and return its name.
+
+        Equal definitions are written once. ``write`` may define further names that end in ``suffixes``.
+        """
 
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
-        """Return the name of the function of ``region``, which is defined once for each module."""
+        """Return the name of the function of ``region``, which ``write`` writes once for each module."""
 
     def numbered(self, region: Region) -> Numbered: ...
 
@@ -86,12 +98,17 @@ class Scope(Protocol):
         """Insert the lines of ``inside``."""
 
     def drop(self, value: Value) -> None:
-        """Remove the line that computes ``value``, which must have no other use."""
+        """Remove the line that computes ``value`` if only the current node uses it."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Operands of a ``scan`` or ``while_loop``: ``state``, ``sequences`` as text, ``captured`` as values."""
+    """Operands of a ``scan`` or ``while_loop``.
+
+    state: texts of the initial carry.
+    sequences: texts of the arrays that are iterated over.
+    captured: values that the regions read from the enclosing scope.
+    """
 
     state: list[str]
     sequences: list[str]
@@ -110,7 +127,7 @@ def names_of(scope: Scope, region: Region, count: int, first: int = 0) -> list[s
 
 
 def packed(texts: Sequence[str]) -> str:
-    """Join ``texts``: the text itself for one, ``None`` for an empty list, else a tuple.
+    """Return the source of ``texts`` as one object: None without texts, a single text itself, else a tuple.
 
     >>> packed([]), packed(["x"]), packed(["x", "y"])
     ('None', 'x', '(x, y)')
@@ -139,8 +156,9 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
 
 
 def call(scope: Scope, node: Node) -> None:
-    """Write a call of the function of a region, which is defined once and shared by all calls of equal
-    regions.
+    """Write a call of the function of a region.
+
+    The function is defined once, and calls of equal regions share it.
     """
     (region,) = node.regions
     own = scope.numbered(region)
@@ -154,7 +172,7 @@ def call(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
-    """Write the function of ``region``. Weights with known names are read inside, and are no arguments."""
+    """Write the function of ``region``. Weights with known names are read inside, as no arguments."""
     index = [scope.new("index")] if own.numbers else []
     texts = [
         own.weights[place].text(*index or ("",)) if place in own.weights else ""
@@ -169,7 +187,7 @@ def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write a function of all operands of ``node``. Return its name and the operands.
+    """Write a function of all operands of ``node``, and return its name and the operands.
 
     A function that is recomputed for the gradient must not capture variables.
     """
@@ -193,9 +211,7 @@ def strongly_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """Return ``node``, a ``scan`` with checkpointing, with the checkpoint moved to a ``call`` that is its
-    whole body.
-    """
+    """Return the ``scan`` ``node`` with its checkpoint moved into the body, to a ``call`` of the old body."""
     (step,) = node.regions
     inputs, outputs = (
         tuple(Value(item.name, item.spec) for item in side)
@@ -211,7 +227,7 @@ def step_called(node: Node) -> Node:
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
     """Return a writer of ``associative_scan`` nodes as ``helper(combine, sequences, axis)``.
 
-    ``combine`` takes and returns its arrays flat.
+    ``combine`` takes the arrays of both elements one after the other, and returns a tuple.
     """
 
     def associative_scan(scope: Scope, node: Node) -> None:

@@ -175,8 +175,7 @@ class ReachableState:
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
-        """Raise ``TracingError`` if a NumPy array that shares memory with a constant of the graph was
-        changed.
+        """Raise ``TracingError`` if a NumPy array was changed whose memory a constant of the graph shares.
 
         It is unknown which elements the tensor held at which call.
         """
