@@ -21,6 +21,8 @@ def build(kind: str, tree: Path, folder: Path) -> Path:
 
     Exit with the output of setuptools if it fails.
     """
+    # The hook of setuptools is called directly, because the package build would install its own copy of
+    # setuptools from the network.
     command = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(folder)!r}))"
     done = subprocess.run(
         [sys.executable, "-c", command], cwd=tree, check=False, capture_output=True, text=True

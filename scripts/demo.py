@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+# The frameworks and the hub read these variables when they are imported.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -72,12 +73,14 @@ class Embedder(torch.nn.Module):
 # ---------------------------------------------------------------------------------------------- time
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
+    # JAX returns before the result is computed, so the time would be that of starting the computation.
     result = jax.block_until_ready(call())
     return result, time.perf_counter() - start
 
 
 def medians(*calls: Callable[[], Any]) -> list[float]:
     """Return the median time in seconds of each call, where the calls take turns."""
+    # The calls take turns, so that a slow phase of the machine affects all of them alike.
     samples = [[timed(call)[1] for call in calls] for _ in range(STEADY_CALLS)]
     return [float(np.median(column)) for column in zip(*samples, strict=True)]
 
@@ -85,6 +88,7 @@ def medians(*calls: Callable[[], Any]) -> list[float]:
 # ---------------------------------------------------------------------------------------------- tables
 def nearest(embeddings: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return, for each embedding, the index of the nearest other one and their cosine."""
+    # A cosine is at least -1, so subtracting 2 from the diagonal excludes each sentence itself.
     cosines = embeddings @ embeddings.T - 2 * np.eye(len(embeddings))
     return cosines.argmax(1), cosines.max(1)
 
@@ -129,6 +133,7 @@ def record(embedder: torch.nn.Module) -> tuple[dict[str, Any], dict[str, float]]
     """Return the graph for each target, and the time in seconds that each stage took."""
     inputs = minilm.tokenize(RECORDED_WITH)
     with torch.no_grad():
+        # The first call in torch prepares kernels, which must not count as time of the recording.
         embedder(**inputs)
     graphs: dict[str, Any] = {}
     _, tracing = timed(lambda: gc.compile(embedder, kwargs=inputs))

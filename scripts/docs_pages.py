@@ -116,6 +116,7 @@ def troubleshooting() -> str:
     """Return the text of docs/troubleshooting.md."""
     tree = ast.parse((ROOT / "graph_compiler" / "errors.py").read_text("utf-8"))
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name not in INTERNAL]
+    # The sort is stable, so the errors that users meet come first, in the order of the module.
     classes.sort(key=lambda node: node.name in FOR_DEVELOPERS)
     return (
         HEAD
@@ -152,6 +153,7 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages of the reference, README.md as ``index.md``, and CHANGELOG.md."""
+    # Tests import this module without mkdocs, so the import is here.
     from mkdocs.structure.files import File
 
     readme = (

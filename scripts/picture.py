@@ -54,6 +54,7 @@ def main() -> None:
     graph = graph_compiler.transpile(Block().eval(), to="jax", args=(torch.zeros(2, 16, 64),))
     with tempfile.TemporaryDirectory() as folder:
         page = graph.show(Path(folder, "page.html"))
+        # A headless browser cannot click, so a script in the page opens the tab with the source.
         page.write_text(page.read_text("utf-8").replace("</body>", f"{WIDE_SOURCE}</body>"), "utf-8")
         options = (
             "--headless",

@@ -193,6 +193,8 @@ def _of_tables(kind: str, framework: str, folder: Path, lines: str) -> Iterator[
         text = path.read_text("utf-8")
         names = [name for name in _row_names(text) if name in known]
         if names and " rows" in text:
+            # A hash picks the row, so that the choice is the same on every machine and is not always the
+            # first row.
             name = min(names, key=lambda each: zlib.crc32(each.encode()))
             yield Fault(f"{kind}:{framework}:{path.stem}:{name}", _relative(path), lines.format(name=name))
 
@@ -260,6 +262,7 @@ def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
 
     Return None if the fork dies or takes more than ``seconds``. Its output goes to ``log``.
     """
+    # Only a fork inherits the frameworks that the parent has imported.
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
 
@@ -271,6 +274,7 @@ def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
 
     process = context.Process(target=call, daemon=True)
     process.start()
+    # With this end still open, the parent would not notice that the child has died.
     theirs.close()
     try:
         return ours.recv() if ours.poll(seconds) else None
@@ -326,6 +330,7 @@ class _Cases:
         if self.nodes is None:
             self.nodes = [item.nodeid for item in items if item.get_closest_marker("slow") is None]
             return
+        # pytest collects by file, but the cases that are likely to fail must run first.
         place = {node: number for number, node in enumerate(self.nodes)}
         items[:] = sorted(
             (item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid]
@@ -408,6 +413,8 @@ def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: P
     first: list[str] = []
     path.write_text(before + fault.lines, "utf-8")
     try:
+        # The likely cases run in a process of their own, because collecting all others takes longer than
+        # running these.
         for cases in filter(None, ranked(fault, nodes)):
             answer = forked(functools.partial(run, folder, cases), seconds, log)
             if answer is None or answer[0] != 0:

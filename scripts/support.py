@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
+# The script also runs in a checkout that is not installed.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph_compiler import ops

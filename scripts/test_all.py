@@ -78,6 +78,7 @@ class Part:
     @property
     def name(self) -> str:
         """Name for the files of its results."""
+        # The names of all files would make a file name that is too long.
         digest = hashlib.sha256("\n".join(self.files).encode()).hexdigest()[:12]
         return f"{digest}-{self.place}-of-{self.count}"
 
@@ -205,6 +206,8 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
     These are the cases that passed or were skipped at the commit ``since`` and that no change since can
     affect.
     """
+    # A case that failed at that commit always runs again, so only cases that passed or were skipped are carried
+    # over.
     passed: dict[str, str] = {}
     for path in (ROOT / ".pytest_cache" / "all" / since).glob("*.json"):
         passed.update(

@@ -167,6 +167,8 @@ def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) ->
 
     If that depends on symbolic sizes, the answer becomes a guard.
     """
+    # Whether a symbolic size is 1 decides if its axis was broadcast, so another size of 1 needs another
+    # recording.
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
         condition = apply("eq", size, 1)

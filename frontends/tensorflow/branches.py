@@ -320,6 +320,7 @@ class TensorFlowRegions(Regions):
                 "checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside "
                 "of the loop"
             )
+        # TensorFlow has no scan, but the reader lifts a ``while_loop`` that counts to one.
         count = tf.convert_to_tensor(self.symbolic(length), tf.int32)
 
         def step(place: Any, *arrays: Any) -> list[Any]:

@@ -55,6 +55,7 @@ def _transpose(cotangent: Any, name: str, axis_name: str) -> Any:
 
 
 def _with_unknown_size(array: Any, rest: Any = ()) -> Any:
+    # With an unknown size, the number of devices of the recording does not become a constant.
     shape = [None, *rest] if array.shape.rank else []
     return tf.raw_ops.PlaceholderWithDefault(input=array, shape=shape)
 

@@ -51,6 +51,7 @@ def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
         return None
     pairs = ((place, (counting.first(place), counting.step(place))) for place in range(len(start)))
     return Count(
+        # The counter may start beyond its bound, and then there is no iteration.
         steps if nonnegative(steps) else apply("max", steps, 0),
         {place: pair for place, pair in pairs if None not in pair},
         counting.number,
@@ -84,6 +85,7 @@ class _Counting:
             return None if isinstance(found, Size) else bool(found)
         place = input_index(self.condition, left)
         first, step, end = self.first(place), self.step(place), numbers[1]
+        # A counter that moves away from its bound ends the loop at once or never.
         if None in (first, step, end) or (step > 0) != kind.startswith("Less"):
             return None
         way = end - first if step > 0 else first - end

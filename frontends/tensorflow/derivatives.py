@@ -118,6 +118,7 @@ class _CustomGradientCall:
         operands for which the rule returns gradients.
         """
         results = self.operands[:count]
+        # A region reads only its own inputs, so the function and the rule have separate ones.
         function = self._inputs("x", self.arrays)
         whole = self._inputs("x", self.arrays)
         given = [

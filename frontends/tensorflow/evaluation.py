@@ -25,6 +25,7 @@ from .operations import declaration_of, execution_attributes, in_order
 from .partial_operations import READS, WRITES, result_of
 
 MISSING = (tf.errors.UnimplementedError, tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
+# TensorFlow has no class of errors for a missing kernel, so its messages are searched.
 _WORDS = re.compile(
     r"\bCPU\b(?!:)|only supports N\w+|Could not find device for node|does not support dilations"
 )
@@ -103,6 +104,7 @@ def has_grouped_gradient(dtype: str) -> bool:
 
 def _runs(key: str, given: dict[str, Any]) -> bool:
     try:
+        # The trial must become part of neither a graph nor a gradient tape.
         with tf.init_scope(), record.stop_recording():
             getattr(tf.raw_ops, key)(**given)
     except MISSING as problem:
@@ -321,6 +323,7 @@ def graph_of(graph: Any, name: str) -> Any:
     The graph of a loaded function is rebuilt from its definition.
     """
     found = graph._get_function(name)
+    # A function may be registered in the graph that encloses the one that calls it.
     while found is None and getattr(graph, "outer_graph", None) is not None:
         graph = graph.outer_graph
         found = graph._get_function(name)

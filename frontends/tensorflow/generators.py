@@ -53,6 +53,7 @@ def _advance(
     row = arrays.call(
         "Reshape", [steps, (1,)], {"T": "int64", "Tshape": "int32"}, tf.reshape(steps.seen, [1])
     )
+    # The state has three words: the lower and the upper half of the counter, and the key.
     whole = arrays.call(
         "Pad", [row, ((0, 2),)], {"T": "int64", "Tpaddings": "int32"}, tf.pad(row.seen, [[0, 2]])
     )

@@ -311,6 +311,7 @@ def _shape_of_a_row(
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
     for place in range(int(tf.raw_ops.TensorListLength(input_handle=tensors))):
+        # TensorFlow raises this for a row that was never written.
         with contextlib.suppress(tf.errors.InvalidArgumentError):
             row = tf.raw_ops.TensorListGetItem(
                 input_handle=tensors, index=place, element_shape=-1, element_dtype=dtype
@@ -334,6 +335,7 @@ class _WhileLoop:
     def __post_init__(self) -> None:
         self.origin, self.arrays = self.reader.origin(self.operation), Arrays(self.reader, self.operation)
         popped = [place for place in self.roles.popped if isinstance(self.operands[place].item, Value)]
+        # A loop that pops rows reads them from the last one to the first, so these sequences are reversed.
         whole = [elements_of(self.operands[place]) for place in (*self.roles.rows, *popped)]
         count = len(self.roles.rows)
         self.sequences = dict(

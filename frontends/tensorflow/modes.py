@@ -56,6 +56,7 @@ class Mode:
         if self.training is None:
             yield
             return
+        # Keras has no default for the mode that a thread could set, so its method is replaced for a while.
         original = keras.Layer._get_call_context
         keras.Layer._get_call_context = _in_mode(original, self.training)
         try:

@@ -53,6 +53,7 @@ class LazyArray:
     def _compute(self) -> None:
         if self._array is None:
             self._array = self._run([array_of(each) for each in self._operands])
+            # The operands are released, so that their arrays can be freed.
             self._operands = ()
 
 
@@ -85,12 +86,15 @@ _OF_MODELS = (
     "_outputs",
     "_outputs_struct",
 )
+# A fresh layer has only attributes of Keras itself. All others were set by the class or by the user.
 HIDDEN = frozenset(
     {*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED
 )
 # Keras calls these methods of the user's layers.
 _CALLED = frozenset({"call", "build", "compute_mask"})
 
+# TensorFlow stores the state of tracing in attributes of a ``tf.function``, and a fresh one shows which these
+# are.
 _FUNCTION = tf.function(lambda: None)
 # The last attribute exists only after tracing.
 _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
@@ -133,6 +137,7 @@ def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
     ):
+        # ``itemgetter`` returns a tuple only for two or more names, so the first one is read twice.
         own, read, what = (
             vars(owner),
             operator.itemgetter(*names, names[0]),

@@ -64,6 +64,7 @@ def _graphs() -> PutBack:
 
     def put_back() -> None:
         for stack, items in zip(stacks, found):
+            # TensorFlow keeps references to these lists, so they are changed in place.
             stack[:] = items
 
     return put_back

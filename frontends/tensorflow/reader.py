@@ -303,6 +303,8 @@ class GraphReader:
         self._operation(operation)
 
     def _call_graph(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+        # Operations that the function's library code has added have no line of the user's, so they get that
+        # of the call.
         around, self.around = self.around, self.origin(operation)
         try:
             # Gradients may have added outputs to the function after this call of it.
@@ -339,6 +341,7 @@ class GraphReader:
             and of_shapes.fits(operation.type, arrays)
         ):
             found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation)) or ()
+            # Integers of TensorFlow wrap around, Python's do not.
             whole = [of_shapes.in_range(array, dtype_name(one.dtype)) for array, one in zip(found, seen)]
             if found and all(array is not None for array in whole):
                 return [TensorValue(*pair) for pair in zip(whole, seen)]

@@ -206,6 +206,7 @@ def _more_fixed(
 ) -> TracingHypotheses | None:
     if not _stems_from_sizes(problem):
         return None
+    # The sets grow, so the next one is the first that is larger than the axes that are already fixed.
     more = next((axes for axes in _fixed_axes(arrays) if axes > hypotheses.fixed), None)
     return None if more is None else replace(hypotheses, fixed=more)
 
@@ -214,6 +215,7 @@ def _more_fixed(
 def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> TracingHypotheses | None:
     if not hypotheses.reading.any and not (hypotheses.known and hypotheses.numbers):
         return None
+    # The numbers may have caused the exceptions that fixed sizes, so all sizes are symbols again.
     return TracingHypotheses(Axes(), Reading(symbolic=False), hypotheses.known, numbers=False)
 
 
@@ -258,6 +260,8 @@ def _raises(last: TracebackType) -> bool:
     return (
         is_users(code.co_filename)
         and owner_of(last.tb_frame) != "python"
+        # What the user's code raises on purpose concerns the program, and would be raised with fixed sizes
+        # too.
         and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
     )
 
@@ -285,6 +289,7 @@ def _translate(name: str, problem: Exception) -> Exception:
         problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, MissingAttribute)
     ):
         lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+        # AutoGraph puts the stack of the user's code before the message, whose line begins with the class.
         words = next(
             (line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else ""
         )
@@ -304,6 +309,8 @@ def _user_location(problem: Exception) -> str:
 
     Return ``unknown file:0`` if no frame belongs to the user.
     """
+    # The traceback leads through code that AutoGraph has generated, and AutoGraph maps its lines to the
+    # user's.
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
     found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
     own = [
@@ -363,6 +370,7 @@ class _TracingAttempt:
         layers = layers_of(reached, self._referred())
         self.kept = OutsideState(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.kept.may_change)
+        # These guards hold before the call. One that fails afterwards tells what the function has changed.
         self.before = EnvironmentGuards(
             [*all_of(reached.functions), *outside_guards(reached, self._referred(), self.kept.free())]
         )
@@ -450,6 +458,8 @@ class _TracingAttempt:
         Return ``NO_ARRAY`` for each leaf if there are fewer than two, or if no code in reach compares
         identities. Then it makes no difference, because tensors never change.
         """
+        # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
+        # this guard.
         if len(leaves) < 2 or not any(
             compares_identities(function.__code__) for function in self.reached.functions
         ):
@@ -540,6 +550,7 @@ class _TracingAttempt:
         graph.effects = [
             Effect("buffer", name, value)
             for name, value in left.items()
+            # A variable that holds its old value again at the end needs no assignment.
             if value is not graph.parameters[name]
         ]
         graph.input_tree, graph.output_tree = self.tree, tree

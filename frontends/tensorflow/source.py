@@ -87,6 +87,7 @@ class TensorFlowCalls(RecordedCalls):
             )
             return f"{_HELPERS[key]}({', '.join(arrays)})"
         names = parameters_of(key)
+        # The helper also has a gradient on processors without a kernel for it.
         groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}
         attributes = [
@@ -144,6 +145,7 @@ def parameters_of(key: str) -> tuple[str, ...]:
 
 def _gives_list_of_one(node: Node) -> bool:
     made = definition(row_key(node.op)).output_arg
+    # ``tf.raw_ops`` returns a list for an output that is declared as a list, even if it has one element.
     return len(node.outputs) == len(made) == 1 and bool(made[0].number_attr or made[0].type_list_attr)
 
 

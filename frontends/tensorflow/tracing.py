@@ -85,6 +85,8 @@ def as_tensor(array: Any) -> Any:
     """
     if isinstance(array, (tf.Tensor, tf.Variable)):
         return tf.convert_to_tensor(array)
+    # NumPy cannot convert a torch tensor that requires a gradient, is on another device, or is conjugated
+    # lazily.
     if hasattr(array, "detach"):
         plain = array.detach().cpu().resolve_conj().resolve_neg()
         # NumPy has no bfloat16.
@@ -95,7 +97,9 @@ def as_tensor(array: Any) -> Any:
 
 # ``TimeDistributed`` iterates over the batch if the number of time steps is unknown.
 _THROUGH_TIME = "keras.src.layers.rnn.time_distributed."
+# Code in these modules computes with sizes in Python.
 _MODULES = ("keras.src.backend.tensorflow.", "keras.src.layers.preprocessing.", _THROUGH_TIME)
+# A frame of one of these functions tells which ``tf.function`` is being traced, and for what.
 _CALL, _CONCRETE = (
     inspect.unwrap(method).__code__ for method in (Function.__call__, Function.get_concrete_function)
 )
@@ -339,6 +343,8 @@ class TensorFlowTrace:
     def answering(self) -> Iterator[None]:
         """Patch TensorFlow in this context so that tensors of this graph answer user code like eager ones."""
         names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
+        # The patches change classes, so the replacements themselves check that a tensor belongs to this
+        # graph.
         places = (
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
             *((BaseResourceVariable, name, self._variable_method(name)) for name in names),
@@ -415,6 +421,7 @@ class TensorFlowTrace:
             before = getattr(tf, name)
 
             def function(*args: Any, **kwargs: Any) -> Any:
+                # The tensor or condition comes first, even if it is passed by name.
                 first = (*args, *kwargs.values())[0]
                 return (before if asked_by(*PACKAGES) or not concerns(first) else answer)(*args, **kwargs)
 
@@ -486,6 +493,7 @@ class TensorFlowTrace:
             **{name: self._text(name) for name in ("__str__", "__repr__", "__format__")},
             # A tensor never changes, so it is its own copy.
             **dict.fromkeys(("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor),
+            # A bound method would not receive the tensor when it is called as an attribute of the class.
             "__reduce__": lambda tensor: self._reduce(tensor),  # noqa: PLW0108
             "__hash__": tf.Tensor.__hash__,
             "device": property(self._device),
@@ -507,6 +515,7 @@ class TensorFlowTrace:
         return iter(tf.unstack(tensor, num=count))
 
 
+# These are the original properties, which are replaced during a recording.
 _SHAPE, _DEVICE = tf.Tensor.shape.fget, ops.SymbolicTensor.device.fget
 
 

@@ -74,6 +74,7 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     for item in objects:
         if isinstance(item, keras.Variable):
             yield item.path, item
+        # Layers and modules are ``AutoTrackable`` too, so they come before it.
         elif isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.Metric)):
             yield from ((variable.path, variable) for variable in item.variables)
         elif isinstance(item, tf.Module):
@@ -137,6 +138,7 @@ class VariableWeights(contracts.Weights):
         variable = variable_of(given)
         number = id(variable.handle)
         if number not in self._names:
+            # Two models may have layers of the same name.
             wish, count = name, 0
             while name in self.variables:
                 count += 1
@@ -276,6 +278,7 @@ class LiveVariables(contracts.Live):
         self._calls += 1
         together = self._calls > _OFTEN and len(self._variables) > _MANY
         read = dict(zip(self._variables, self._together() if together else self._read()))
+        # A read shares the buffer of the variable, so comparing addresses needs no comparison of elements.
         places = {name: _buffer_address(tensor) for name, tensor in read.items()}
         if places != self._places:
             same = {name for name, place in places.items() if self._places.get(name) == place}

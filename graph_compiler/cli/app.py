@@ -17,6 +17,7 @@ from .exits import CODES, WrongInput, ending
 # TensorFlow logs messages when it is imported.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 if sys.stderr is None or not sys.stderr.isatty():
+    # Progress bars of the hub would fill a log file with control characters.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 app = typer.Typer(

@@ -52,6 +52,7 @@ def parse_inputs(texts: Sequence[str]) -> Given:
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
     """
+    # One generator makes all inputs, so that two inputs of one shape differ.
     generator = np.random.default_rng(0)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -166,9 +167,11 @@ def _array_of(file: Path) -> Any:
 def _loaded(file: Path) -> Any:
     """Return the array in a file, or a dict of its arrays. Raise ``WrongInput`` if it cannot be read."""
     try:
+        # Unpickling runs code that the file contains, and files may come from anywhere.
         held = np.load(file, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
             return held
+        # The arrays of a .npz file are read on access, so they are read before the file is closed.
         with held:
             return dict(held)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as problem:

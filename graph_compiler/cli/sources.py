@@ -112,6 +112,7 @@ def _module(name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise WrongInput(f"{name} is no Python file")
     module = importlib.util.module_from_spec(spec)
+    # Dataclasses and pickle look up the module of a class in sys.modules while the file runs.
     sys.modules[module_name] = module
     spec.loader.exec_module(module)
     return module

@@ -84,6 +84,7 @@ def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
 
 
 def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
+    # A new axis has no counterpart among the axes of the array, so the order says nothing about it.
     if None in params["key"]:
         return None
     key = (*params["key"], *(WHOLE,) * (x.ndim - len(params["key"])))
@@ -121,6 +122,7 @@ def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 # Sections of elementwise operations.
 _BY_ELEMENT = ("elementwise", "activations", "special")
+# These operations combine elements along an axis, although their sections are elementwise.
 _BUT_FOR = {"glu", "softmax", "log_softmax", "view_as_complex", "view_as_real"}
 ELEMENTWISE = [name for name, op in all_ops().items() if op.section in _BY_ELEMENT and name not in _BUT_FOR]
 _REDUCTIONS = (

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..sizes import Apply, Size, Symbol, product
 
+# Each function in an expression has several bounds to try, so the search stops after this many replacements.
 _ROUNDS = 4
 
 

@@ -33,6 +33,7 @@ def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
             *zip(reversed(after), reversed(array.shape), strict=False),
         ]
         for label, dim in named:
+            # A label may have size 1 in one array and another size in the next.
             sizes[label] = _merge_sizes(sizes.get(label, 1), dim)
         # The axes of `...` broadcast against those of the other arrays.
         batch = broadcast(batch, array.shape[len(before) : array.ndim - len(after)])
@@ -76,6 +77,7 @@ def multi_dot(*arrays: ArraySpec) -> ArraySpec:
 
 @decomposition("multi_dot")
 def _multi_dot(b: Any, *arrays: Any) -> Any:
+    # The cheapest order only saves time, so a target without the function multiplies from left to right.
     return reduce(b.matmul, arrays)
 
 

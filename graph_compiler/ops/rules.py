@@ -29,6 +29,7 @@ def broadcast_dims(left: Any, right: Any) -> Any:
     for dim in (left, right):
         if isinstance(dim, int):
             return dim
+    # Either size may be 1 in another call, so the recorded size is only a hint.
     seen = _recorded_size(right) if _recorded_size(left) == 1 else _recorded_size(left)
     return Unknown(
         seen,

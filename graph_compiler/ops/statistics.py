@@ -122,6 +122,7 @@ def cumulative_trapezoid(
     """
     shape = _sample_shape(y, x, axis)
     size = shape[axis]
+    # An unknown size has no expression, so only its hint can be decreased.
     left = Unknown(size.hint - 1) if isinstance(size, Unknown) else size - 1
     return ArraySpec((*shape[:axis], left, *shape[axis + 1 :]), y.dtype)
 

@@ -57,6 +57,7 @@ def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
     """
     if isinstance(item, Size):
         return Text(item.text(symbol_text))
+    # ``repr`` of such a number, such as ``inf``, is no Python expression.
     if isinstance(item, float) and not math.isfinite(item):
         return Text("math.nan" if math.isnan(item) else "math.inf" if item > 0 else "-math.inf")
     if isinstance(item, complex) and not (math.isfinite(item.real) and math.isfinite(item.imag)):

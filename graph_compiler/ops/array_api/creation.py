@@ -121,6 +121,7 @@ def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
 
     This is an extension of the standard.
     """
+    # The upper triangle of a square matrix is the lower one, transposed.
     if n_rows == n_cols:
         return ArraySpec((2, _lower_count(n_rows, n_cols, -k)), dtype)
     all_below = _lower_count(n_rows, n_cols, k - 1)
@@ -136,6 +137,7 @@ def _lower_count(n_rows: Any, n_cols: Any, k: Any) -> Any:
     """Return the number of elements on and below diagonal ``k``."""
     if not any(isinstance(number, Size) for number in (n_rows, n_cols, k)):
         return sum(min(max(row + k + 1, 0), n_cols) for row in range(n_rows))
+    # For other diagonals, no single formula fits all sizes.
     if n_rows == n_cols and k in (0, -1):
         return n_rows * (n_rows + 2 * k + 1) // 2
     return Unknown(_lower_count(hint_of(n_rows), hint_of(n_cols), hint_of(k)))

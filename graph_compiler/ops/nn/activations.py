@@ -130,6 +130,7 @@ def _decompose(**functions: Callable[..., Any]) -> None:
 
 
 def _softmax(b: Any, x: Any, *, axis: int) -> Any:
+    # No exponent is above 0, so nothing overflows.
     weights = b.exp(b.subtract(x, b.max(x, axis=axis, keepdims=True)))
     return b.divide(weights, b.sum(weights, axis=axis, keepdims=True))
 
@@ -145,10 +146,12 @@ def _leaky_relu(b: Any, x: Any, *, negative_slope: float, right: bool) -> Any:
 
 
 def _hard_tanh(b: Any, x: Any, *, minimum: float, maximum: float) -> Any:
+    # A clip would let the gradient through at the bounds.
     return b.where(b.less_equal(x, minimum), minimum, b.where(b.greater_equal(x, maximum), maximum, x))
 
 
 def _soft_shrink(b: Any, x: Any, *, threshold: float) -> Any:
+    # Unlike a constant 0, the product keeps NaN.
     below = b.where(b.less(x, -threshold), b.add(x, threshold), b.multiply(x, 0.0))
     return b.where(b.greater(x, threshold), b.subtract(x, threshold), below)
 

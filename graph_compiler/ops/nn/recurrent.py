@@ -141,6 +141,7 @@ def _gru(
     matrix = _transpose(b, weight_hh)
 
     def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
+        # The reset gate scales this product and its bias, so the bias cannot be added to the inputs' product.
         product = b.matmul(hidden, matrix)
         recurring = _set_name("recurring", product if bias_hh is None else b.add(product, bias_hh))
         reset_x, update_x, new_x = _split_gates(b, entering, hidden.shape[-1], "reset_x", "update_x", "new_x")

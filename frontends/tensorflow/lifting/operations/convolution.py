@@ -239,6 +239,7 @@ def _taps(
     """
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
+    # Padding must never be the maximum of a window.
     padded = b.pad(x, padding=((0, 0), *pairs, (0, 0)), value=_least(b, x.dtype))
     sizes = [(padded.shape[i + 1] - (kernel[i] - 1) * rates[i] - 1) // strides[i] + 1 for i in range(2)]
     found = []

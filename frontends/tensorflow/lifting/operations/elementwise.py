@@ -109,6 +109,7 @@ def div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 @rows.row("FloorDiv")
 def floor_div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
     x, y = b.beside(x, y)
+    # For floats, ``floor_divide`` follows Python, and TensorFlow computes ``floor(x / y)``.
     return b.floor(b.divide(x, y)) if is_floating(b.result.dtype) else b.floor_divide(x, y)
 
 
@@ -164,12 +165,14 @@ rows.row("NotEqual")(_comparison("not_equal"))
 @rows.row("Betainc")
 def betainc(b: TensorFlowBuilder, a: Any, c: Any, x: Any, **_: Any) -> Any:
     a, c, x = b.arrays(a, c, x)
+    # TensorFlow defines a gradient for the last operand only.
     return b.betainc(b.stop_gradient(a), b.stop_gradient(c), x)
 
 
 @rows.row("Zeta")
 def zeta(b: TensorFlowBuilder, x: Any, q: Any, **_: Any) -> Any:
     x, q = b.arrays(x, q)
+    # TensorFlow defines a gradient for the second operand only.
     return _zeta(b, b.stop_gradient(x), q)
 
 

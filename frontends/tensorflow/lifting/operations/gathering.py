@@ -149,6 +149,7 @@ def _flat(item: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------- sorting and searching
 @rows.row("TopKV2", static=("k",))
 def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int32", **_: Any) -> Any:
+    # ``TopKV2`` puts the lower index of equal elements first, so the sort is stable.
     axis, count = input.ndim - 1, size_of(k, "the count of largest elements")
     order = cut(b, b.argsort(input, axis=axis, descending=True, stable=True), axis, None, count)
     return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype=index_type)

@@ -23,6 +23,7 @@ def rgb_to_hsv(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
     spread = b.subtract(value, b.minimum(b.minimum(red, green), blue))
     zero, one = b.array(0, images.dtype), b.array(1, images.dtype)
     grey = b.equal(spread, 0)
+    # The divisor is replaced too, because the gradient of the branch not taken would be NaN.
     saturation = b.where(b.greater(value, 0), b.divide(spread, b.where(b.equal(value, 0), one, value)), zero)
     step = b.divide(1 / 6, b.where(grey, one, spread))
     by_red = b.multiply(b.subtract(green, blue), step)

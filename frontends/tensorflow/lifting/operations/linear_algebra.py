@@ -38,8 +38,10 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
     """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
+        # Scaling by the determinants shortens the slow first phase of the iteration.
         factor = _factor(b, root, other)
         root, other = (_mean(b, one, b.inv(two), factor) for one, two in ((root, other), (other, root)))
+    # For a matrix with eigenvalues on the negative real axis the iteration does not converge.
     error = b.max(b.abs(b.subtract(b.matmul(root, root), x)), axis=(x.ndim - 2, x.ndim - 1), keepdims=True)
     whole = b.max(b.abs(x), axis=(x.ndim - 2, x.ndim - 1), keepdims=True)
     is_root = b.less_equal(error, b.multiply(whole, _SINGLE))
@@ -79,6 +81,7 @@ def matrix_logarithm(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
     rest = b.subtract(x, unit)
     for place, weight in zip(*np.polynomial.legendre.leggauss(_NODES)):
         part = b.solve(b.add(unit, b.multiply(rest, float(place + 1) / 2)), rest)
+        # The logarithm of a matrix is ``2**k`` times that of its ``k`` times repeated square root.
         part = b.multiply(part, float(weight) / 2 * 2**_ROOTS)
         total = part if total is None else b.add(total, part)
     return b.astype(total, dtype=input.dtype)
@@ -269,6 +272,7 @@ def matmul(
 def sparse_matmul(
     b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
 ) -> Any:
+    # Operands may be bfloat16, and the result is float32 in any case.
     a, b_ = (b.astype(item, dtype="float32") for item in (a, b_))
     return matmul(b, a, b_, transpose_a=transpose_a, transpose_b=transpose_b)
 
@@ -289,6 +293,7 @@ def batch_matmul(
 def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any:
     labels, arrow, result = equation.replace(" ", "").partition("->")
     if not arrow:
+        # Without an arrow, the result has the labels that occur once, in alphabetical order.
         letters = sorted({letter for letter in labels if letter.isalpha() and labels.count(letter) == 1})
         result = ("..." if "..." in labels else "") + "".join(letters)
     return b.einsum(*b.arrays(*inputs), equation=f"{labels}->{result}")

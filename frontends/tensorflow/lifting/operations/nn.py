@@ -26,6 +26,7 @@ rows.table({
 @rows.row("Selu")
 def selu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     x = b.array(x)
+    # TensorFlow takes the right derivative at 0, and ``selu`` the left one.
     return b.where(b.less(x, 0), b.selu(x), b.multiply(x, _SCALE))
 
 
@@ -103,6 +104,7 @@ def _conjugate(b: TensorFlowBuilder, y: Any) -> Any:
 
 
 def _unless_zero(b: TensorFlowBuilder, given: Any, found: Any) -> Any:
+    # TensorFlow returns 0 for a zero gradient, even where the derivative is infinite.
     return b.where(b.equal(given, 0), _nothing(b, given), found)
 
 
@@ -213,6 +215,7 @@ def _fused_batch_norm(reserved: int) -> Callable[..., Any]:
         seen, spread = b.stop_gradient(seen), b.stop_gradient(spread)
         count = product(x.shape[i] for i in _others(x.ndim, axis))
         number = b.array(count, scale.dtype)
+        # The moving variance is the unbiased one, unlike the variance that normalises ``x``.
         unbiased = b.multiply(
             spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype)))
         )

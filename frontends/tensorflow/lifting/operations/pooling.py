@@ -220,6 +220,7 @@ def _avg_gradient(name: str) -> Callable[..., Any]:
         ones = b.ones(shape=(1, 1, *space), dtype=grad.dtype)
         shares = b.divide(moved, b.avg_pool(ones, **params, divisor_override=1))
         batch, channels = moved.shape[:2]
+        # The channels join the batch, so that one kernel of ones serves all of them.
         found = transposed_conv(
             b,
             b.reshape(shares, shape=(batch * channels, 1, *moved.shape[2:])),

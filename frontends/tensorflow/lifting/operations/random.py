@@ -37,6 +37,7 @@ def _sample_classes(
     Return the classes, and the expected counts of the true classes and of the sampled ones.
     """
     if unique:
+        # The classes with the largest sums of logarithm and Gumbel noise are a sample without repetition.
         scores = b.add(b.log(chances), b.random_gumbel(b.next_key(), shape=chances.shape, dtype="float32"))
         classes = cut(b, b.argsort(scores, axis=0, descending=True, stable=True), 0, 0, count)
         taken = b.take(chances, classes, axis=0)
@@ -308,6 +309,8 @@ def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> A
 
 
 def _sortable(b: TensorFlowBuilder, x: Value) -> Any:
+    # Some targets cannot compare unsigned integers. With the highest bit flipped, their order is that of
+    # int32.
     return b.bitcast(b.bitwise_xor(x, b.array(0x80000000, "uint32")), dtype="int32")
 
 
@@ -342,6 +345,7 @@ def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
     """Return two normal samples in float32 for each pair of words ``[pair, 2]``."""
     drawn = _unit(b, words, "float64" if dtype == "float64" else "float32")
     first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))
+    # TensorFlow has the same lower bound, which keeps the logarithm finite.
     length = b.sqrt(b.multiply(b.log(b.maximum(first, b.array(1e-7, "float32"))), -2.0))
     angle = b.multiply(second, 2.0 * math.pi)
     return b.stack(b.multiply(b.sin(angle), length), b.multiply(b.cos(angle), length), axis=1)

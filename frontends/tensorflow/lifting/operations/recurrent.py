@@ -39,6 +39,7 @@ def lstm_cell(
     enter, new = seen(enter, cs_prev, wci), b.tanh(new)
     forget = seen(b.add(forget, float(forget_bias)), cs_prev, wcf)
     state = b.add(b.multiply(new, enter), b.multiply(cs_prev, forget))
+    # A clip that is not positive means that there is none.
     state = b.clip(state, -float(cell_clip), float(cell_clip)) if cell_clip > 0 else state
     leave, shown = seen(leave, state, wco), b.tanh(state)
     return enter, state, forget, leave, new, shown, b.multiply(shown, leave)
@@ -305,6 +306,8 @@ def ctc_loss(
     )  # fmt: skip
     gradient = b.subtract(b.exp(chances), hits)
     found = b.where(b.less(steps, lengths), gradient, b.array(0.0, inputs.dtype))
+    # A sum of zeros carries the gradient that TensorFlow computes itself, so that the loss needs none of its
+    # own.
     slope = b.sum(
         b.with_gradient(b.zeros(shape=inputs.shape, dtype=inputs.dtype), inputs, b.stop_gradient(found)),
         axis=(0, 2),

@@ -38,6 +38,7 @@ def _extreme(name: str) -> Callable[..., Any]:
         axes = axes_in(axis, input.ndim)
         if not axes:
             return input
+        # Targets raise an error for the maximum over an empty axis.
         if any(input.spec.hints[axis] == 0 for axis in axes):
             return _extreme_of_empty(b, input, axes, name)
         return getattr(b, name)(input, axis=axes, keepdims=bool(keep_dims))
@@ -90,6 +91,7 @@ def euclidean_norm(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bo
 def _arg_extreme(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, dimension: Any, *, output_type: Any = "int64", **_: Any) -> Any:
         values = b.astype(input, dtype="uint8") if input.dtype == "bool" else input
+        # ``argmax`` returns the index of the first NaN, while TensorFlow never selects a NaN.
         if is_floating(values.dtype):
             values = b.where(
                 b.isnan(values), b.array(-math.inf if name == "argmax" else math.inf, values.dtype), values
@@ -321,6 +323,7 @@ def _count_values(b: TensorFlowBuilder, x: Value, size: Any, weights: Any, binar
     hits = b.equal(b.reshape(x, shape=(*x.shape, 1)), b.arange(start=0, stop=size, step=1, dtype=x.dtype))
     if binary:
         return b.astype(b.any(hits, axis=rank - 1), dtype=dtype)
+    # In TensorFlow, an empty array of weights means that there are none.
     if isinstance(weights, Value) and weights.spec.hints and 0 not in weights.spec.hints:
         shown = b.where(hits, b.reshape(weights, shape=(*x.shape, 1)), b.array(0, weights.dtype))
         return b.sum(shown, axis=rank - 1, dtype=dtype)

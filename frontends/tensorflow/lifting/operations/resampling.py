@@ -60,6 +60,7 @@ def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: b
     at = _positions(b, size, count, align_corners, half_pixel)
     whole = b.floor(at)
     offset = b.divide(b.round(b.multiply(b.subtract(at, whole), 1024.0)), 1024.0)
+    # TensorFlow's kernel has another parameter for positions without half-pixel centers.
     a, last = -0.5 if half_pixel else -0.75, b.array(size - 1, "float32")
     total: Any = None
     for tap in range(-1, 3):
@@ -117,6 +118,7 @@ def resize_bilinear(
     **_: Any,
 ) -> Any:
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
+    # ``interpolate`` has these two conventions for positions. The other two need explicit weights.
     if bool(align_corners) != bool(half_pixel_centers):
         return b.interpolate(
             x, size=new, method="linear", align_corners=bool(align_corners), layout=CHANNELS_LAST
@@ -268,6 +270,7 @@ def _span_weights(
     distance = b.divide(b.subtract(b.add(places_of(b, size), 0.5), b.reshape(at, shape=(count, 1))), wide)
     weights = _kernel(b, kind, distance)
     total = b.sum(weights, axis=1, keepdims=True)
+    # TensorFlow does not normalise sums below a thousand times the smallest normal float32.
     safe = b.where(b.less(b.abs(total), 1000.0 * 1.17549435e-38), b.array(1.0, "float32"), total)
     inside = b.logical_and(b.greater_equal(at, 0.0), b.less_equal(at, b.array(size, "float32")))
     return b.where(b.reshape(inside, shape=(count, 1)), b.divide(weights, safe), b.array(0.0, "float32"))

@@ -136,6 +136,7 @@ def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any
             else input
         )
     shape = tuple(size + low + high for size, (low, high) in zip(input.shape, amounts))
+    # TensorFlow defines no gradient for the padding value.
     whole = b.broadcast_to(b.stop_gradient(constant_values), shape=shape)
     return b.setitem(
         whole, input, key=tuple((low, low + size, 1) for size, (low, _) in zip(input.shape, amounts))
@@ -322,6 +323,7 @@ rows.table({
 
 @rows.row("Empty", static=("shape",))
 def empty(b: TensorFlowBuilder, shape: Any, *, init: bool = False, **_: Any) -> Any:
+    # ``Empty`` may return any elements, and zeros are the same in all targets.
     return b.zeros(shape=numbers(shape, "the shape"), dtype=b.result.dtype)
 
 
@@ -355,6 +357,7 @@ def one_hot(
 @rows.row("SobolSample", static=("dim", "num_results", "skip"))
 def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **_: Any) -> Any:
     given = [b.fix(size_of(item, "a number of the sequence")) for item in (dim, num_results, skip)]
+    # The points depend on these three numbers only, so they are a constant of the graph.
     points = tf.math.sobol_sample(*given, dtype=b.result.dtype).numpy()
     return b.constant("points", ArraySpec(points.shape, b.result.dtype), points)
 

@@ -127,6 +127,7 @@ def mfcc(
         filterbank_channel_count,
     )
     levels = b.matmul(b.sqrt(spectrogram), b.asarray(data=_table(bands), dtype="float32"))
+    # This lower bound of a level is TensorFlow's own.
     logs = b.log(b.maximum(levels, 1e-12))
     return b.matmul(
         logs,
