@@ -262,8 +262,8 @@ class NumpyCapture:
     ) -> Any:
         """Run a call on the real arrays, append its node, and return its result with arrays as proxies.
 
-        No node is appended if the call returns none but its own arguments and writes to none. Raise
-        :class:`TracingError` if the recording is over or another call is running.
+        No node is appended if the call returns only its own arguments, writes to none of them, and samples
+        nothing. Raise :class:`TracingError` if the recording is over or another call is running.
 
         gives_number: called after the call; True if a scalar result is a Python number for the user's
             code.

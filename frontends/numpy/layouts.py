@@ -21,6 +21,7 @@ class Flags:
     Flags of contiguity are those of the recorded array, which other calls must then share. ``writeable``
     and ``owndata`` raise :class:`TracingError` for memory that the caller passed in or that the function
     stores, because they may differ in other calls, unless the function itself made a read-only view of it.
+    Setting a flag raises, too.
     """
 
     def __init__(self, array: Traced) -> None:

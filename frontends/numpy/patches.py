@@ -184,7 +184,7 @@ def _is_no_number(dtype: Any) -> bool:
 
 
 def _recording_conversion(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``asarray`` or a similar function. Calls are recorded, except those of untraced arrays."""
+    """Wrap ``asarray`` or a similar function. Calls are recorded, except those of untraced NumPy arrays."""
     record = _recording_function(name, original)
 
     @functools.wraps(original)

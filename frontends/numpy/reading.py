@@ -199,7 +199,8 @@ def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], res
 def _expect_inside(capture: NumpyCapture, operands: Sequence[Any]) -> None:
     """Guard that indices that Python has read are in bounds.
 
-    If the index also has an array, None or Ellipsis, their values are guarded instead.
+    If the array is not traced, or if the index also has an array, None or Ellipsis, guard the value of
+    each number instead. The argmax or argmin of the array itself needs no guard.
     """
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)

@@ -186,7 +186,8 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     """Run and record the function once, and restore what it changed.
 
     The second result lists state that the function changed but that is not in ``hypotheses.known``. If it
-    is not empty, the recording is not valid.
+    is not empty, the recording is not valid. Raise `TracingError` if the function changes anything else
+    outside its arguments.
     """
     numbers, grown, reading, views = (
         hypotheses.numbers,

@@ -47,8 +47,8 @@ class NumpyBuilder(RaisingBuilder):
     def refuse_outside(self, index: Value, size: Any) -> None:
         """Guard that the integer ``index`` is in ``[-size, size)``, because NumPy raises otherwise.
 
-        The elements need no guard if the operations that computed ``index`` bound it, as in ``argmax`` or
-        ``x & 255``. Constant bounds are guarded against ``size`` instead.
+        No guard is needed if the operations that computed ``index`` bound it, as in ``argmax`` or ``x &
+        255``. If these bounds are constants, ``size`` is guarded instead.
         """
         ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
