@@ -47,7 +47,10 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 
 
 class NumpyRows(Rows):
-    """Rows that cast half-precision operands to float32, and the results back."""
+    """Rows that cast half-precision operands to float32, and the results back.
+
+    Operations that compute no elements, or round only once, run in half precision.
+    """
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]

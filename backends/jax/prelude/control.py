@@ -79,8 +79,8 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
     """Return a function that runs at most ``most`` iterations while ``holds(captured, state)``.
 
-    Loops of up to 32 are nested, and each is skipped once ``holds`` is False. No derivative flows through
-    an iteration that is not taken, even if its own derivative there is NaN.
+    Loops of up to 32 iterations are nested, and each is skipped once ``holds`` is False. No derivative
+    flows through an iteration that is not taken, even if its own derivative there is NaN.
     """
     if most > 1:
         inner, count = (

@@ -191,7 +191,12 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``."""
+    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``, and add
+    ``bias``.
+
+    ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each spatial axis. None
+    stands for 1, or for no padding.
+    """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape
     # This is a convolution of the dilated input with the flipped kernel, whose input and output channels are

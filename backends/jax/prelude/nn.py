@@ -54,7 +54,11 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0."""
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0.
+
+    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
+    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
     return jnp.matmul(weights.astype(value.dtype), value)
 
@@ -68,6 +72,9 @@ def attention_weights(
     scale: float | None = None,
 ) -> jax.Array:
     """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32. Fully masked rows are 0.
+
+    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
+    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
 
     The mask is added instead of selected by ``where``, so that XLA fuses product, sum and softmax into one
     loop.

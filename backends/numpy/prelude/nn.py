@@ -99,7 +99,11 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0."""
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0.
+
+    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
+    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
 
@@ -111,7 +115,11 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Compute ``softmax(query @ key.T * scale + mask)``. Fully masked rows are 0."""
+    """Compute ``softmax(query @ key.T * scale + mask)``. Fully masked rows are 0.
+
+    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
+    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    """
     scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
     if is_causal:
         scores = np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf)

@@ -107,7 +107,10 @@ def avg_pool(
 def lp_pool(
     x: np.ndarray, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
 ) -> np.ndarray:
-    """Compute the ``ord``-norm of each window. As in torch, the root of a negative sum keeps its sign."""
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
+
+    As in torch, it is NaN for a negative sum, unless ``ord`` is 1.
+    """
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return (np.sign(mean) * np.abs(mean) * math.prod(kernel)) ** (1 / ord)
 

@@ -31,7 +31,10 @@ def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big"
 
 @rows.row("unpackbits")
 def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Lift ``numpy.unpackbits``; ``count`` pads with zeros, or removes bits from the end if negative."""
+    """Lift ``numpy.unpackbits``. The first ``count`` bits are kept, or zeros are appended.
+
+    A negative ``count`` removes bits from the end.
+    """
     x, along = _line(b, a, axis)
     bits = b.unpackbits(x, axis=along, bitorder=bitorder)
     if count is None or hint_of(count) <= hint_of(bits.shape[along]):
