@@ -64,6 +64,7 @@ class Peak:
 
 def _reset_high_water_mark() -> bool:
     try:
+        # The kernel resets its mark of the highest memory for the number 5.
         CLEAR_REFS.write_text("5", encoding="ascii")
     except OSError:
         return False

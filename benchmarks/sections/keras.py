@@ -50,6 +50,7 @@ class Peer:
         environment = {**os.environ, "KERAS_BACKEND": BACKENDS[contender], "TF_CPP_MIN_LOG_LEVEL": "3"}
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            # The package `benchmarks` is found only from the root of the checkout.
             cwd=Path(__file__).parents[2],
         )  # fmt: skip
 

@@ -53,6 +53,7 @@ def _in_jax(kernel: Kernel) -> tuple[Function, Arguments]:
         # Tracing shows whether the recording serves the large size, and computes nothing.
         jax.eval_shape(of_arrays(pure(graph, kernel), arguments), *arrays_of(arguments))
     except GraphCompilerError:
+        # Unrolled loops of the large size would take too long to compile.
         arguments = kernel.at(min(kernel.large, MIDDLE))
         graph = transpiled(kernel.function, arguments, "jax")
     return of_arrays(pure(graph, kernel), arguments), arguments

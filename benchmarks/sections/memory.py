@@ -17,6 +17,7 @@ GB = 1e9
 
 def _measure_in_subprocess(contender: str) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.peak", contender]
+    # The package `benchmarks` is found only from the root of the checkout.
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])

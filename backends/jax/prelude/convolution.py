@@ -191,11 +191,10 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``, and add
-    ``bias``.
+    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each spatial axis. None
-    stands for 1, or for no padding.
+    ``bias`` is added. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each
+    spatial axis. None stands for 1, or for no padding.
     """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape

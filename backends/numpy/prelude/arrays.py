@@ -70,6 +70,7 @@ def pad(
 
 def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
     """Return a copy of ``x`` with ``x[key]`` set to ``values``."""
+    # Arguments are never modified, so the write goes to a copy.
     result = np.array(x)
     result[key] = values
     return result

@@ -71,11 +71,10 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``, and add
-    ``bias``.
+    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each spatial axis. None
-    stands for 1, or for no padding.
+    ``bias`` is added. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each
+    spatial axis. None stands for 1, or for no padding.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
