@@ -39,7 +39,7 @@ def _one_or_list(items: list[Any]) -> Any:
 
 
 def _keras_on_jax(model: Any, arrays: list[Any]) -> Call:
-    """Return a call of the model as Keras itself runs it: its weights are arguments of the compiled function."""
+    """Return a call of the model as Keras runs it: its weights are arguments of the compiled function."""
     # A process imports only the frameworks of its contender.
     jax = importlib.import_module("jax")
     function = jax.jit(lambda trained, others, x: model.stateless_call(trained, others, x, training=False)[0])

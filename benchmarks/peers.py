@@ -87,7 +87,7 @@ def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
 
 
 def compiled_call(to: str, model: nn.Module, inputs: Inputs) -> Call:
-    """Return a call of the graph of a model in JAX or TensorFlow, compiled and with the framework's arrays."""
+    """Return a call of the graph of a model in JAX or TensorFlow, compiled, on the framework's arrays."""
     graph = importlib.import_module("graph_compiler").transpile(
         model, to=to, kwargs=inputs, return_backend_compiled_fn=True
     )

@@ -26,7 +26,7 @@ def _warm_up(results: Results) -> None:
 
 
 def _timers(loaded: cases.small.Case) -> dict[str, Callable[[], float]]:
-    """Return timers by contender: of the conversion alone, and of the conversion with tracing and lowering."""
+    """Return timers by contender: of the conversion, and of the conversion with tracing and lowering."""
     inputs, arrays = loaded.inputs, peers.to_jax(loaded.inputs)
     timers: dict[str, Callable[[], float]] = {"torch eager": lambda: seconds(lambda: loaded.model(**inputs))}
     for name, extract in peers.JAX.items():

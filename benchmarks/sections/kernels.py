@@ -1,4 +1,4 @@
-"""The kernels of ``tests/corpora/kernels``: in JAX against a version by hand, in NumPy and torch the original.
+"""The kernels of ``tests/corpora/kernels`` against a version by hand (JAX) and the original (NumPy, torch).
 
 Each is recorded at a small size and timed at a large one. A kernel whose recording at the small size does
 not serve the large one is recorded again and timed at a middle size, because its loops are unrolled.
