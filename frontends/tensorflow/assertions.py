@@ -48,6 +48,7 @@ def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorVa
         reader.seen(operation, operands)
     origin = _with_message(reader.origin(operation), data)
     if isinstance(condition.item, Value):
+        # An assertion in a branch is checked only if the branch runs, so its guard stays there.
         reader.recorder.decide_value(condition.item, True, origin, in_place=True)
     elif hasattr(nested(condition.item), "hint"):
         reader.recorder.decide_size(nested(condition.item), origin)

@@ -95,6 +95,7 @@ def _zeros(item: Any) -> Any:
 @functools.cache
 def has_grouped_gradient(dtype: str) -> bool:
     """Return True if the processor has a kernel for the input gradient of a grouped convolution."""
+    # On CPUs only oneDNN has this kernel, and only for its own dtypes, so the dtype decides.
     given = {"filter": tf.zeros((1, 1, 1, 2), dtype), "out_backprop": tf.zeros((1, 1, 1, 2), dtype)}
     return _runs(
         "Conv2DBackpropInput",
@@ -180,6 +181,7 @@ class Evaluator:
             return [before][: len(operation.outputs)]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
+        # Run as it is, the operation would write to the user's variable while the function is recorded.
         if kind in WRITES:
             number = handle_number(operands[0])
             self.variables[number] = result_of(operation, self.variables[number], operands[1:])

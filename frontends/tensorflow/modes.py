@@ -99,6 +99,7 @@ def _in_mode(original: Callable[[Any], Any], training: bool) -> Callable[[Any], 
         context = original(layer)
         if (
             threading.get_ident() == thread
+            # A layer inside of another one gets the mode from that.
             and context.entry_layer is layer
             and getattr(context, "training", None) is None
         ):

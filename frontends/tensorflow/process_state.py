@@ -134,6 +134,7 @@ def _keras() -> PutBack:
             del held[key]
         for key, (item, contents) in found.items():
             held[key] = item
+            # Keras changes these containers in place, so their contents are restored too.
             if isinstance(item, list):
                 item[:] = contents
             elif isinstance(item, dict):

@@ -234,6 +234,7 @@ class GraphReader:
             and (name := self.weights.name_of(handle, _watched_variables(graph))) is not None
         ):
             variable = self.weights.variables[name]
+            # ``read_value`` would add a copy of the array.
             array = tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
             self.variables[number] = TensorValue(
                 self.recorder.add_parameter(name, array, spec_of(array)), array

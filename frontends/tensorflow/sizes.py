@@ -20,6 +20,7 @@ from ...sizes import Size, SymbolicNumber, product
 from .folders import PACKAGES
 
 # NumPy, and the modules that format containers (namedtuples, dataclasses), ask on behalf of their callers.
+# TensorFlow itself logs namedtuples of tensors (pfor), which must not count as a read by the user's code.
 _ASK_FOR_OTHERS = ("numpy.", "collections.", "reprlib.")
 # This code of TensorFlow first tries a shape as numbers, and converts it to a tensor if that fails.
 _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_constant_if_small"

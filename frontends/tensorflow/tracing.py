@@ -255,6 +255,7 @@ class TensorFlowTrace:
         )
 
     def tensor(self, size: Size, dtype: Any) -> Any:
+        # Code that has left the traced graph, as in ``tf.init_scope``, needs an eager tensor.
         if tf.executing_eagerly():
             return tf.constant(self.decide(size), dtype)
         with self.graph.as_default():
@@ -415,6 +416,8 @@ class TensorFlowTrace:
         Code outside of ``PACKAGES`` gets the answer that it would get in eager mode.
         """
 
+        # None of these functions would raise. Code that got the other answer would silently take another path
+        # than in eager mode.
         def asked(
             name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]
         ) -> Callable[..., Any]:

@@ -98,6 +98,8 @@ def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     Return None if the shape changes the batch or the channels, or if the order is not channels last.
     """
     shape = params["shape"]
+    # The row-major order of elements differs between the layouts, so the result is the same only if batch and
+    # channels stay as they are.
     if order != to_last(x.ndim) or len(shape) < 2 or tuple(shape[:2]) != tuple(x.shape[:2]):
         return None
     if len(shape) == 2:

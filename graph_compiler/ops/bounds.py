@@ -41,6 +41,7 @@ def _nonnegative(value: Any, rounds: int) -> bool:
 
 def _atom_nonnegative(atom: Any, rounds: int) -> bool:
     if isinstance(atom, Symbol):
+        # A number that was read from an array may be negative.
         return atom.kind == "size"
     known = [_nonnegative(argument, rounds - 1) for argument in atom.arguments] if rounds > 0 else [False]
     if atom.function == "max":

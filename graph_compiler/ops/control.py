@@ -131,6 +131,7 @@ def associative_scan(
         raise InvalidGraph(
             f"an associative scan along axis {axis} takes arrays of one length along it; got {[*own]}"
         )
+    # Only the region knows the length along the axis, so it is left out of the comparison.
     _same(
         "combine",
         [without_axis(spec, axis) for spec in combine.specs_outside()],

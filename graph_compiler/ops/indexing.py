@@ -180,6 +180,7 @@ def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = 
 
 
 def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
+    # For a square matrix no minimum is needed, which keeps the expression short.
     shorter = (
         rows - abs(offset)
         if rows == columns

@@ -30,6 +30,7 @@ def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
             raise InvalidGraph(f"einsum {equation!r}: {labels!r} does not fit an array of {array.ndim} axes")
         named = [
             *zip(before, array.shape, strict=False),
+            # Labels after the dots belong to the last axes.
             *zip(reversed(after), reversed(array.shape), strict=False),
         ]
         for label, dim in named:

@@ -249,6 +249,7 @@ def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
 
     Raise ``UnknownOperation`` if a parameter is unknown, or if one without a default is missing.
     """
+    # Most nodes have all parameters, so this check saves the others.
     if params.keys() == op.params.keys():
         return params
     for name in params:

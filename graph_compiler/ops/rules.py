@@ -103,6 +103,7 @@ def normalise_axis(axis: int, rank: int) -> int:
     >>> normalise_axis(-1, 3)
     2
     """
+    # A scalar has axis 0, as in torch.
     if not -rank <= axis < max(rank, 1):
         raise InvalidGraph(f"axis {axis} is out of range for an array of {rank} axes")
     return axis % rank if rank else 0
@@ -143,6 +144,8 @@ def window_output(
     reach = dilation * (kernel - 1)
     padded = size + padding[0]
     if ceil_mode:
+        # The last window must start inside of the array or the padding before it, so at ``padded - 1`` at
+        # most.
         return (padded - 1 + apply("min", 0, padding[1] + stride - 1 - reach)) // stride + 1
     covered = padded + padding[1] - reach - 1
     return covered + 1 if isinstance(stride, int) and stride == 1 else covered // stride + 1

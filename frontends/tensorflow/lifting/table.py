@@ -176,5 +176,6 @@ def numbers(operand: Any, what: str) -> tuple[Any, ...]:
 def broadcast_together(b: TensorFlowBuilder, x: Value, y: Value) -> tuple[Value, Value]:
     if x.shape == y.shape:
         return x, y
+    # The sum is made for its shape only, which the rule of ``add`` infers, and is removed as dead code.
     shape = b.add(b.stop_gradient(x), b.stop_gradient(y)).shape
     return b.broadcast_to(x, shape=shape), b.broadcast_to(y, shape=shape)

@@ -30,6 +30,7 @@ def arange_length(start: Any, stop: Any, step: Any) -> Any:
     elif isinstance(step, int) and step > 0:
         length = (stop - start + step - 1) // step
     else:
+        # Floor division of the negated distance rounds up, whatever the sign of ``step`` is.
         length = -((start - stop) // step)
     return max(length, 0) if isinstance(length, int) else length
 

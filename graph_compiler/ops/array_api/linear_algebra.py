@@ -23,6 +23,7 @@ def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     """
     left, right = x1.shape, x2.shape
     inner = (left[-1], right[-1 if x2.ndim == 1 else -2])
+    # Two expressions that differ may still have equal values, so only ints are compared.
     if inner[0] != inner[1] and not is_symbolic(*inner):
         raise InvalidGraph(f"matmul of {x1} and {x2}: {inner[0]} columns meet {inner[1]} rows")
     batch = broadcast(left[:-2], right[:-2])
@@ -142,6 +143,8 @@ def solve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
     ``x2`` is a vector if it has one axis, and holds matrices otherwise.
     """
+    # The standard takes ``x2`` for a vector only if it has one axis, because stacks of vectors would be
+    # ambiguous.
     if x2.ndim == 1:
         return ArraySpec(x1.shape[:-1], dtype_of(x1, x2))
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))

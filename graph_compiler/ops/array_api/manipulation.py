@@ -29,6 +29,7 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 @declare(_SECTION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
     """Return the elements of ``x`` in row-major order with another shape; lifting resolves -1."""
+    # Equal products of sizes may be different expressions, so their hints are compared.
     if hint_of(product(x.shape)) != hint_of(product(shape)):
         raise InvalidGraph(
             f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}"
@@ -42,6 +43,7 @@ def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
     if x.ndim > len(shape):
         raise InvalidGraph(f"{x} has more axes than the shape {shape}")
     for have, want in zip(x.shape, shape[len(shape) - x.ndim :], strict=False):
+        # A symbolic size may have the wanted value, so only ints are checked.
         if isinstance(have, int) and have != 1 and have != hint_of(want):
             raise InvalidGraph(f"{x} cannot be broadcast to {shape}")
     return ArraySpec(shape, x.dtype)
@@ -70,6 +72,7 @@ def _agreed(dims: tuple[Any, ...]) -> Any:
     known = {dim for dim in dims if isinstance(dim, int)}
     if len(known) > 1:
         raise InvalidGraph(f"sizes {sorted(known)} should be equal")
+    # An int says more than an expression that has to equal it.
     return known.pop() if known else dims[0]
 
 
@@ -160,6 +163,7 @@ def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> A
 
     Their number replaces the axis, and their elements become the last axis.
     """
+    # As in ``torch.Tensor.unfold``, a scalar counts as a vector of one element.
     if x.ndim == 0:
         return ArraySpec((size,), x.dtype)
     windows = length(0, x.shape[axis] - size + 1, step, None)

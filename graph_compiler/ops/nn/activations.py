@@ -161,6 +161,7 @@ _decompose(
     log_softmax=_log_softmax,
     hard_tanh=_hard_tanh,
     soft_shrink=_soft_shrink,
+    # Like this operation, ``hard_tanh`` has no gradient at its bounds.
     relu6=lambda b, x: b.hard_tanh(x, minimum=0.0, maximum=6.0),
     hard_sigmoid=lambda b, x: b.divide(b.relu6(b.add(x, 3.0)), 6.0),
     hard_swish=lambda b, x: b.divide(b.multiply(x, b.relu6(b.add(x, 3.0))), 6.0),
@@ -169,6 +170,7 @@ _decompose(
     celu=lambda b, x, alpha: b.where(b.greater(x, 0), x, b.multiply(b.expm1(b.divide(x, alpha)), alpha)),
     mish=lambda b, x: b.multiply(x, b.tanh(b.softplus(x))),
     soft_sign=lambda b, x: b.divide(x, b.add(b.abs(x), 1.0)),
+    # ``softplus`` does not overflow.
     log_sigmoid=lambda b, x: b.negative(b.softplus(b.negative(x))),
     hard_shrink=lambda b, x, threshold: b.where(b.less_equal(b.abs(x), threshold), 0.0, x),
     threshold=lambda b, x, threshold, value: b.where(b.less_equal(x, threshold), value, x),

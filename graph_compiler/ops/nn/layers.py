@@ -19,6 +19,7 @@ def linear(x: ArraySpec, weight: ArraySpec, bias: ArraySpec | None = None, /) ->
     For a weight [in] the result lacks the last axis. ``bias`` may be omitted.
     """
     inner = (x.shape[-1], weight.shape[-1])
+    # Two expressions that differ may still have equal values, so only ints are compared.
     if inner[0] != inner[1] and not is_symbolic(*inner):
         raise InvalidGraph(f"linear of {x} with weight {weight}: {inner[0]} features meet {inner[1]}")
     shape = x.shape[:-1] + weight.shape[:-1]
@@ -68,6 +69,7 @@ def _embedding(b: Any, weight: Any, indices: Any, *, padding_idx: int | None) ->
     if padding_idx is None:
         return found
     is_padding = b.reshape(b.equal(indices, padding_idx), shape=(*indices.shape, *(1,) * (weight.ndim - 1)))
+    # Training must not move the row of the padding token.
     return b.where(is_padding, b.stop_gradient(found), found)
 
 
@@ -123,6 +125,7 @@ def scaled_dot_product_attention(
     (axis -3) share a head of key and value. With a ``random_key`` (and no groups), a share
     ``dropout_rate`` of the weights is dropped before they are multiplied by the values.
     """
+    # There are fewer heads of key and value than of query, so the axis of heads does not broadcast.
     if enable_gqa:
         batch = (*broadcast(query.shape[:-3], key.shape[:-3], value.shape[:-3]), query.shape[-3])
     else:

@@ -64,6 +64,7 @@ def _select_boxes(
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
     """Return a function that computes the IoU of all ``boxes`` ``[problem, box, 4]`` with a chosen one."""
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
+    # Any two opposite corners may be given, in any order.
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
     high = [b.maximum(corner[axis], corner[axis + 2]) for axis in range(2)]
     area = b.multiply(b.subtract(high[0], low[0]), b.subtract(high[1], low[1]))
@@ -81,6 +82,7 @@ def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
         shared = b.multiply(b.maximum(sides[0], 0.0), b.maximum(sides[1], 0.0))
         own = mine(area)
         joint = b.subtract(b.add(area, own), shared)
+        # TensorFlow takes the overlap with a box without area for 0.
         empty = b.logical_or(b.less_equal(area, 0.0), b.less_equal(own, 0.0))
         found: Value = b.where(
             empty, b.array(0.0, "float32"), b.divide(shared, b.where(empty, b.array(1.0, "float32"), joint))
@@ -294,6 +296,7 @@ def _draw(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> 
     seen = b.logical_and(b.logical_and(*within), b.logical_or(*border))
     number = b.reshape(b.arange(start=1, stop=count + 1, dtype="int32"), shape=(1, count, 1, 1))
     last = b.max(b.where(seen, number, b.array(0, "int32")), axis=1)
+    # More boxes than colours use the colours in turn.
     which = b.remainder(b.maximum(b.subtract(last, 1), 0), b.array(colours.shape[0], "int32"))
     colour = b.take(cut(b, colours, 1, None, b.fix(depth)), which, axis=0)
     drawn = b.reshape(b.greater(last, 0), shape=(batch, height, width, 1))

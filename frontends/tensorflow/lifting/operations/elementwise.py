@@ -103,6 +103,7 @@ rows.row("Minimum")(_extreme("minimum", "greater"))
 
 @rows.row("Div")
 def div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    # ``Div`` of integers truncates, as in C.
     return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*b.beside(x, y))
 
 
@@ -206,6 +207,7 @@ def _polygamma_of(b: TensorFlowBuilder, degree: int, x: Value) -> Any:
 @rows.row("Digamma")
 def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     x = b.array(x)
+    # TensorFlow's function is NaN at 0, while ``digamma`` is infinite there.
     return b.where(b.equal(x, 0), b.array(math.nan, x.dtype), b.digamma(x))
 
 

@@ -57,6 +57,7 @@ def _batch_places(b: TensorFlowBuilder, indices: Value, batch: int) -> list[Valu
 
 def parts_of(b: TensorFlowBuilder, indices: Value) -> list[Value]:
     indices = _as_index(b, indices)
+    # The program has one index array for each element of an index vector, so their number is fixed.
     count = b.fix(indices.shape[-1])
     return [b.getitem(indices, key=along(indices.ndim - 1, place)) for place in range(count)]
 

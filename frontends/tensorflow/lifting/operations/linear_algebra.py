@@ -218,6 +218,7 @@ def matrix_diag_v3(
     low, high = _limits(k)
     height, width = size_of(num_rows), size_of(num_cols)
     length = diagonal.shape[-1]
+    # Sizes that are not stated are the smallest for which the diagonals fit.
     least = length - min(high, 0), length + max(low, 0)
     if hint_of(height) == hint_of(width) == -1:
         height = width = apply("max", *least)
@@ -440,6 +441,7 @@ def tridiagonal_matmul(
     )
     rank = rhs.ndim
     none = ((0, 0),) * (rank - 2)
+    # Negative padding removes the row at one end, so each of these arrays is shifted by one row.
     behind = b.pad(rhs, padding=(*none, (-1, 1), (0, 0)))
     before = b.pad(rhs, padding=(*none, (1, -1), (0, 0)))
     return b.add(b.add(b.multiply(upper, behind), b.multiply(middle, rhs)), b.multiply(lower, before))

@@ -54,6 +54,7 @@ def _nothing(b: TensorFlowBuilder, like: Any) -> Any:
 
 
 def _mask(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
+    # TensorFlow multiplies too, so an infinite gradient becomes NaN where the mask is 0.
     return b.multiply(given, b.astype(there, dtype=given.dtype))
 
 

@@ -184,6 +184,7 @@ _register_argmax_rows(("MaxPoolGradGrad", "MaxPool3DGradGrad"), _max_second)
 def _row_indices(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> Value:
     count = product(x.shape[1:])
     flat = b.reshape(argmax, shape=(x.shape[0], product(argmax.shape[1:])))
+    # If indices include the batch, the remainder is the index within one image.
     return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat
 
 
@@ -313,6 +314,7 @@ def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict
 
 def _glimpse(version: int) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, size: Any, offsets: Any, **given: Any) -> Any:
+        # TensorFlow defines no gradient of glimpses.
         new, batch, x, options = (
             numbers(size, "the size of a glimpse"),
             input.shape[0],

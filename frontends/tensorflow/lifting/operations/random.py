@@ -24,6 +24,8 @@ _Chances = Callable[..., Value]
 
 
 def _expected_counts(b: TensorFlowBuilder, chances: Value, tries: Value, count: int) -> Value:
+    # This is the probability that a class was sampled at least once in so many tries. If all tries gave
+    # different classes, TensorFlow takes the probability times the count instead.
     again = b.negative(b.expm1(b.multiply(tries, b.log1p(b.negative(chances)))))
     found: Value = b.where(b.equal(tries, float(count)), b.multiply(chances, float(count)), again)
     return found
@@ -128,6 +130,7 @@ def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates:
     count, many = true_classes.shape[0], true_classes.shape[1]
     same = b.logical_and(
         b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates),
+        # Of a class that was sampled twice, TensorFlow reports the last sample only.
         _is_last(b, sampled_candidates),
     )
     found = b.argwhere(same, hint=b.recorded[0].hints[0])
@@ -199,6 +202,7 @@ def random_shuffle(b: TensorFlowBuilder, value: Any, **_: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- of a seed or a key
 _PHILOX, _AUTOMATIC = 1, 3
+# TensorFlow derives key and counter from a seed by one block of Philox with this key.
 _SCRAMBLE = (0x3EC8F720, 0x02461E29)
 
 

@@ -250,6 +250,7 @@ class _CtcLabels:
         self.whole = b.concat(pairs, cut(b, b.reshape(blanks, shape=(batch, most)), 1, 0, 1), axis=1)
         is_blank = b.equal(self.whole, b.array(blank, "int32"))
         before = _shift(b, self.whole, 2, blank)
+        # A path may leave out the blank before a label, unless the label before that blank is the same.
         self.may_skip = b.logical_and(b.logical_not(is_blank), b.not_equal(self.whole, before))
         self.count = 2 * most + 1
 

@@ -18,6 +18,7 @@ def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
         axes = axes_in(axis, input.ndim)
         if not axes:
             return input
+        # TensorFlow sums integers in their own dtype, the operation would in 64 bits.
         options = {"dtype": input.dtype} if typed and is_integer(input.dtype) else {}
         return getattr(b, name)(input, axis=axes, keepdims=bool(keep_dims), **options)
 
@@ -127,6 +128,7 @@ def _cumulative(name: str) -> Callable[..., Any]:
 
 
 def _accumulate(b: TensorFlowBuilder, name: str, x: Any, axis: int) -> Any:
+    # TensorFlow accumulates integers in their own dtype, the operation would in 64 bits.
     options = {"dtype": x.dtype} if name != "logcumsumexp" and is_integer(x.dtype) else {}
     return getattr(b, name)(x, axis=axis, **options)
 
@@ -202,6 +204,7 @@ for _reduce in ("Sum", "Prod", "Max", "Min"):
 
 
 def _count_of(b: TensorFlowBuilder, ids: Value) -> Any:
+    # There is a segment for each number up to the largest id, which only the elements tell.
     return b.bincount(ids, hint=b.result.hints[0]).shape[0]
 
 
@@ -239,6 +242,7 @@ rows.table(
 
 def _mean_of_segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, root: bool = False) -> Any:
     total = _segments(b, data, ids, count, "sum", 0)
+    # The mean of an empty segment is 0, so its count must not be.
     counts = b.maximum(
         _ones_by_segment(b, data, ids, count), b.array(1, data.dtype if is_inexact(data.dtype) else "int32")
     )

@@ -76,6 +76,7 @@ def audio_spectrogram(
     windows = b.take(
         b.permute_dims(input, axes=(1, 0)), b.add(starts, b.arange(stop=window_size, dtype="int32")), axis=1
     )
+    # TensorFlow's kernel uses the periodic form of the Hann window.
     shape = tuple(0.5 - 0.5 * math.cos(2.0 * math.pi * place / window_size) for place in range(window_size))
     found = b.abs(b.rfft(b.multiply(windows, b.array(shape, "float32")), n=length, axis=2))
     return b.square(found) if magnitude_squared else found
