@@ -42,7 +42,10 @@ def psum(x: T, axis_name: str) -> T:
 
 @public
 def pmean(x: T, axis_name: str) -> T:
-    """Average arrays over the devices of an axis. Integers give floats. Raises the errors of :func:`psum`."""
+    """Average arrays over the devices of an axis. Integers become floats.
+
+    Raises the errors of :func:`psum`.
+    """
     return _reduce_over("pmean", x, axis_name)
 
 
@@ -118,7 +121,10 @@ def _is_recorded(axis_name: str) -> bool:
 
 
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """Call the method ``name`` of the first engine that runs over the axis."""
+    """Call the method ``name`` of the first engine that runs over the axis.
+
+    Raise ``InvalidOption`` if no engine does.
+    """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
     for engine in (
@@ -160,7 +166,10 @@ def _record_collective(name: str, item: Any, axis_name: str) -> Any:
 
 
 def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
-    """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``."""
+    """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``.
+
+    Anything but an array is returned unchanged. Raise ``InvalidOption`` if ``axis`` is out of range.
+    """
     if not hasattr(stacked, "dtype"):
         return stacked
     rank = len(stacked.shape) - tiled
@@ -182,7 +191,10 @@ def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
-    """Return the engine of the array's framework; for numbers and NumPy arrays that of the axis."""
+    """Return the engine of the array's framework; for numbers and NumPy arrays that of the running axis.
+
+    Raise ``InvalidOption`` for a number if no such axis is running.
+    """
     framework = owner_of(item) or running_axes().get(axis_name)
     if framework is None and not hasattr(item, "dtype"):
         raise _no_axis(name, axis_name)

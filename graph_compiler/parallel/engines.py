@@ -16,7 +16,10 @@ from ..trees import iterate_structure
 
 
 def engine_named(framework: str, what: str) -> Parallelism:
-    """Return the parallel engine of ``framework``. Raise ``NotCompilable`` if it runs on one device only."""
+    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it runs on one device only.
+
+    ``what`` begins the message.
+    """
     found = backend_of(framework).parallelism()
     if found is None:
         others = [
@@ -32,7 +35,10 @@ def engine_named(framework: str, what: str) -> Parallelism:
 
 
 def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the framework that a graph is written for, or that a function runs in for these arguments."""
+    """Return the framework that a graph is written for, or that a function runs in for these arguments.
+
+    Raise ``NotCompilable`` if ``function`` is not callable.
+    """
     if not callable(function):
         raise NotCompilable(
             f"{function!r} cannot run on many devices: a function, a graph or a model is needed"
@@ -42,13 +48,17 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
-    """Return the parallel engine for the first array in ``value``. NumPy has none: ``NotCompilable``."""
+    """Return the parallel engine for the first array in ``value``.
+
+    Raise ``NotCompilable`` if that is NumPy's, or if there is no array.
+    """
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
 
 
 def loaded_engines() -> Iterator[Parallelism]:
     for entry in backends.known().values():
+        # A framework that is not imported runs nothing, and importing it would take seconds.
         if entry.packages[0] in sys.modules and (found := backend_of(entry.name).parallelism()) is not None:
             yield found
 

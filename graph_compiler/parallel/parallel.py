@@ -64,6 +64,7 @@ class FlattenedCall:
         values = [*(args[place] for place in self.places), *kwargs.values()]
         are_arrays = all(map(is_array, values))
         self.is_flat = are_arrays and not kwargs
+        # Flattening is slow. Most calls pass arrays alone, and the structure of these is cached.
         if are_arrays:
             order, self.tree = _tree_of_arrays(len(self.places), tuple(kwargs))
             self.leaves = [values[place] for place in order]
@@ -73,7 +74,10 @@ class FlattenedCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Return the order of leaves and the structure of a call with ``count`` arrays and these keywords."""
+    """Return the order of the leaves and the structure of a call with ``count`` arrays and these keywords.
+
+    The order indexes the list of the positional arrays followed by those of the keywords.
+    """
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
         lambda item: type(item) is int,
@@ -82,25 +86,35 @@ def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree
 
 @dataclass(frozen=True)
 class CallStructure:
-    """The arguments of a call without their arrays. Programs store them and keep no array alive."""
+    """Arguments of a call without their arrays. Programs store such a structure, which keeps no array alive.
+
+    static: static arguments by position.
+    tree: structure of the other arguments.
+    is_flat: True if the other arguments are arrays passed by position.
+    """
 
     static: dict[int, Any]
     tree: Tree
     is_flat: bool
 
     def of(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
-        """Rebuild the positional and keyword arguments around ``arrays``."""
+        """Return the positional and keyword arguments with ``arrays`` as their leaves."""
         args, kwargs = ([*arrays], {}) if self.is_flat else unflatten(self.tree, arrays)
+        # The positions are those among all arguments, so the lowest is inserted first.
         for place in sorted(self.static):
             args.insert(place, self.static[place])
         return args, kwargs
 
 
 class ShardedCall:
-    """The arrays of a call, and for each whether it is split along its first axis.
+    """Arrays of a call, and for each of them whether it is split along its first axis.
 
-    ``replicated`` holds the positions of arguments that are whole on each device; None to decide by the
-    arrays' layouts.
+    ``replicated`` holds the positions of arguments that are not split; with None, the layouts of the
+    arrays decide. Arrays without axes are never split.
+
+    arguments: the rest of the call.
+    arrays: the arrays, as arrays of the engine's framework.
+    split: for each array, True if it is split.
     """
 
     def __init__(
@@ -131,7 +145,10 @@ class ShardedCall:
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """Equal for calls that the same program can run."""
+        """Key that is equal for calls that the same program can run.
+
+        Its hash raises ``TypeError`` if a static argument is not hashable.
+        """
         return (
             self.tree,
             self.split,
@@ -185,9 +202,11 @@ _ALONE = flatten(0.0, is_value)[1]
 
 
 class FlattenedDeviceFunction:
-    """A function on a flat list of arrays, as a device runs it. It stores the structure of the last result.
+    """Function on a flat list of arrays, as a device runs it. It stores the structure of its last result.
 
-    The first ``len(names)`` arrays are parameters, which the function takes as a dict in front.
+    The first ``len(names)`` arrays are parameters, which ``function`` takes as a dict in front; with None
+    for ``names``, it takes no parameters. A call raises ``CallMismatch`` if the result contains a value
+    that is no array of the framework.
     """
 
     def __init__(
@@ -240,8 +259,10 @@ class FlattenedDeviceFunction:
 
 @dataclass
 class _ParallelProgram:
-    """A function compiled for all devices.
+    """Function compiled for all devices.
 
+    flat: the function that a device runs.
+    run: the compiled function of parameters and arrays.
     is_checked: False until results under ``"first"`` were found equal on all devices.
     """
 
@@ -262,7 +283,6 @@ class _PlacedParameters:
     placed: Arrays
 
     def holds_same(self, parameters: Mapping[str, Any]) -> bool:
-        """Return True if ``parameters`` are the same array objects under the same names."""
         return [*parameters] == [*self.given] and all(
             map(operator.is_, self.given.values(), parameters.values())
         )
@@ -297,7 +317,7 @@ class _ParallelContext:
     def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
         """Return pairs of a function and its result, which is the same object while no parameter is replaced.
 
-        None if the parameters cannot be read.
+        Return None if the parameters cannot be read.
         """
         try:
             return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
@@ -308,10 +328,13 @@ class _ParallelContext:
 
 @dataclass(frozen=True)
 class _PreparedCall:
-    """The program and the placed parameters of the last call, for calls that are like it.
+    """Program and placed parameters of the last call, for calls that are like it.
 
-    alike: compared with the arguments of the next call.
+    context: framework and devices.
+    alike: compared with the ``likeness`` of the arguments of the next call.
     live: pairs of a function and its result while no parameter is replaced; None if unknown.
+    placed: the parameters on all devices.
+    program: the program.
     """
 
     context: _ParallelContext
@@ -434,7 +457,11 @@ class Parallel:
         return results[0] if program.flat.is_of_one_array else program.flat.result(results)
 
     def _prepare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_PreparedCall, Arrays]:
-        """Check a call, record and compile what is missing, and return the program and the arrays."""
+        """Check a call, record and compile what is missing, and return the prepared call and its arrays.
+
+        The result is stored for the next call, unless values decide which variant runs or the arrays had
+        to be converted.
+        """
         given = self._given(args, kwargs)
         context = self._context_for(given, args, kwargs)
         call = self._split(context, given)
@@ -449,6 +476,8 @@ class Parallel:
             context, likeness((*args, kwargs), context.kinds, arrays), live, parameters.placed, program
         )
         is_as_given = len(arrays) == len(call.arrays) and all(map(operator.is_, arrays, call.arrays))
+        # Checks on values select a variant in each call, and arrays that were converted must be converted
+        # again.
         self._prepared = prepared if is_as_given and not self._has_checks() else None
         return prepared, call.arrays
 
@@ -459,6 +488,7 @@ class Parallel:
         found = self._contexts.get(kinds) if kinds else None
         if found is None:
             framework = framework_of_call(self.function, args, kwargs)
+            # The parameters are placed once for each context.
             known = [context for context in self._contexts.values() if context.framework == framework]
             found = self._contexts[kinds] = known[0] if known else self._new_context(framework)
         return found
@@ -486,6 +516,7 @@ class Parallel:
         except TypeError as problem:
             raise call.unhashable_error(problem) from None
         if is_new:
+            # Calls of equal keys have equal shapes.
             call.require_even(self.local_batch)
         self._record(call, is_new)
         self._known.add(call.key)
@@ -509,7 +540,7 @@ class Parallel:
         return _ParallelProgram(flat, context.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
-        """Return ``reduce=``; a function is wrapped so that its errors name this object."""
+        """Return the option ``reduce``; if it is a function, wrapped so that its errors name this object."""
         given = self.reduce
         if isinstance(given, str):
             return given
@@ -539,9 +570,10 @@ class Parallel:
         )
 
     def _record(self, call: ShardedCall, is_new: bool) -> bool:
-        """Record the graph for the part of one device if no variant fits. Return True if a variant was added.
+        """Record the graph for the part of one device if no variant fits; return True if a variant was added.
 
-        A call is looked at if it ``is_new``, or if variants depend on values of arrays.
+        Return False for a function that is not a graph. A call is looked at if it ``is_new``, or if
+        variants depend on values of arrays.
         """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
@@ -593,6 +625,7 @@ def _record_first(graph: Graph, call: ShardedCall) -> None:
     args, kwargs = call.first_part()
     if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
         target = graph.pipeline.target.target
+        # Traced arrays have no values to record with.
         if not any(map(target.is_traced, call.arrays)):
             graph.add_variant(tuple(args), kwargs, "the part of a batch for one device")
 

@@ -16,7 +16,10 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    """Return a state that trains ``held`` with ``engine``. The given state is not consumed."""
+    """Return a state like ``state`` that trains ``held`` with ``engine``.
+
+    ``state`` is not consumed, but must not be consumed already.
+    """
     state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.
     return type(state)(replace(state.plan, engine=engine), held, state.step)

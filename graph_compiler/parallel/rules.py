@@ -37,7 +37,10 @@ _CONV1D_BY_INPUTS = ("c_proj",)
 
 
 class PresetRules(dict[str, Rule]):
-    """Predefined rules. At least one pattern has to match a parameter, not every pattern."""
+    """Predefined rules, of which at least one pattern has to match a parameter.
+
+    Of rules that the user writes, each pattern has to.
+    """
 
 
 def tensor_parallel(axis: str = "model") -> PresetRules:
@@ -155,7 +158,10 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
 
 
 def names_in(layout: Any, where: str) -> Iterator[str]:
-    """Yield the mesh axes that a layout names. Raise ``InvalidOption`` if it is no layout."""
+    """Yield the mesh axes that ``layout`` names, or raise ``InvalidOption`` if it is no layout.
+
+    ``where`` begins the message.
+    """
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) or entry is None else entry
         if not isinstance(names, (tuple, list)) or not all(
@@ -169,7 +175,11 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
 
 
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
-    """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``."""
+    """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``.
+
+    That is so if ``layout`` is longer than ``shape``, names an axis twice or one that the mesh lacks, or
+    if a size does not divide into the devices.
+    """
     if len(layout) > len(shape):
         raise InvalidOption(
             f"{what} has the shape {list(shape)}, and its layout {layout!r} more axes; leave some out"

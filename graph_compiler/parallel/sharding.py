@@ -68,7 +68,11 @@ class Sharded:
         return program(list(parameters.values()), arrays)
 
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
-        """Return for each array True if it is split: its first axis has the size of the first array's."""
+        """Return, for each array, True if it is split over the mesh axes of the batch.
+
+        This applies to arrays whose first axis is as long as that of the first array with axes. Raise
+        ``CallMismatch`` if that length does not divide into the devices.
+        """
         rows = next((array.shape[0] for array in arrays if array.shape), 0)
         count = 1
         for name in self._batch:
@@ -82,7 +86,7 @@ class Sharded:
 
 
 class _ShardedProgram:
-    """A graph for one structure of arguments, as a function of flat arrays over the mesh."""
+    """Graph for one structure of arguments, compiled as a function of flat arrays over the mesh."""
 
     def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:
         engine, mesh = sharded._engine, sharded.mesh
@@ -94,6 +98,7 @@ class _ShardedProgram:
     def _flat(self, parameters: Arrays, arrays: Arrays) -> Arrays:
         args, kwargs, rng = unflatten(self._tree, arrays)
         result, state = self._sharded.graph._purely(dict(zip(self._names, parameters)), args, kwargs, rng)
+        # The engine may call this only while it compiles, so the structure is stored for later calls.
         leaves, self._result = flatten((result, state) if state else result, is_value)
         return list(map(self._sharded._engine.array, leaves))
 
@@ -172,6 +177,7 @@ def hint(x: T, layout: Layout) -> T:
         x: Arrays in any structure.
         layout: For each array axis, the mesh axis it is split over, several, or None.
     """
+    # The iteration checks the layout, also if there is no mesh.
     list(names_in(layout, "parallel.hint has"))
     running, recording = running_mesh(), regions()
 
@@ -207,7 +213,10 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
 
 
 def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
-    """Return the names and sizes of the mesh axes. Raise ``InvalidOption`` if it is no mesh of the target."""
+    """Return the sizes of the mesh axes by name, or raise ``InvalidOption`` for another object than a mesh.
+
+    The mesh must be of the target framework, and its axes must have names.
+    """
     sizes = engine.mesh_axes(mesh)
     if sizes is None:
         raise InvalidOption(

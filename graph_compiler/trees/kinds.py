@@ -42,7 +42,6 @@ def stand_in(name: str, fields: Sequence[str]) -> type:
 
 
 def is_stand_in(cls: type) -> bool:
-    """Return True if :func:`stand_in` created the class."""
     return _STANDS_IN in cls.__dict__
 
 
@@ -78,7 +77,10 @@ def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Return the fields, then other attributes, such as those set by `__post_init__`."""
+    """Return the fields, then other attributes, such as those set by `__post_init__`.
+
+    Fields without a value are left out.
+    """
     names = dict.fromkeys(
         (*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ()))
     )
@@ -104,7 +106,7 @@ def register_container(
     make: returns an object of the class from (class, keys, parts).
 
     Lists, dicts, dataclasses and the like are known. Objects with attributes need registration only if
-    they hold more than their attributes.
+    they hold more than their attributes. A second registration replaces the first.
 
     >>> class Span:
     ...     __slots__ = ("start", "stop")
@@ -122,7 +124,7 @@ def register_container(
 
 
 def registered_class(cls: type) -> type | None:
-    """Return the nearest registered base of `cls`, or None."""
+    """Return the nearest registered class among `cls` and its bases, or None."""
     return next((base for base in cls.__mro__ if base in _registered), None) if _registered else None
 
 
@@ -134,7 +136,9 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return tuple(key for key, _ in pairs), tuple(part for _, part in pairs)
 
 
-# A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
+# Rows: a predicate of classes, a function that returns (key, child) pairs of an object, and one that builds
+# an object from (class, keys, children). The first row that applies to a class is used, so special classes
+# come before their bases.
 _KINDS: tuple[
     tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...
 ] = (
@@ -158,6 +162,7 @@ _KINDS: tuple[
 @functools.lru_cache(maxsize=1024)
 def _found(cls: type) -> Any:
     if (registered := registered_class(cls)) is not None:
+        # A registration takes precedence over the kinds.
         return (issubclass, *_registered[registered])
     return next((kind for kind in _KINDS if kind[0](cls)), None)
 
@@ -177,12 +182,14 @@ def is_container(cls: type) -> bool:
 
 
 def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object of a container class with these children."""
     return maker_of(cls)(cls, keys, children)
 
 
 def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
-    """Return the function that builds an object of `cls` from (class, keys, children)."""
+    """Return the function that builds an object of `cls` from (class, keys, children).
+
+    For a class that is no container, the keys are attributes.
+    """
     kind = kind_of(cls)
     made: Callable[[type, Sequence[Any], Sequence[Any]], Any] = kind[2] if kind else making.make_object
     return made
@@ -191,7 +198,7 @@ def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
 def is_called_with_items(cls: type) -> bool:
     """Return True if calling a tuple or list class with its items equals :func:`build`.
 
-    It then defines no `__new__` or `__init__` of its own.
+    This is so unless the class or a base made in Python defines `__new__` or `__init__`.
 
     >>> class Row(list):
     ...     def __init__(self, width):

@@ -11,12 +11,10 @@ def likeness(
 ) -> list[Any]:
     """Return a description that is equal for items of equal structure with like arrays.
 
-    The arrays are appended to `arrays`.
+    The arrays are appended to `arrays`. Other objects than arrays, tuples, lists, dicts and None are
+    described by an object that equals nothing.
 
     kinds: for each class of arrays, a function that returns the properties to compare.
-
-    Other objects than arrays, tuples, lists, dicts and None are described by an object that equals
-    nothing.
 
     >>> found: list[float] = []
     >>> kinds = {float: type}

@@ -19,29 +19,28 @@ def base_of(cls: type) -> Any:
 
 
 def make_tuple(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a tuple of a subclass, whose own ``__new__`` may change the items."""
+    """Return a tuple of the class `cls`, without calling its own `__new__`, which may change the items."""
     return base_of(cls).__new__(cls, children)
 
 
 def make_called(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return what a class returns when it is called with the items."""
     return cls(children)
 
 
 def make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a list of a subclass."""
+    """Return a list of the class `cls`, without calling its `__init__`."""
     made: Any = list.__new__(cls)
     list.extend(made, children)
     return made
 
 
 def make_deque(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a deque; its greatest length is the first child."""
+    """Return a deque whose greatest length is the first child. The other children are its items."""
     return cls(children[1:], children[0])
 
 
 def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a defaultdict; its factory is the first child."""
+    """Return a defaultdict whose factory is the first child. The other children are its items."""
     made: Any = defaultdict.__new__(cls)
     defaultdict.__init__(made, children[0])
     return filled(made, dict(zip(keys[1:], children[1:])))
@@ -50,7 +49,7 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return a mapping that is a dataclass, with its items in the order of `keys`.
 
-    That need not be the order of the fields.
+    That need not be the order of the fields. Required fields without an item are None.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -64,12 +63,13 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
     for key in items.keys() - set(names):
         made[key] = items[key]
     for name in names:
+        # The class may define `__setattr__`, which would set the item, too.
         object.__setattr__(made, name, items[name])
     return filled(made, items)
 
 
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping."""
+    """Return a mapping of the class `cls` with these items, and no other items if it is a dict."""
     items = dict(zip(keys, children))
     if cls is dict:
         return items
@@ -84,11 +84,12 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def filled(made: Any, items: dict[Any, Any]) -> Any:
-    """Return the mapping `made` with `items` alone: what its class adds is dropped."""
+    """Add `items` to the mapping `made`, and return it. If it is a dict, its other items are removed."""
     if not isinstance(made, dict):
         made.update(items)
         return made
     base = base_of(type(made))
+    # Methods of the subclass may convert items.
     base.clear(made)
     for key, child in items.items():
         base.__setitem__(made, key, child)
@@ -96,7 +97,7 @@ def filled(made: Any, items: dict[Any, Any]) -> Any:
 
 
 def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object with these attributes."""
+    """Return an object with these attributes, without calling its `__init__`."""
     made: Any = object.__new__(cls)
     for key, child in zip(keys, children):
         object.__setattr__(made, key, child)
@@ -104,5 +105,4 @@ def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a namespace with these attributes."""
     return cls(**dict(zip(keys, children)))

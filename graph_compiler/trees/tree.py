@@ -20,7 +20,7 @@ C = TypeVar("C")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """Argument that is part of the program: compared by value and never treated as a container or array."""
+    """Argument that is part of the program: compared by value, and never treated as a container or array."""
 
     value: Any
 
@@ -44,8 +44,8 @@ _COMPARED_BY_VALUE = (
     range,
     frozenset,
 )
-# Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects
-# never change.
+# Further classes whose objects never change and are compared by value. Their names are compared, so that no
+# module has to be imported.
 _VALUE_CLASSES = frozenset({
     ("fractions", "Fraction"),
     ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"),
@@ -111,7 +111,12 @@ class Static:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Branch:
-    """Container: its class, the keys of its children, and their trees."""
+    """Container, or object with attributes.
+
+    type: its class.
+    keys: the keys of its children.
+    children: their trees.
+    """
 
     type: type
     keys: tuple[Any, ...]
@@ -123,7 +128,7 @@ class Branch:
 
 
 class AppendOnly(Branch):
-    """List whose items nothing reads. It equals any other one, whatever the items are."""
+    """Branch for a list whose items nothing reads. It has no children, so it equals any other."""
 
     __slots__ = ()
 
@@ -134,7 +139,8 @@ Tree = Union[Leaf, Static, Branch]
 def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are equal.
 
-    Numbers, strings and the like are compared by type and value, other objects by identity.
+    Numbers, strings and the like are compared by type and value (NaN equals itself, and 0.0 is not -0.0),
+    tuples and lists item by item, bound methods by function and object, and other objects by identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -147,6 +153,7 @@ def same_static(left: Any, right: Any) -> bool:
         return len(left) == len(right) and all(map(same_static, left, right))
     if isinstance(left, Fixed):
         one, other = left.value, right.value
+        # The comparison of two arrays is an array, which has no truth value.
         by_identity = hasattr(one, "dtype") and hasattr(one, "shape")
         return (
             one is other
@@ -155,14 +162,15 @@ def same_static(left: Any, right: Any) -> bool:
             and (same_static(one, other) if isinstance(one, (float, tuple)) else bool(one == other))
         )
     if isinstance(left, float):
+        # -0.0 equals 0.0 but leads to other results, and NaN does not equal itself.
         return left == right and str(left) == str(right) or (left != left and right != right)
     if isinstance(left, types.MethodType):
+        # Each access to a method makes another object.
         return left.__func__ is right.__func__ and left.__self__ is right.__self__
     return _is_value(left) and bool(left == right)
 
 
 def _is_value(item: Any) -> bool:
-    """Return True for immutable objects that are compared by value."""
     cls = type(item)
     name = (cls.__module__, cls.__name__)
     return (
@@ -179,6 +187,8 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:
     """Return (key, part) pairs of a container, or the attributes of another object.
+
+    A value such as a number or a string has neither.
 
     >>> items_of({"a": 1}), items_of([True]), items_of(2)
     ([('a', 1)], [(0, True)], [])
@@ -201,7 +211,7 @@ def _is_all_attributes(cls: Hashable) -> bool:
 
 
 def _has_slots(cls: type) -> bool:
-    """Return True if objects hold more than their `__dict__`.
+    """Return True if objects of `cls` hold more than their `__dict__`.
 
     Empty `__slots__`, as abstract classes have, hold nothing.
     """
@@ -209,9 +219,9 @@ def _has_slots(cls: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object without arrays consists of Python values only.
+    """Return True if an object without arrays consists of at most 1024 Python values.
 
-    It is compared by its contents then.
+    Such an object is compared by its contents.
     """
     waiting, seen = [value], 0
     while waiting:
@@ -242,6 +252,7 @@ def _flatten(
     if is_leaf(value):
         leaves.append(value)
         return _LEAF
+    # A container that contains itself cannot be rebuilt, so its inner occurrence is static.
     if isinstance(value, _STATIC) or id(value) in above:
         return Static(value)
     kind = kind_of(type(value))
@@ -267,7 +278,7 @@ def flatten(
 
     is_leaf: returns True for the arrays.
     open_objects: returns True for objects whose attributes are searched for leaves; objects without leaves
-        become static values.
+        become static values, unless they consist of Python values alone.
     always: returns True for objects that become branches even if they hold no leaf.
     """
     leaves: list[Any] = []
@@ -287,7 +298,7 @@ def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
 
 
 def call_of(tree: Tree, leaves: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return positional and keyword arguments from the tree of a call."""
+    """Return positional and keyword arguments from the tree of a call, with :class:`Fixed` ones unwrapped."""
     args, kwargs = unflatten(tree, leaves)
     return tuple(map(unfixed, args)), dict(zip(kwargs, map(unfixed, kwargs.values())))
 
@@ -301,7 +312,10 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def containers(value: Any) -> Iterator[Any]:
-    """Yield the lists, tuples, dicts and dataclasses in a value at any depth, each once."""
+    """Yield `value` and the containers in it at any depth, each once.
+
+    These are lists, tuples, dicts, dataclasses and the like. Other objects are not searched.
+    """
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()
@@ -325,6 +339,7 @@ def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
         path, part = waiting.pop()
         yield path, part
         if isinstance(part, Branch):
+            # The last of the waiting trees is the next, so the children are appended in reverse.
             waiting += [((*path, key), child) for key, child in zip(part.keys, part.children)][::-1]
 
 
@@ -341,12 +356,11 @@ def has_arrays_alone(tree: Tree) -> bool:
 
 
 def statics(tree: Tree) -> Iterator[Any]:
-    """Yield the static values."""
     return (part.value for _, part in _parts(tree) if isinstance(part, Static))
 
 
 def classes(tree: Tree) -> Iterator[type]:
-    """Yield the class of each branch. Their methods are part of what a function may call."""
+    """Yield the class of each branch, whose methods a function may call."""
     return (part.type for _, part in _parts(tree) if isinstance(part, Branch))
 
 
@@ -361,7 +375,7 @@ def paths(tree: Tree) -> Iterator[Path]:
 
 
 def static_paths(tree: Tree) -> Iterator[tuple[Path, Any]]:
-    """Yield (path, value) for each static value."""
+    """Yield (path, value) for each static value, with :class:`Fixed` ones unwrapped."""
     return ((path, unfixed(part.value)) for path, part in _parts(tree) if isinstance(part, Static))
 
 
@@ -391,8 +405,13 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return `value` with `function` applied to each part that is no tuple, list, dict or slice."""
+    """Return `value` with `function` applied to each part that is no tuple, list, dict or slice.
+
+    A dict of a subclass counts as a part. Named tuples keep their class; other subclasses become tuples or
+    lists.
+    """
     cls = type(value)
+    # Nearly all calls are of plain tuples and lists of leaves, so these are handled without recursion.
     if cls is tuple or cls is list:
         return cls(
             [
@@ -438,6 +457,6 @@ _leaves: set[type] = {int, float, bool, str, type(None)}
 
 
 def leaf(cls: type[C]) -> type[C]:
-    """Register a class whose objects are never containers, which speeds up traversal."""
+    """Register a class whose objects are never containers, which speeds up traversal, and return it."""
     _leaves.add(cls)
     return cls

@@ -45,7 +45,7 @@ def modules_of(graph: IRGraph) -> list[str]:
 
 
 def _shared(paths: Sequence[str]) -> str:
-    """Return the innermost module that contains all of these.
+    """Return the path of the innermost module that contains all of `paths`.
 
     >>> _shared(["layers.0.query", "layers.0.key"]), _shared(["a", "b"])
     ('layers.0', '')
@@ -89,7 +89,10 @@ class ModuleRow:
 
 
 def rows_of(graph: Graph, variant: Variant) -> list[ModuleRow]:
-    """Return the rows of the whole graph and of each module, each after the module that contains it."""
+    """Return the rows of the whole graph and of each module, each after the module that contains it.
+
+    Modules without operations have no row.
+    """
     program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
     operations = _sum_submodules(_operations(program, modules))
@@ -125,7 +128,7 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _in_order(modules: Sequence[str]) -> list[str]:
-    """Return the paths in the order of their first operation, each after the module that contains it."""
+    """Return the paths of all modules, each after the module that contains it, by their first operations."""
     tree: dict[str, Any] = {}
     for path in dict.fromkeys(modules):
         place = tree
@@ -160,7 +163,10 @@ def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
 
 
 def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
-    """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations."""
+    """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations.
+
+    A module whose products cannot be counted has None.
+    """
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
         canonical = (
@@ -180,7 +186,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return, per module, the values that operations outside of it use or the graph returns."""
+    """Return, per module, the values that operations outside of it use or the graph returns, as strings."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
     of = dict(zip(graph.nodes, modules))
     made_in = {value: path for node, path in of.items() for value in node.outputs}
@@ -200,7 +206,6 @@ def _format_specs(values: Mapping[Value, None]) -> tuple[str, ...]:
 
 
 def _parameters(graph: IRGraph, recording: VariantRecording | None) -> dict[str, tuple[int, bool]]:
-    """Return, for each parameter, its number of elements and whether it is trained."""
     weights = None if recording is None else recording.weights
     return {
         name: (math.prod(value.spec.hints), weights is None or _is_trained(weights, name))
@@ -213,7 +218,10 @@ def _is_trained(weights: Weights, name: str) -> bool:
 
 
 def _kind_of(function: Any, path: str) -> str:
-    """Return the class name of the module at a path of the original, or an empty string."""
+    """Return the class name of the module at `path` of the original, or an empty string.
+
+    The string is empty for a function, and if no such attribute exists.
+    """
     found = getattr(function, "__self__", function)
     for part in path.split(".") if path else ():
         found = (

@@ -56,6 +56,7 @@ def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
     sizes = {
         label: max(size, 1)
         for term, shape in zip(terms, shapes)
+        # An axis of size 1 broadcasts, so the largest size of a label counts.
         for label, size in sorted(zip(term, shape), key=lambda pair: pair[1])
     }
     kept, total = set(terms[0]), 0
@@ -101,7 +102,8 @@ RULES: dict[str, Callable[..., int]] = {
 def multiply_adds(node: Node) -> int | None:
     """Return the count of a canonical operation, 0 if it contains no products.
 
-    Return None for a `while_loop` with products, since its trip count depends on data.
+    Return None for a `while_loop` with products, and for an operation that contains one, because its trip
+    count depends on data.
     """
     if node.regions:
         return _of_blocks(node)

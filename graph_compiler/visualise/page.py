@@ -88,7 +88,9 @@ def _lines(file: str) -> list[str]:
 
 
 def short_name(file: str) -> str:
-    """Return a path relative to `site-packages` or the current folder, or only the name of the file.
+    """Return a path relative to `site-packages` or the current folder.
+
+    Return only the name of a file that is in neither.
 
     >>> short_name("/opt/env/lib/python3.12/site-packages/transformers/models/bert/modeling_bert.py")
     'transformers/models/bert/modeling_bert.py'
@@ -110,7 +112,8 @@ MOST_CHILDREN = 64
 class Group:
     """Group of operations.
 
-    path: path of the module; empty for a part of one.
+    name: the name that is shown.
+    path: path of the module; empty for a part of a module.
     children: numbers of operations, and groups.
     """
 
@@ -131,7 +134,9 @@ class Group:
 
 
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
-    """Return the operations ``0 .. len(paths)`` grouped by the path of their module.
+    """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
+
+    No group has more than `most` children.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
@@ -147,7 +152,7 @@ def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group
 
 
 def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
-    """Return the children of a group: operations, and a group per run with the same next name."""
+    """Return the children of a group: operations, and a group for each run with the same next name."""
     children: list[Group | int] = []
     for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
         if len(parts) <= depth:
@@ -158,8 +163,10 @@ def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Gr
 
 
 def _merge_only_child(group: Group) -> Group | int:
-    """Return the only operation of a group instead of the group, or a group merged with its only subgroup:
-    ``encoder.layer``.
+    """Return the only operation of `group` instead of the group, or merge it with its only subgroup.
+
+    The merged group has a name such as ``encoder.layer``. A group of several children is returned
+    unchanged.
     """
     if len(group.children) > 1:
         return group
@@ -170,7 +177,7 @@ def _merge_only_child(group: Group) -> Group | int:
 
 
 def _split(group: Group, most: int) -> Group:
-    """Return a group in which no group has more than `most` children; longer ones are divided into parts."""
+    """Return `group` with groups of at most `most` children; longer groups are divided into parts."""
     children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
     while len(children) > most:
         # Half of the limit gives few parts that are still readable.
@@ -223,6 +230,7 @@ class Table(Generic[Entry]):
 class ItemColumns:
     """Columns of all items. Entries of most columns are numbers into tables.
 
+    op, name, kind, module: name of the call, name of its first result, kind, and path of the module.
     place: location in the user's code.
     line: line of the generated source.
     specs: dtypes and shapes of the results.
@@ -244,7 +252,7 @@ class ItemColumns:
 
 
 class Description:
-    """Builder of the description of one variant."""
+    """Builder of the JSON that describes one variant on the page. Each can be used once."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.graph = variant, without_checks(variant.graph)
@@ -262,7 +270,6 @@ class Description:
         self.arrays: list[list[Any]] = []
 
     def to_json(self) -> dict[str, Any]:
-        """Return the description."""
         self._held()
         self._inputs()
         for node, module, line in zip(self.graph.nodes, modules_of(self.graph), self._lines(), strict=True):
@@ -295,6 +302,7 @@ class Description:
         Nodes of a called function have the line of the call.
         """
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
+            # ``without_checks`` has inlined these calls.
             is_called = node.op == "call" and not node.params["checkpoint"]
             count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_called else 1
             yield from itertools.repeat(line, count)
@@ -413,7 +421,6 @@ _SCRIPTS = ("model.js", "layout.js", "drawing.js", "panel.js", "page.js")
 
 
 def html(graph: Graph) -> str:
-    """Return the page of a graph."""
     frontend = graph.pipeline.frontend.name
     data = {
         "name": graph.name,
@@ -437,6 +444,7 @@ def html(graph: Graph) -> str:
 
 
 def _embedded(data: Any) -> str:
+    # A "</script>" in the data would end the script element.
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -451,7 +459,7 @@ _MOST_LINES = 200
 
 
 def show(graph: Graph, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
-    """Write the page and open it; see :meth:`graph_compiler.Graph.show`."""
+    """Write the page, open it if wanted, and return its file; see :meth:`graph_compiler.Graph.show`."""
     text = html(graph)
     file = (
         Path(path)
@@ -471,7 +479,7 @@ def _open(text: str, file: Path) -> None:
 
 
 def notebook_html(graph: Graph) -> str:
-    """Return the HTML of a graph as the value of a notebook cell: a line, and its source to unfold."""
+    """Return the HTML of a graph as the value of a notebook cell: a line, and the source of each variant."""
     head = escaping.escape(repr(graph))
     parts = [f"<code>{head}</code>"]
     for number, variant in enumerate(graph.variants):
@@ -506,7 +514,7 @@ def _in_notebook() -> bool:
 
 
 def _somebody_looks() -> bool:
-    """Return True in a notebook, and in a terminal with a display."""
+    """Return True in a notebook, and in a terminal with a display unless in CI."""
     if _in_notebook():
         return True
     has_screen = sys.platform in ("win32", "darwin") or bool(

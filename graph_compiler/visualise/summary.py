@@ -75,7 +75,7 @@ class Summary:
 
     @property
     def footer(self) -> str:
-        """Totals in words."""
+        """Totals of the whole graph in words."""
         total = self.total
         operations = f"{total.operations:,} operation{'' if total.operations == 1 else 's'}"
         sums = (
