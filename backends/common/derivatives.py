@@ -74,6 +74,7 @@ class Derivative:
 
     def of_operands(self, gradients: Sequence[str]) -> list[str]:
         known = dict(zip(self.differentiated, gradients, strict=True))
+        # Operands without a derivative have None as their gradient.
         return [known.get(place, "None") for place in range(len(self.operands))]
 
 

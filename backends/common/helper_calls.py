@@ -26,6 +26,7 @@ def _attention(
     options = [str(mask)] if mask is not None else []
     options += ["is_causal=True"] if is_causal else []
     options += [f"scale={scale!r}"] if scale is not None else []
+    # Dropout applies to the weights, which the functions without dropout do not return.
     if random_key is not None:
         weights = (
             f"dropout({random_key}, attention_weights({', '.join([query, key, *options])}), {dropout_rate!r})"
@@ -104,6 +105,7 @@ def _embedding_bag(
     return f"embedding_bag({weight}, {indices}, {offsets}, {per_sample_weights}, {options})"
 
 
+# Defaults of the helpers' parameters, which generated calls leave out.
 _DEFAULTS = {
     "center": True,
     "pad_mode": "reflect",
@@ -171,6 +173,7 @@ rows.table(
         "ctc_loss": "ctc_loss({log_probabilities}, {targets}, {input_lengths}, {target_lengths}, {blank=})",
     }
 )
+# Defaults of the helpers' parameters, which generated calls leave out.
 _LOSS_DEFAULTS = {"ignore_index": -100, "reduction": "mean", "label_smoothing": 0.0}
 
 
@@ -195,6 +198,7 @@ rows.table(
 
 
 def _last(x: Operand, axis: tuple[int, ...]) -> tuple[int, ...] | None:
+    # The helpers normalize the last axis by default.
     return None if axis == (x.ndim - 1,) else axis
 
 

@@ -36,6 +36,7 @@ def key_text(key: tuple[Any, ...], rank: int) -> str:
 
 
 def _without_trailing(items: list[Any]) -> list[Any]:
+    # Axes that a key does not mention are taken whole.
     while items and items[-1] == WHOLE:
         items.pop()
     return items

@@ -173,6 +173,7 @@ def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, i
         weights[same, tap - 1] = 0
         largest = max(largest, weights[:, tap].max(initial=0))
     bits = 0
+    # The weights have to fit into 16 bits.
     while bits < 22 and int(0.5 + largest * (1 << bits + 1)) < 1 << 15:
         bits += 1
     scaled = weights * (1 << bits)

@@ -37,6 +37,8 @@ def call(name: str, *operands: Any, **options: Any) -> str:
     'F.layer_norm(x, x.shape[-1:], eps=1e-05)'
     """
     texts = [str(operand) for operand in operands]
+    # None is the default of optional inputs. Only the last ones can be left out, because inputs are
+    # positional.
     while texts and texts[-1] == "None":
         texts.pop()
     texts += [f"{key}={value!r}" for key, value in options.items() if value is not None]

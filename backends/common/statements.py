@@ -48,6 +48,7 @@ def branch(scope: Scope, node: Node) -> None:
     chosen = repr(scope.literal(index))
     insides = [scope.inside(region, [], captured) for region in node.regions]
     names = scope.name(node)
+    # The first region is that for False, but an ``if`` begins with the lines for True.
     heads = [f"if {chosen}:", "else:"] if index.dtype == "bool" else _heads(chosen, len(insides))
     for head, inside in zip(heads, insides[::-1] if index.dtype == "bool" else insides):
         with ExitStack() as stack:

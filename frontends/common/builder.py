@@ -83,6 +83,7 @@ class RaisingBuilder(Builder):
         self._selections: dict[Value, tuple[Value, int]] = {}
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        # Most functions read no numbers, and searching all operands and parameters for them takes time.
         if self.reads_numbers:
             inputs, params = fix_numbers(self, inputs), fix_numbers(self, params)
         return super().apply(op, inputs, params)

@@ -52,6 +52,7 @@ def view_recipe(
     """
     jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
     start = _start(offset, jumps)
+    # An axis of size 1 may have any stride.
     axes = [axis for axis, size in enumerate(shape) if size != 1]
     found = {
         axis: of
@@ -140,6 +141,7 @@ def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any)
     recorded. ``step`` must be positive or None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
+    # A slice whose stop is before its start is empty.
     if not holds(b, first, last):
         last = apply("max", first, last)
     step = 1 if step is None else step
@@ -247,6 +249,7 @@ _FROM_THE_FRONT = frozenset(
 )
 # Operations whose indices begin with 1.
 _FIRST = {"lu_unpack": 1, "lu_solve": 1}
+# Upper bound for indices of which only the lower bound is checked.
 MOST = 2**62
 _PARTS = frozenset({"getitem"})
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
@@ -331,6 +334,8 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
 
 def _of_vectors(node: Node) -> Picked:
     indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
+    # The index vectors are one array, whose elements belong to different axes, so the longest axis is the
+    # bound.
     sizes = [node.inputs[0].shape[axis] for axis in node.params["axes"]]
     yield indices[0], functools.reduce(functools.partial(apply, "max"), sizes), None
 
@@ -678,6 +683,7 @@ def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
     if not selection.empty and selection.arrays:
         part = selection.read(b, x)
         value = write_arrays(b, part, selection.arrays, value)
+    # A write to an empty selection changes nothing.
     written = x if selection.empty else write_key(b, x, selection.key, value)
     return b.flip(written, axis=turned) if turned else written
 
@@ -694,6 +700,7 @@ def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> 
 def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
     if not isinstance(value, Value) or value.ndim <= rank:
         return value
+    # Frameworks ignore leading axes of size 1 of what is assigned.
     return b.reshape(value, shape=value.shape[value.ndim - rank :])
 
 
@@ -782,4 +789,5 @@ def _write_in_order(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: 
     source = b.permute_dims(whole, axes=(axis, *(i for i in range(whole.ndim) if i != axis)))
     everywhere = b.broadcast_to(b.reshape(mask, shape=(*mask.shape, *(1,) * len(others))), shape=moved.shape)
     back = tuple(order.index(i) for i in range(x.ndim))
+    # The operation assigns in the order of the elements, so the axes of the mask are in front.
     return b.permute_dims(b.masked_scatter(moved, everywhere, source), axes=back)

@@ -193,6 +193,7 @@ class LiftedRegions:
             return made
         before = self._lifted[key]
         lifter.b.origin = node.origin
+        # The further operands are sizes of the enclosing scope, which ``key`` says are the same.
         inputs = (*number, *operands, *before.inputs[len(number) + len(operands) :])
         specs = tuple(value.spec for value in before.outputs)
         again: tuple[Value, ...] = lifter.b.append("call", inputs, before.params, specs, before.regions)
@@ -206,6 +207,7 @@ class LiftedRegions:
 
     def _run(self, node: Node, number: tuple[Value, ...] = ()) -> tuple[Value, ...] | None:
         lifter, problems = self.lifter, len(self.lifter.problems)
+        # The first operand of a branch selects a region, and is no input of the regions.
         first = 1 if node.op == "branch" else 0
         own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
         operands = [lifter.read(item) for item in node.inputs]
@@ -321,6 +323,7 @@ class LiftedRegions:
         made: tuple[Value, ...] = b.run(
             node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params
         )
+        # The loop index is no result of the recorded loop.
         return (*made[:carried], *made[carried + 1 :])
 
     def keep_sizes(self, new: Value, old: Value) -> None:

@@ -228,6 +228,7 @@ class Lifter:
             self.held[value] = b.constant(name, value.spec, array)
         self.follow(graph.nodes)
         if self.problems:
+            # A call in a region or in an unrolled loop may be lifted several times.
             problems = list(dict.fromkeys(self.problems))
             raise UnsupportedOperation(
                 _report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems)
@@ -256,6 +257,7 @@ class Lifter:
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs, result.number_outputs = list(map(self.mapped, graph.outputs)), graph.number_outputs
+        # The user gets these outputs as Python numbers, but the graph computes arrays.
         if any(map(is_read, result.outputs)):
             read = {place for place, leaf in enumerate(result.outputs) if is_read(leaf)}
             result.number_outputs = tuple(sorted(read.union(graph.number_outputs)))
@@ -263,6 +265,7 @@ class Lifter:
         if graph.guards:
             self._assume_guards()
         for assumption in graph.assumptions:
+            # A fact such as a device concerns only arrays of the source framework.
             if isinstance(assumption, InputFact) and assumption.is_of_source:
                 continue
             if (about := assumption.mapped(self.mapped)) is not None:
@@ -398,6 +401,7 @@ class Lifter:
         if symbol.kind == "size":
             return held.shape[symbol.axis]
         if symbol.kind == "stride":
+            # Canonical arrays have no strides, but those of a contiguous array follow from its shape.
             step = product(held.shape[symbol.axis + 1 :])
             if hint_of(step) == symbol.hint:
                 return step
@@ -478,6 +482,8 @@ class Lifter:
                     )
 
     def _problem(self, node: Node, why: str) -> None:
+        # The outputs become placeholders, so that the calls that follow are checked as well and all problems
+        # are reported at once.
         self.problems.append(f"{node.op}: {why}\n    {node.origin}")
         for value in node.outputs:
             self.held[value] = Value(value.name, value.spec)

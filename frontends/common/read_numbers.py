@@ -231,6 +231,7 @@ def _atom(b: Any, atom: Any) -> Any:
 
 def _applied(b: Any, atom: Apply) -> Any:
     rule = _RULES.get(atom.function)
+    # JAX may have no integers of more than 32 bits.
     if rule is None or atom.function in _ROUNDED and abs(atom.hint) >= LARGE:
         return _as_recorded(b, atom)
     dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
@@ -326,6 +327,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     # These treat NaN as Python's max and min do.
     "max": lambda b, x, y: b.where(b.greater(y, x), y, x),
     "min": lambda b, x, y: b.where(b.less(y, x), y, x),
+    # The operand is float64 already, see ``_ON_FLOATS``.
     "float": lambda b, x: x,
     "trunc": _whole("trunc"),
     "floor": _whole("floor"),

@@ -94,6 +94,7 @@ def _trace(
         )
         return forward(function, *real_args, **real_kwargs)
 
+    # The tracer looks at shapes and dtypes alone, so the elements do not matter.
     examples = [torch.zeros(value.spec.hints, dtype=torch_dtype(value.dtype)) for value in values]
     try:
         return make_fx(call, decomposition_table=_decompositions(), tracing_mode="symbolic")(*examples)
@@ -272,6 +273,7 @@ class _TorchLifter(Lifter):
                 isinstance(item, Size) for item in iterate_structure((args, kwargs))
             ):
                 raise
+            # The row may have emitted operations and guards before it raised.
             del self.result.nodes[nodes:], self.result.guards[guards:]
             args, kwargs = map_structure(
                 lambda item: self.b.fix_number(item) if isinstance(item, Size) else item, (args, kwargs)

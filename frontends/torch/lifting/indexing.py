@@ -254,6 +254,7 @@ def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
     hint = b.recorded[0].shape[0]
     if not as_tuple:
         return b.argwhere(input, hint=hint)
+    # torch treats a 0-d array as a vector here.
     return b.nonzero(along(b, input, 0)[0], hint=hint)
 
 
@@ -440,6 +441,7 @@ def segment_reduce(
     if lengths is not None and not unsafe:
         b.expect(b.all(b.equal(b.sum(lengths, axis=axis), data.shape[axis])), True)
     place = b.arange(start=0, stop=data.shape[axis], step=1, dtype=starts.dtype)
+    # A mask for each segment has a known size, unlike the segment itself.
     inside = b.logical_and(
         b.less_equal(_with_axis(b, starts, starts.ndim), place), b.less(place, _with_axis(b, ends, ends.ndim))
     )
@@ -507,6 +509,7 @@ def histogramdd(
     places = []
     for number, (edge, size) in enumerate(zip(edges, sizes)):
         place, inside = _bin(b, b.getitem(points, key=(_ALL, number)), edge, size)
+        # Points outside of all bins have no weight; leaving them out would make a size depend on the data.
         whole = b.where(inside, whole, 0.0)
         places.append(place)
     counts = b.scatter_nd(

@@ -264,6 +264,7 @@ def _matrix_norm(b: TorchBuilder, x: Any, ord: Any, dim: Any, keepdim: bool) -> 
     if ord == "fro":
         return b.vector_norm(x, axis=(rows_axis, columns_axis), keepdims=bool(keepdim))
     rest = tuple(i for i in range(x.ndim) if i not in (rows_axis, columns_axis))
+    # The operation takes the matrices from the last two axes.
     norm = b.matrix_norm(b.permute_dims(x, axes=(*rest, rows_axis, columns_axis)), ord=ord)
     if not keepdim:
         return norm

@@ -544,6 +544,7 @@ rows.table({
 def narrow(b: TorchBuilder, input: Any, dim: int, start: Any, length: Any) -> Any:
     place = axis(dim, input.ndim)
     if isinstance(start, Value):
+        # A slice cannot begin at an array, so the elements are looked up.
         steps = b.arange(start=0, stop=length, step=1, dtype=start.dtype)
         return b.take(input, b.add(steps, b.reshape(start, shape=())), axis=place)
     first = start + input.shape[place] if isinstance(start, int) and start < 0 else start

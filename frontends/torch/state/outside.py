@@ -253,6 +253,8 @@ class ModuleHooks:
         places = [vars(owner)[name] for owner in owners for name in _HOOKS if name in vars(owner)]
         self._places = [modules._global_forward_hooks, modules._global_forward_pre_hooks, *places]
         self._before = [list(hooks.values()) for hooks in self._places]
+        # A hook that is removed does not change the number, so dicts that have hooks are compared in each
+        # call.
         self._filled = list(filter(operator.itemgetter(1), zip(self._places, self._before)))
         self._number = [RemovableHandle.next_id]
 

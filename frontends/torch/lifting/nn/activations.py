@@ -88,6 +88,7 @@ def hardtanh(
     b: TorchBuilder, input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
     kind = float if "float" in input.dtype else int
+    # A float as a limit would make the result of integers a float.
     return b.hard_tanh(input, minimum=kind(min_val), maximum=kind(max_val))
 
 
@@ -250,6 +251,7 @@ def gumbel_softmax(
     soft = b.softmax(noisy, axis=axis)
     if not hard:
         return soft
+    # The value is the one-hot array, and the gradient that of ``soft``.
     return b.add(b.subtract(one_hot_of_max(b, soft, axis), b.stop_gradient(soft)), soft)
 
 

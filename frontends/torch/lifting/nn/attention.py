@@ -312,6 +312,7 @@ def multi_head_attention_forward(
 
 
 def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
+    # Query, key and value that are one array stay one, because they are then projected by one product.
     made = {id(x): b.reshape(x, shape=(x.shape[0], 1, x.shape[1])) for x in arrays}
     return tuple(made[id(x)] for x in arrays)
 

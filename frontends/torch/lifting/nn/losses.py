@@ -50,6 +50,7 @@ def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
 
 
 def _with_signature(row: Any, signature: inspect.Signature) -> Any:
+    # The driver reads the signature to rename keywords and to bind the arguments.
     row.__signature__ = signature
     return row
 

@@ -73,6 +73,7 @@ rows.table({
 
 
 def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
+    # torch computes running statistics without gradients.
     kept, part = (b.operand(number, running.dtype) for number in (1 - momentum, momentum))
     return b.stop_gradient(b.add(b.multiply(running, kept), b.multiply(b.cast(new, running.dtype), part)))
 

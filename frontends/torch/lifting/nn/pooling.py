@@ -100,6 +100,7 @@ def _lp_pool(rank: int) -> None:
 def _adaptive_size(b: TorchBuilder, x: Any, rank: int, output_size: Any) -> tuple[Any, ...]:
     for size in x.shape[-rank:]:
         assume(b, "ge", size, 1)
+    # None keeps the size of the axis.
     return tuple(n if out is None else out for n, out in zip(x.shape[-rank:], spread(output_size, rank)))
 
 
@@ -188,6 +189,7 @@ def _unpool(rank: int) -> None:
             return b.max_unpool(input, indices, size=covered)
         wanted = tuple(output_size)[-rank:]
         for size, whole, step in zip(wanted, covered, strides):
+            # torch accepts a size that differs from the default by less than a stride.
             assume(b, "gt", size, whole - step)
             assume(b, "lt", size, whole + step)
         return b.max_unpool(input, indices, size=wanted)
