@@ -14,7 +14,7 @@ from ..trees import iterate_structure
 
 
 class Caches:
-    """The caches that were empty before the first attempt.
+    """The ``lru_cache`` functions of a recording, and those among them that were empty when first seen.
 
     >>> import functools
     >>> cached, caches = functools.lru_cache(lambda n: n), Caches()
@@ -27,7 +27,7 @@ class Caches:
         self._known: dict[int, Any] = {}
 
     def begin(self, caches: Iterable[Any]) -> None:
-        """Start an attempt: register new ``caches`` and clear those that were empty when first registered."""
+        """Start an attempt: register new ``caches``, and clear all that were empty when registered."""
         for cache in caches:
             # A cache that had results before the first attempt keeps them, because the user's code may rely
             # on these.
@@ -41,7 +41,7 @@ class Caches:
 def cached_results(cache: Any) -> Iterator[Any]:
     """Yield the cached results of a function in ``functools.lru_cache``, with the objects inside them.
 
-    Its other referents, such as the wrapped function, are yielded too.
+    Other referents of the cache, such as the wrapped function, are yielded too.
 
     >>> import functools
     >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))

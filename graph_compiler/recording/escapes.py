@@ -29,9 +29,10 @@ _MOST = 10_000
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
     """Raise ``TracingError`` if a static part of ``result`` holds recorded arrays or sizes.
 
-    Such a part is an object that is no leaf, for example a closure or a set; it would keep the values of
-    the recording. Coroutines, iterators and asynchronous generators are refused whatever they hold,
-    because their code runs after the recording. Static parts of ``arguments`` are allowed.
+    A static part is an object that is no leaf, for example a closure or a set: every call returns the same
+    object, with the arrays of the recording. Coroutines, iterators and asynchronous generators are refused
+    whatever they hold, because their code runs after the recording. Static parts of ``arguments`` are
+    allowed. ``name`` is the function's name in the message.
     """
     if not (held := _statics(result)):
         return
@@ -63,8 +64,8 @@ def _statics(tree: Tree) -> list[Any]:
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
     """Return True if an object for which ``is_recorded`` is True can be reached from ``root``.
 
-    Of a function, the closure and the default values are searched, but not its module. The search stops
-    after 10,000 objects.
+    Of a function, the closure and the default values are searched, but not its module. Classes, modules,
+    code and objects of this package are not entered. After 10,000 objects the search ends with False.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

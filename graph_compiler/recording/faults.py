@@ -2,10 +2,10 @@
 
 No fallback may hide a bug.
 
-An exception belongs to the owner of the innermost Python frame of its traceback, frames of frameworks and
-of Python left out: the user if their code called the framework, this package otherwise. Functions of this
-package that only forward a call of the user are marked (:mod:`graph_compiler.forwarding`) and count as the
-user's.
+An exception belongs to the owner of the innermost Python frame of its traceback, without the frames of
+frameworks and of the standard library: the user if their code called the framework, this package
+otherwise. Functions of this package that only forward a call of the user are marked
+(:mod:`graph_compiler.forwarding`) and count as the user's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 def owner_of_frame(frame: FrameType) -> Owner:
     """Return the owner of the code of ``frame``.
 
-    Generated code, preludes and marked functions count as the user's.
+    The standard library counts as a framework. Installed libraries, generated code, preludes and functions
+    marked as forwarding count as the user's.
     """
     if (
         frame.f_code in FORWARDING
@@ -50,8 +51,8 @@ def owner_of_frame(frame: FrameType) -> Owner:
 def owner_of_problem(problem: BaseException) -> Owner:
     """Return the owner of the innermost frame of the traceback that is not a framework's.
 
-    A ``RecursionError`` belongs to the user if one of their functions calls itself, whatever the innermost
-    frame.
+    Return ``"framework"`` if there is none. A ``RecursionError`` belongs to the user if one of their
+    functions calls itself, whatever the innermost frame.
     """
     if _is_users_recursion(problem):
         return "user"
@@ -75,7 +76,9 @@ def _is_users_recursion(problem: BaseException) -> bool:
 def is_fault(problem: BaseException) -> bool:
     """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
 
-    The verdict on an exception is stored on it and does not change later.
+    An error of this package is a bug if its class is in ``BUGS``, any other exception if the innermost
+    frame of its traceback is this package's. Without a traceback it is none. The verdict is stored on the
+    exception and does not change later.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)

@@ -72,13 +72,13 @@ class _Active:
         self._here.framework = name
 
     def knows(self, item: Any) -> bool:
-        """Return True if the innermost recording of this thread tracks the container ``item``."""
+        """Return True if the snapshot of this thread's innermost recording contains ``item``, a container."""
         worlds: list[ObjectSnapshot] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 
     @contextmanager
     def looking_after(self, world: ObjectSnapshot) -> Iterator[None]:
-        """Make ``world`` the snapshot that :meth:`knows` consults inside the block."""
+        """Make ``world`` the snapshot that :meth:`knows` reads in this thread inside the block."""
         self._here.worlds = worlds = [*getattr(self._here, "worlds", ()), world]
         try:
             yield
@@ -93,6 +93,7 @@ active = _Active()
 def recording(framework: str | None = None) -> Iterator[None]:
     """Mark this thread as recording a function of ``framework`` inside the block."""
     active.change(+1)
+    # A function of one framework may be recorded inside a recording of another one.
     before, active.framework = active.framework, framework
     try:
         yield

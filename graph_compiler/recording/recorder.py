@@ -78,12 +78,15 @@ class Recorder:
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
-        """Register ``array`` as the object of ``value`` without keeping it alive."""
+        """Register ``array`` as the object of ``value`` by a weak reference, and return ``value``."""
         self._values[id(array)] = (_weak_reference(array), value)
         return value
 
     def keep(self, array: Any, value: Value) -> Value:
-        """Register ``array`` as the object of ``value``, and keep it alive until :meth:`forget_arrays`."""
+        """Register ``array`` as the object of ``value``, and return ``value``.
+
+        The array is kept alive until :meth:`forget_arrays`.
+        """
         self._values[id(array)] = (lambda: array, value)
         self._kept[value] = array
         return value
@@ -119,9 +122,9 @@ class Recorder:
         return self.keep(array, value)
 
     def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        """Add a captured array that is neither an input nor a parameter.
+        """Add a captured array that is neither an input nor a parameter, and return its value.
 
-        A name that is taken gets a number.
+        If another constant has the name, a number is appended to it.
         """
         name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
         value = Value(name, spec)
@@ -142,7 +145,13 @@ class Recorder:
         record: CallRecord,
         regions: tuple[Region, ...] = (),
     ) -> Node:
-        """Append a node that makes ``outputs``, and update which values vary, are random or are views."""
+        """Append a node that makes ``outputs``, and return it.
+
+        Outputs, and values that the node writes to, are marked as varying if an operand varies, or if the
+        node draws random numbers, reads symbolic sizes or depends on the devices. They are marked as
+        random if the node or an operand is. Outputs that ``record.views`` lists get the base of the viewed
+        value.
+        """
         node = Node(op, inputs, params, origin, outputs, record, regions)
         if (
             not self.varying.isdisjoint(node.uses)
@@ -180,6 +189,7 @@ class Recorder:
         found = self.graph.maker(value)
         if found is not None or not self._around:
             return found
+        # Most values are made nearby, so the innermost enclosing block is searched first.
         return next(filter(None, (makers.of(value, nodes) for nodes, makers in reversed(self._around))), None)
 
     def set_base(self, view: Value, base: Value) -> None:
@@ -198,11 +208,12 @@ class Recorder:
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Collect the calls made inside the context in a new list, for the body of an operation with regions.
+        """Collect the calls made inside the context in the list that it yields.
 
-        ``arguments`` are the inputs of the body. ``of_pairs`` marks them as arrays whose length may be any
-        number and is invisible to the user's code: reading it raises ``LengthAsked``. Arrays made inside
-        the block are forgotten at its end.
+        The list becomes the body of an operation with regions. ``arguments`` are the inputs of the body.
+        ``of_pairs`` marks them as arrays whose length may be any number and is invisible to the user's
+        code: reading it raises ``LengthAsked``. At the end, arrays made in the block and guards that
+        became checks in it are forgotten.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
@@ -251,11 +262,12 @@ class Recorder:
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """Return the number that ``size`` has in this recording, and add a guard that it stays the same.
 
-        A condition on the number of pairs of an open block gets no guard, because framework code that
-        combines pairs treats all numbers alike. Raise ``LengthAsked`` if the number itself is read.
+        No guard is added if a loop mark answers the question, or for a condition (a ``bool``) on the
+        number of pairs of an open block. Raise ``LengthAsked`` if that number itself is read.
         """
         if self.loops is not None and self.loops.answered(size, origin):
             return size.hint
+        # A guard cannot read a loop index, so its number is used instead, and the loop stays unrolled.
         size = size if self.loops is None else self.loops.settled(size)
         if not isinstance(size, Size):
             return size
@@ -277,10 +289,10 @@ class Recorder:
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
     def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
-        """Add a guard that ``value`` has the elements ``seen``, unless it is the same at every call.
+        """Add a guard that ``value`` has the elements ``seen``. If ``value`` does not vary, do nothing.
 
-        ``in_place`` adds the guard to the innermost open block, even if ``value`` comes from outside, so
-        that it is checked only when the block runs.
+        ``in_place`` adds the guard as a check to the innermost open block, even if ``value`` comes from
+        outside, so that it is tested only when the block runs.
         """
         # A value that no input affects is the same at every call, so it needs no guard.
         if self.varies(value):
@@ -293,7 +305,7 @@ class Recorder:
         return Savepoint(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
 
     def give_up(self, since: Savepoint) -> None:
-        """Remove the guards and assumptions that were added after ``since``."""
+        """Restore the guards and assumptions of the graph to those at ``since``. Checks in blocks stay."""
         del self.graph.guards[since.guards :]
         self._guards, self.graph.assumptions = set(since.keys), since.assumptions
 
@@ -319,4 +331,5 @@ def _weak_reference(array: Any) -> Callable[[], Any]:
     try:
         return weakref.ref(array)
     except TypeError:
+        # Generators of torch before 2.12 have no weak references.
         return lambda: array

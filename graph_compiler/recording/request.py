@@ -27,7 +27,8 @@ class AbandonedWay:
 
     way: description of what was tried.
     problem: class and first line of the exception that ended it.
-    place: file and line of the user's code that led to the exception; of this package if there is none.
+    place: file and line of the innermost frame of user code; without one, of the innermost frame of all;
+        ``"an unknown line"`` if the exception has no traceback.
     """
 
     way: str
@@ -39,7 +40,7 @@ class AbandonedWay:
 
 
 def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedWay:
-    """Return the record of a ``way`` to make the graph ``name`` that ended with ``problem``, and log it."""
+    """Log that ``way`` to make the graph ``name`` ended with ``problem``, and return a record of it."""
     # Exceptions of compilers have many lines; the first one says what happened.
     first = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")[:_MOST_LETTERS]
     made = AbandonedWay(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
@@ -58,9 +59,10 @@ def _place(problem: BaseException) -> str:
 
 
 class GivenArguments:
-    """Function with the arguments in ``given`` bound by name, at any position of its signature.
+    """Callable that calls ``function`` with the arguments in ``given`` bound by name.
 
-    A call passes the others.
+    Positional arguments of a call fill the other parameters in order. The signature lacks the given
+    parameters.
 
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))
@@ -69,6 +71,7 @@ class GivenArguments:
 
     def __init__(self, function: Callable[..., Any], given: Mapping[str, Any]) -> None:
         self.function, self.given = function, dict(given)
+        # Readers of the source and of closures look for the function under ``__wrapped__``.
         self.__wrapped__, self.__name__ = function, getattr(function, "__name__", type(function).__name__)
         parameters = inspect.signature(function).parameters
         self._order = [
@@ -96,10 +99,11 @@ class GivenArguments:
 def give_arguments(
     function: Callable[..., Any], which: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> tuple[GivenArguments, tuple[Any, ...], dict[str, Any]]:
-    """Bind the arguments that ``which`` names, by name or position, to their values in a call.
+    """Bind the arguments that ``which`` selects, by name or position, to their values in a call.
 
-    Return the function without them, and the remaining arguments. Raise ``InvalidOption`` if the signature
-    is unknown or the call does not pass one of them.
+    ``which`` is a string, an int, or an iterable of them. Return the function with these arguments bound,
+    and the remaining ``args`` and ``kwargs``. Raise ``InvalidOption`` if ``function`` has no signature, or
+    if the call does not pass a selected argument.
 
     >>> function, args, kwargs = give_arguments(lambda w, x: w * x, "w", (2, 5), {})
     >>> function.given, args, function(*args)
@@ -146,13 +150,13 @@ class Request:
 
     name: name of the graph.
     same_framework: True if the graph will run in the framework of the function.
-    places: locations that are known to hold state.
+    places: locations outside the arguments that earlier recordings found to hold state.
     stateful: objects to search for state besides those that the function reaches.
     numbers: True if Python numbers that are stored outside, or read from arrays, become symbols.
     draws: True if random numbers drawn by Python and NumPy become inputs instead of constants.
-    auto_dynamic: what earlier recordings of the function found to change; None if that is not followed.
-    loaded: returns a recorded graph as a function of its framework. It runs iterations of loops that need
-        not be recorded. None: record every iteration.
+    auto_dynamic: counts of the changes between earlier recordings of the function; None disables counting.
+    loaded: returns a recorded graph as a function of its framework, which runs the iterations of loops
+        that need not be recorded; None records every iteration.
     why: reason why no existing variant matched the call.
     """
 
@@ -172,11 +176,15 @@ class Request:
 
 @dataclass
 class Recording:
-    """A recorded graph with what is needed to run it: its weights, guards and state.
+    """A recorded graph with what is needed to run it.
 
+    graph: the graph.
+    weights: the frontend's object for the arrays of parameters and constants.
+    environment: guards on objects outside the arguments.
+    places: locations outside the arguments that hold state.
     opened: True if the graph has symbols for numbers that Python read or computed, so that it could also
         be recorded with the numbers as constants.
-    gave_up: ways that were tried before and failed.
+    gave_up: ways of recording that were tried before and failed.
     """
 
     graph: Graph

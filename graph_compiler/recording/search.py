@@ -27,9 +27,9 @@ _MOST_DISTURBED = 3
 class Refutation(Generic[H]):
     """Result of an attempt that found one of its hypotheses to be wrong.
 
-    hypotheses: those of the next attempt.
+    hypotheses: the hypotheses of the next attempt.
     problem: the exception that refuted the hypothesis; None if there was none.
-    way: description of what is given up.
+    way: description of what is given up. It is logged only if ``problem`` is not None.
     """
 
     hypotheses: H
@@ -46,7 +46,10 @@ It returns None if it has nothing to give up, and may raise the exception if no 
 
 
 def gives_up(words: str) -> Callable[[Way], Way]:
-    """Attach a description for the user to a function of the kind :data:`GiveUp`: what it gives up."""
+    """Return a decorator for :data:`GiveUp` functions that stores ``words``.
+
+    They describe for the user what the function gives up.
+    """
 
     def mark(function: Way) -> Way:
         function.way = words  # type: ignore[attr-defined]
@@ -66,8 +69,9 @@ def search_recording(
     """Return the recording of the first attempt that refutes nothing.
 
     After an exception, the first function in ``give_up`` that returns hypotheses decides how to go on. If
-    all return None, or if the exception is a bug of this package, it is raised. Raise ``TracingError``
-    with the text of ``too_many`` after ``most`` attempts that returned ``Refutation``.
+    all return None, lists that traced loops append to are recorded without arrays; if that was so already,
+    or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
+    ``too_many`` after ``most`` attempts that returned ``Refutation``; exceptions do not count.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)
@@ -105,7 +109,7 @@ def search_recording(
 
 
 def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:
-    """Return the hypotheses of the next attempt and a description of what they give up, or None."""
+    """Return the next hypotheses and a description of what they give up; None if nothing can be given up."""
     for one in give_up:
         weaker = one(hypotheses, problem)
         if weaker is not None:
@@ -114,10 +118,11 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class DisturbanceRetry(Generic[H]):
-    """``GiveUp`` function that keeps all hypotheses and retries.
+    """``GiveUp`` function that retries with all hypotheses after an exception that another thread may cause.
 
-    It does so after an exception of class ``kind`` (an unseen draw of random numbers) that another thread
-    may have caused. It raises the exception if there is no other thread, or after three retries.
+    Such an exception is of class ``kind``, for example an unseen draw of random numbers. Return None for
+    other exceptions. Raise the exception if this is the only thread, or after three retries of this
+    object.
     """
 
     way = "recording while another thread draws random numbers"

@@ -24,7 +24,7 @@ class _Stage:
         return f"{self.name}, {count:,} call{'' if count == 1 else 's'}" if count else self.name
 
     def note(self, problem: Exception) -> None:
-        """Store the current stage on ``problem``, unless an inner conversion already has."""
+        """Store the current stage on ``problem``. If an inner conversion already stored one, do nothing."""
         problem.__dict__.setdefault("_graph_compiler_stage", str(self))
 
     @staticmethod

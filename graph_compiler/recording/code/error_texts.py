@@ -28,7 +28,12 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` uses ``argument`` of ``call`` only for raising errors."""
+    """Return True if ``function`` uses ``argument`` of ``call`` only for raising errors.
+
+    ``argument`` is a node of ``call.args`` or ``call.keywords``. Return False if ``function`` is not
+    written in Python, its source is not found, it handles exceptions, or the parameter for ``argument`` is
+    unknown.
+    """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
         return False
@@ -38,7 +43,10 @@ def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool
 
 
 def is_handled(frame: FrameType | None) -> bool:
-    """Return True if user code in ``frame`` or its callers has a ``try`` around its current instruction."""
+    """Return True if a ``try`` statement is around the current instruction of ``frame`` or of a caller.
+
+    The search ends at the first frame of this package.
+    """
     while frame is not None and owner_of(frame) != "own":
         if any(isinstance(node, _HANDLES) for node in nodes_around(frame.f_code, frame.f_lasti)):
             return True
@@ -72,7 +80,7 @@ def _is_only_raised(code: CodeType, name: str) -> bool:
 
 
 def _raised(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run only before an exception, and names that are compared by ``is``."""
+    """Yield the nodes that run only before an exception, and names that are compared by ``is`` only."""
     for node in ast.walk(function):
         if isinstance(node, ast.Raise):
             yield node
@@ -109,11 +117,11 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
 def is_message(frame: FrameType | None) -> bool:
-    """Return True if the string that the current line of ``frame`` makes is used only in a message.
+    """Return True if the string that the current instruction of ``frame`` makes is used only in a message.
 
-    That is an argument of a logging method, ``print`` or ``warnings.warn``, or of a function that only
-    raises it and whose exception is not caught. Output of ``print`` to a file or a ``StringIO`` is no
-    message.
+    A message is an argument of a logging method, ``print`` or ``warnings.warn``, or of a function that
+    only raises it and whose exception is not caught. Output of ``print`` to a file or a ``StringIO`` is no
+    message. Every string made in the module ``logging`` itself is one.
     """
     if frame is None:
         return False
@@ -136,11 +144,10 @@ def _is_kept(call: ast.Call) -> bool:
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """Return the call that receives the string made at ``instruction``, and the argument.
+    """Return the call that receives the string made at ``instruction``, and its argument with the string.
 
-    Calls that build the string, such as ``str``, are skipped.
-
-    Return None if the string may be used otherwise.
+    Calls that build the string, such as ``str``, are skipped. Return None if the string may be used
+    otherwise.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
@@ -205,7 +212,9 @@ def _raises(function: Any) -> bool:
 def in_check() -> bool:
     """Return True if the code that reads a value now uses it only to decide whether to raise.
 
-    It may be the user's or a library's code.
+    That is so in an ``assert`` statement, and in an ``if`` without ``else`` whose body only raises, unless
+    a ``try`` in the same function surrounds it. Frames of this package and of modules that forward the
+    question are skipped.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

@@ -22,9 +22,9 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
-    The strings are those in the decorators' code.
-
-    Return None if a decorator may behave differently for positional and keyword arguments.
+    The strings are the constants in the code of those decorators that come from libraries
+    (:func:`is_of_library`). Return None if another decorator may treat positional and keyword arguments
+    differently.
 
     >>> import functools
     >>> def counting(function):
@@ -46,11 +46,11 @@ def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Return True if a decorator comes from a library that treats arguments alike.
+    """Return True if ``function`` comes from a package whose decorators treat all arguments alike.
 
-    Its decorators do not distinguish positional and keyword arguments.
-
-    Arguments whose names, or prefixes of them, are strings in the decorator's code are exceptions.
+    They do not distinguish positional and keyword arguments; such packages are registered under the trait
+    ``handing_on``. They may still look up arguments whose names, or prefixes of them, are strings in their
+    code.
     """
     module = (
         function.__globals__.get("__name__")
@@ -61,7 +61,7 @@ def is_of_library(function: Any) -> bool:
 
 
 def _texts(code: Any) -> Iterator[str]:
-    """Yield all strings among the constants of a code object, including nested code and tuples."""
+    """Yield the strings among the constants of a code object, in nested code, tuples and frozensets too."""
     waiting = [code]
     while waiting:
         item = waiting.pop()
@@ -74,12 +74,11 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
-    """Return True if ``function`` only forwards ``*args`` and ``**kwargs`` to ``inner``.
+    """Return True if ``function`` only calls ``inner``, with all its own arguments in order.
 
-    It must pass all its arguments on in order.
-
-    Named parameters may be used elsewhere too, as their values do not depend on how they are passed.
-    Return False if there are defaults or keyword-only parameters, or if the source is not found.
+    It must take ``*args`` and ``**kwargs`` and use these for nothing else. Its named parameters may be
+    used elsewhere too, as their values do not depend on how they are passed. Return False if there are
+    defaults or keyword-only parameters, or if the source is not found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     # A default changes the arguments that reach ``inner``.

@@ -23,7 +23,7 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """Return the names of globals and attributes that ``code`` and functions inside it read.
+    """Return the names of globals and attributes that ``code`` and functions inside it read or import.
 
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
@@ -51,7 +51,7 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 def compares_identities(code: types.CodeType) -> bool:
     """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``).
 
-    Comparison with None does not count.
+    ``is`` with a constant on its right, such as None, does not count.
 
     >>> functions = (lambda a, b: a is b), (lambda a: a is None)
     >>> [compares_identities(function.__code__) for function in functions]
@@ -65,7 +65,9 @@ def compares_identities(code: types.CodeType) -> bool:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
-    """Return the modules, and their packages, that ``code`` and functions inside it import when run.
+    """Return the modules that ``code`` and functions inside it import when run, and their top-level packages.
+
+    A relative import appears without its leading dots.
 
     >>> def function():
     ...     import os.path
@@ -109,7 +111,8 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of the names of attributes that ``code`` reads by string, as with ``getattr``.
 
-    The result contains the empty string, which is part of every name, if any attribute may be read.
+    They are the string constants that are identifiers. The result contains the empty string, which is part
+    of every name, if there are none, or if the code uses ``vars``, ``eval``, ``globals`` or the like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -129,7 +132,9 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
-    """Return True if ``code`` may go on after an exception: ``try``, or ``contextlib.suppress``.
+    """Return True if ``code`` or a function inside it has a ``try`` statement or names ``suppress``.
+
+    A ``with`` block alone does not count.
 
     >>> from contextlib import nullcontext
     >>> def within(x):
@@ -175,9 +180,8 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
     """Return the variables that store the value made at offset ``instruction``.
 
-    They are several for an unpacked tuple.
-
-    Return an empty tuple if the value is used in a larger expression.
+    They are several for an unpacked tuple. Return an empty tuple if the value is used in a larger
+    expression.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -200,10 +204,7 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
 
 
 def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:
-    """Yield names and arguments of the instructions after offset ``place``.
-
-    Extended arguments are merged.
-    """
+    """Yield names and arguments of the instructions after offset ``place``; extended arguments are merged."""
     place, extended = _next(words, place), 0
     while place < len(words):
         name, arg = _OPNAME[words[place]], words[place + 1] | extended
@@ -238,10 +239,11 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 
 
 def name_by_variables(nodes: Iterable[Node]) -> None:
-    """Name the outputs of the last call of each expression that the user's code stores in variables.
+    """Name the outputs of the last call of each expression after the variables that store its result.
 
     Calls that one expression makes (those inside a library function, say) follow each other, and the last
-    of them makes its result.
+    of them makes its result. Its outputs keep their names if their number differs from that of the
+    variables.
     """
     before: Node | None = None
     for node in (*nodes, None):

@@ -26,9 +26,9 @@ _follows_libraries = ContextVar("follows_libraries", default=False)
 
 @contextmanager
 def following_libraries(follows: bool) -> Iterator[None]:
-    """Treat the Python code of installed libraries as the user's inside the block.
+    """Treat the Python code of installed libraries as the user's inside the block, in this context.
 
-    Without ``follows`` it is treated as a library's again.
+    If ``follows`` is False, treat it as a library's, even inside an enclosing block.
 
     A framework that dispatches every call to the recording does not need this. NumPy does: functions
     without a dispatch protocol (``np.zeros``) are recorded only in modules where the recording has
@@ -51,7 +51,8 @@ def following_libraries(follows: bool) -> Iterator[None]:
 def owner_of(item: Any) -> Owner:
     """Return the owner of a module (or its name), a class, a function, or the code of a frame.
 
-    A function is classified by its code, because a wrapper has the module name of what it wraps.
+    A function is classified by its code, because a wrapper has the module name of what it wraps. Inside
+    :func:`following_libraries`, a library's code is the user's.
 
     >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
     ['python', 'python', 'own', 'framework', 'user']
@@ -141,7 +142,7 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
 
 
 def _is_installed(file: str) -> bool:
-    """Return True if an installer put the file into a folder of ``sys.path`` (``pip install --target``)."""
+    """Return True if an installed distribution in a folder of ``sys.path`` lists the file's package."""
     folders = [
         folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
     ]
@@ -153,7 +154,7 @@ def _is_installed(file: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
-    """Return the packages and modules in a folder that its installed distributions list.
+    """Return the top-level packages and modules that the installed distributions in ``folder`` list.
 
     An editable installation has its record elsewhere, so its code stays the user's.
     """
@@ -163,9 +164,9 @@ def _installed_in(folder: str) -> frozenset[str]:
 
 
 def _folders() -> Iterator[tuple[str, str]]:
-    """Yield names and folders of the imported frameworks and of this package.
+    """Yield pairs of a package, one of the imported frameworks or this one, and its folder.
 
-    Folders are given as imported and with links resolved.
+    The folder is yielded as imported, and with symbolic links resolved.
     """
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
@@ -189,11 +190,10 @@ def skip_patch_frames(frame: FrameType) -> FrameType:
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of user code that reads a value at ``frame``.
+    """Return the innermost frame of user or library code at or above ``frame``; frames of Python are skipped.
 
-    It may read it through the standard library.
-
-    Return None if a framework, this package, or a module such as ``logging`` reads it for its own use.
+    Return None if a frame of a framework, of this package, or of a module such as ``logging`` comes first:
+    then the value is read for its own use.
     """
     frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:

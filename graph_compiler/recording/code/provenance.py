@@ -20,8 +20,9 @@ _PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
 class Locator:
     """Finds the innermost frame outside frameworks, and the module object that is being called.
 
-    ``module_call`` is the code object of the framework's method that calls a module; its ``self`` is the
-    module. ``path_of`` returns the path of a module in the model.
+    module_call: code object of the framework's method that calls a module, whose ``self`` is the module;
+        None if the framework has no modules.
+    path_of: returns the path of a module in the model.
     """
 
     def __init__(
@@ -33,7 +34,10 @@ class Locator:
         self._names: dict[tuple[int, int], tuple[tuple[str, ...], CodeType]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
-        """Return the origin of ``call``, searching frames from ``depth`` frames up outwards."""
+        """Return the origin of ``call``: file, line, module, and the variables that store the result.
+
+        The search starts ``depth`` frames up. Without a frame outside frameworks, the origin has no file.
+        """
         place: FrameType | None = None
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
@@ -65,9 +69,9 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the user's code calls right now.
+        """Return the object that the code calling this package calls right now.
 
-        Return None if its source does not show it, or if a framework's code is in between.
+        Return None if its source does not show the object, or if that code is a framework's.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
@@ -81,11 +85,12 @@ class Locator:
     def name_of(self, item: Any) -> str | None:
         """Return a name of ``item`` in the user's running function, or None.
 
-        It is a local, a global, or an attribute of ``self``.
+        Local variables are searched first, then globals that the code names, then attributes of ``self``.
         """
         frame = self._outer_frame()
         if frame is None:
             return None
+        # A module may hold the same object under a name that this function does not use.
         used = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
         spaces = (frame.f_locals, used, getattr(frame.f_locals.get("self"), "__dict__", {}))
         return next((name for space in spaces for name, held in space.items() if held is item), None)

@@ -24,7 +24,7 @@ Position = tuple[int, int, int, int]
 def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
     """Return the syntax nodes that contain an instruction (``frame.f_lasti``), outermost first.
 
-    Return an empty tuple if the source or its column is not known (always on Python 3.10).
+    Return an empty tuple if the source or the instruction's columns are unknown (always on Python 3.10).
     """
     # Python 3.10 does not store the columns of an instruction.
     if not hasattr(code, "co_positions"):
@@ -41,7 +41,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``, or None."""
+    """Return the object that a name or dotted name refers to in ``frame``; None if not found or otherwise."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
@@ -56,7 +56,7 @@ def callee_of(frame: FrameType) -> Any:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file; None if not found or if several start on its line."""
+    """Return the ``def`` of a function in its file; None if it is not found or several start on its line."""
     tree = _parsed(code.co_filename)
     found = (
         []
@@ -74,7 +74,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     """Return the ``def`` or ``lambda`` of a function in its file.
 
-    Return None if it is not found, or if several start on its line.
+    Return None if it is not found or several start on its line.
     """
     if code.co_name != "<lambda>":
         return definition_of(code)
@@ -120,7 +120,7 @@ _PLACE = re.compile(r":\d+")
 def adding_location(function: Any) -> Iterator[None]:
     """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised inside.
 
-    A message that has a line already stays.
+    A message that contains a line number already is not changed.
 
     >>> try:
     ...     with adding_location(adding_location):
@@ -144,7 +144,7 @@ def adding_location(function: Any) -> Iterator[None]:
 def place_of(function: Any) -> str:
     """Return the file and line of a function in brackets, for the end of a message.
 
-    Return an empty string if it has no Python code.
+    Return an empty string if ``function`` has no Python code.
 
     >>> "syntax.py:" in place_of(place_of), place_of(len)
     (True, '')
@@ -154,9 +154,10 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function, a callable object or a model, without its decorators.
+    """Return the code of a function, a callable object or a model, without its decorators and partials.
 
-    For objects it is that of ``__call__`` or the entry method. Return None if there is none.
+    Of an object, it is the code of its entry method, or of ``__call__``. Return None if that is not
+    Python.
     """
     # A partial has no line of its own.
     while isinstance(function, functools.partial):

@@ -29,7 +29,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class EnvironmentGuard(NamedTuple):
-    """An expression that must be true at each call. The package writes it itself, because it is executed.
+    """An expression that must be true at each call. It is executed, so its text is never taken from a file.
 
     text: the expression, with a pair of braces for each item.
     items: objects that fill the braces.
@@ -55,12 +55,11 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Something computed from entries of dicts, and again after they have changed."""
+    """Something computed from entries of dicts, and again by ``refresh`` after they have changed."""
 
     dicts: list[dict[Any, Any]]
 
-    def refresh(self) -> None:
-        """Compute it again."""
+    def refresh(self) -> None: ...
 
 
 class Condition(NamedTuple):
@@ -101,7 +100,8 @@ def condition(
     """Return the condition that all guards in ``facts`` hold.
 
     With ``versions_of``, guards that depend on dicts, classes or words of memory are evaluated again only
-    after one of their versions has changed. If the condition holds, ``derived`` is up to date.
+    after one of their versions has changed; without it, all are evaluated at each call. Evaluating the
+    condition also refreshes ``derived``, so that it is up to date if the condition holds.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -151,9 +151,9 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return one guard for all ``facts``, which evaluates them again only if a version has changed.
+    """Return a list of one guard for all ``facts``, which evaluates them only if a version has changed.
 
-    ``derived`` is computed again then, too.
+    It refreshes ``derived`` then, too. Return an empty list if there is no version to compare.
     """
     dicts = _distinct(
         [
@@ -212,7 +212,7 @@ def same_fact(
 def is_same(item: Any, before: Any) -> bool:
     """Return True if ``item`` is the object ``before`` or an equal number, string or tuple of these.
 
-    The types must be equal, too.
+    Equal means of the same type, too.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)
@@ -225,7 +225,7 @@ def _is_atomic(item: Any) -> bool:
 
 
 def same_items(items: Collection[Any], before: Collection[Any]) -> bool:
-    """Return True if the items are those of ``before``, in order.
+    """Return True if the items are those of ``before``, in order, compared by :func:`is_same`.
 
     >>> same_items([2.0, print], (2.0, print)), same_items([2.0], [])
     (True, False)
@@ -239,7 +239,9 @@ _SIMPLE = (bool, int, float, str, type(None))
 class EnvironmentGuards:
     """Guards that are checked before each call, with a description of the first that does not hold.
 
-    ``versions_of`` reads versions of dicts, if the framework or Python counts their changes.
+    versions_of: reads versions of dicts, classes and memory; None if the framework and Python count no
+        changes.
+    derived: what is computed again from entries of dicts while the guards are checked.
 
     >>> settings = {"scale": 2}
     >>> guard = EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)
@@ -267,9 +269,9 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """The guards that compare a dict entry with a number, a flag or a string.
+        """The condition of the guards that compare a dict entry with a number, a bool, a string or None.
 
-        A compiler of the framework can check them itself.
+        A compiler of the framework can check these itself.
         """
         return condition(
             fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE

@@ -37,10 +37,10 @@ class _Buffer(ctypes.Structure):
 
 
 class Scattered:
-    """The 64-bit words at these addresses, as one buffer.
+    """The 64-bit words at the given addresses, as one buffer.
 
     view: array of pointers, each followed to its word (``suboffsets`` of PEP 3118). The caller keeps the
-        memory and this object alive while it is read.
+        memory and this object alive while the view is read.
 
     >>> numbers = (ctypes.c_uint64 * 3)(5, 6, 7)
     >>> words = Scattered([ctypes.addressof(numbers) + 16, ctypes.addressof(numbers)])
@@ -72,7 +72,7 @@ Dicts = Sequence[dict[Any, Any]]
 
 
 class Versions(NamedTuple):
-    """Versions of dicts' entries and of objects' classes.
+    """Versions of dicts' entries, of objects' classes, and of words of memory.
 
     now: the current versions; equals an earlier ``copy()`` until one of them changes.
     copy: returns a copy of the current versions.
@@ -85,10 +85,9 @@ class Versions(NamedTuple):
 class Words(NamedTuple):
     """Words of memory to compare.
 
-    A word that holds the address of others comes before them.
-
-    stand(): True while the addresses may be read. Once it is False, a word before those that are gone has
-        changed.
+    addresses: the addresses. A word that is the address of other words comes before them. stand(): True
+        while the addresses may be read. Once it is False, a word has changed that comes before those that
+        were freed.
     """
 
     addresses: tuple[int, ...]
@@ -109,7 +108,7 @@ _CLASS, _VERSION = (
 
 
 def memory_versions(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
-    """Return versions that are words of memory. Works only if ``is_readable``.
+    """Return versions that are read directly from memory. They are valid only if :data:`is_readable`.
 
     >>> held = {"step": 1}
     >>> read = versions_read_by(lambda: list(held.items()))
@@ -153,7 +152,7 @@ def versions_read_by(read: Callable[[], Any]) -> Versions:
 
 
 def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
-    """Return a ``VersionsOf`` that calls ``version`` for each dict."""
+    """Return a ``VersionsOf`` that calls ``version`` for each dict, and reads classes by ``type``."""
 
     def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
         other = _scattered(_addresses(words), words).copy if words else tuple
@@ -165,7 +164,7 @@ def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
 
 
 def dict_of_class(cls: type) -> dict[str, Any] | None:
-    """Return the real dict of a class, of which ``vars`` returns a proxy; None if it cannot be reached.
+    """Return the dict of a class, of which ``vars`` returns only a proxy; None if it cannot be reached.
 
     >>> dict_of_class(Versions)["copy"] is Versions.copy
     True
@@ -178,9 +177,8 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     """Return the dicts that ``cls.name`` depends on.
 
-    They are those of the classes in the MRO up to the one that defines it.
-
-    Return an empty list if one of them cannot be reached.
+    They are the dicts of the classes in the MRO up to the first that defines ``name``, or of all if none
+    does. Return an empty list if one of them cannot be reached.
 
     >>> class Layer:
     ...     def forward(self): ...
@@ -206,7 +204,10 @@ class _Other(_Object):
 
 
 def _stores(item: Any) -> Iterator[None]:
-    """Change attributes of ``item``, each often enough that the interpreter specializes the instruction."""
+    """Yield after each change of an attribute of ``item``.
+
+    The first change is repeated so often that the interpreter specializes the instruction.
+    """
     for step in range(64):
         item.step = step
         yield
@@ -240,9 +241,10 @@ def _classes(item: Any) -> Iterator[None]:
 
 
 def detects_every_change(versions_of: VersionsOf) -> bool:
-    """Return True if ``versions_of`` detects every kind of change, and nothing else.
+    """Return True if ``versions_of`` detects every kind of change and is stable otherwise.
 
-    For example, watchers of a dict in Python 3.13 are not told of attributes that are stored in an object.
+    It does not where, for example, watchers of a dict miss attributes that are stored in an object (Python
+    3.13).
     """
     item, held = _Object(), dict[str, Any]()
     return (
@@ -254,11 +256,9 @@ def detects_every_change(versions_of: VersionsOf) -> bool:
 
 
 def detects(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Return True if the versions after each change differ from all earlier ones.
+    """Return True if the versions after each change differ from all earlier ones, and are stable in between.
 
-    They must be stable in between.
-
-    If ``repeats``, they need to differ from the last ones only.
+    If ``repeats`` is True, they need to differ only from those before the last change.
 
     >>> held = {}
     >>> detects(versions_read_by(lambda: len(held)), (held.update({number: 0}) for number in range(3)))

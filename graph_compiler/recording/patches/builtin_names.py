@@ -34,6 +34,7 @@ _BY_KEY = frozenset({"max", "min", "sorted"})
 class _Use(NamedTuple):
     """One use of a builtin's name in a file.
 
+    name: the name.
     inside: first lines of the enclosing functions whose bodies contain it.
     is_called: it is the function of a call.
     is_harmless: a shim may be used there instead of the builtin.
@@ -48,11 +49,11 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Return those of `names` that the file calls, and that no function in it uses in another way or has as a
-    parameter.
+    """Return those of ``names`` that the file calls and that its functions use in no other way.
 
-    Uses where a shim works as well (`isinstance`, `map`, a sort key, unevaluated annotations) and uses at
-    module level do not count. Return an empty set if the source cannot be read.
+    A parameter of the same name is another use. Uses where a shim works as well (``isinstance``, ``map``,
+    a sort key, unevaluated annotations) and uses at module level are not. Return an empty set if the
+    source cannot be read.
     """
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(
@@ -62,17 +63,14 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def passed_as_value(file: str, name: str) -> frozenset[int]:
-    """Return the first lines of the functions in which ``name`` is passed on as a value."""
+    """Return the first lines of the functions that pass ``name`` on as a value, and of those around them."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)
 
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Return the uses of builtins in a file; none if its source is not available.
-
-    ``linecache`` also has the source of notebook cells.
-    """
+    """Return the uses of builtins in a file; an empty tuple if its source is not available."""
     try:
         return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
     except (SyntaxError, ValueError):
@@ -128,7 +126,7 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
     """Yield the nodes of annotations that are never evaluated.
 
-    They are those of variables and, if ``texts``, of parameters and results.
+    These are annotations of variables and, if ``texts`` is True, of parameters and results.
     """
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (
@@ -141,7 +139,7 @@ def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
 
 
 def _of_call(call: ast.Call) -> Iterator[ast.AST]:
-    """Yield the nodes of a call where any callable works in place of the class."""
+    """Yield the nodes of a call where any callable or class works in place of a builtin class."""
     yield call.func
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name == "map":
@@ -182,11 +180,10 @@ def alias_of(name: str) -> str:
 
 
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
-    """Return ``code`` with calls of these globals looking up their aliases, in functions inside it too.
+    """Return ``code`` in which calls of the globals ``names`` look up their aliases, in nested functions too.
 
-    Return ``code`` itself if there are no such calls.
-
-    Offsets, lines and number of the instructions stay the same. On Python 3.10 nothing is rewritten.
+    Return ``code`` itself if there are no such calls, and always on Python 3.10. Calls that would need an
+    extended argument keep the builtin. Offsets, lines and number of the instructions stay the same.
 
     >>> def whole(x): return x.astype(int) + int(x)
     >>> with_aliases(whole.__code__, ["int"]).co_names
@@ -228,7 +225,7 @@ _BUILT_IN = {type.__name__: type}
 
 
 class ClassShim:
-    """Proxy of a class that behaves like it, except for the result of calling it.
+    """Proxy of a class, or of ``len``, that behaves like it, except that calling it calls ``call``.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
@@ -279,7 +276,10 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
 
 
 def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
-    """Convert a number that is recorded as an array to int or float, recorded too."""
+    """Return ``item``, a number that is recorded as an array, as int or float.
+
+    The conversion is recorded if the frontend can; otherwise the result is a plain number.
+    """
     if item.__class__ is cls:
         return item
     found: Any = NotImplemented
@@ -309,7 +309,7 @@ def _counting(symbols: Symbols) -> ClassShim:
 
 
 def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
-    """Yield the uses of ``int``, ``float``, ``complex`` and ``len`` in the code of functions.
+    """Yield a row for each of ``int``, ``float``, ``complex`` and ``len`` that the code of a function reads.
 
     >>> def length(x): return len(x)
     >>> [name for _, name, *_ in builtin_lookups([length])]
@@ -325,8 +325,9 @@ def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedU
 def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
     """Return the patches for ``int``, ``float``, ``complex`` and ``len``.
 
-    Modules that only call a name, or use it in ``isinstance``, hold its shim. Other modules hold the shim
-    under its alias, and their functions get rewritten code.
+    Modules that only call a name, or use it in ``isinstance``, get its shim under that name. Other modules
+    get the shim under its alias, and their functions get rewritten code. A module that defines the name
+    itself is left alone.
     """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
@@ -375,9 +376,9 @@ def type_replacements(
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,
 ) -> list[Replacement]:
-    """Return the patches that replace ``type``, under any name, by a shim.
+    """Return the patches that replace ``type`` by a shim, under whatever name ``places`` hold it.
 
-    For an item for which ``stands`` is True, it returns ``class_of(item)``.
+    The shim returns ``class_of(item)`` for an item for which ``stands`` is True.
     """
 
     def ask(*args: Any, **kwargs: Any) -> Any:

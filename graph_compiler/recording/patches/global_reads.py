@@ -24,7 +24,7 @@ _ANY = compile("name", "<globals>", "eval")
 class GlobalReads:
     """The globals that code looks up by string, in the thread that made this object.
 
-    The shims in :meth:`places` note them.
+    The shims in :meth:`places` note the lookups.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
@@ -75,9 +75,10 @@ class GlobalReads:
 
 
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """Return guards for code that has not run yet and may read globals by string.
+    """Return guards on all globals of those ``functions`` whose code may read globals by string.
 
-    They cover names, values and items of all globals of these ``functions``.
+    They cover the names of the globals, the identities of their values, and the items of lists, sets and
+    dicts. They serve code that has not run yet, whose reads are unknown.
     """
     spaces = {
         id(one.__globals__): one.__globals__
@@ -114,7 +115,7 @@ def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
 class _Noted(dict[str, Any]):
     """Dict that ``globals()`` returns to recorded code.
 
-    It notes each lookup, and forwards writes to the module.
+    It notes lookups, and forwards lookups and writes to the dict of the module.
     """
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
@@ -123,8 +124,6 @@ class _Noted(dict[str, Any]):
 
 
 def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any]:
-    """Return a method of :class:`_Noted` that calls ``note`` and then the method of the module's own dict."""
-
     def method(self: _Noted, *args: Any, **kwargs: Any) -> Any:
         note(self, args[0] if args else None)
         return getattr(self._space, name)(*args, **kwargs)
@@ -154,10 +153,7 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
 def _running(
     mode: str, run: Callable[..., Any]
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
-    """Return a maker of shims for ``eval`` or ``exec``.
-
-    A shim notes the globals that the executed code names.
-    """
+    """Return a maker of shims for ``eval`` or ``exec`` that note the globals named in the executed code."""
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:

@@ -24,13 +24,12 @@ def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -
 class Symbols(NamedTuple):
     """Callbacks of a frontend for its symbolic numbers.
 
-    is_symbolic(item): True for a symbolic number.
-    opened(args): the expressions of the arguments, or None if the function must receive plain numbers.
-    made(function, operands): the symbolic number for a function of expressions.
-    number_of(item): the number in an array of one element; any other item unchanged.
-    length_of(item): the size that ``len`` of an array returns; None for anything else.
-    is_recorded(item): True for a number that stays an array of the recording.
-    call(name, original, args): record a call with such numbers, or return NotImplemented.
+    is_symbolic(item): True for a symbolic number. opened(args): the expressions of the arguments; None if
+    the function must receive plain numbers. made(function, operands): the symbolic number for a function
+    of expressions. number_of(item): the number in an array of one element; any other item unchanged.
+    length_of(item): the size that ``len`` of an array returns; None for anything else. is_recorded(item):
+    True for a number that stays an array of the recording. call(name, original, args): the result of a
+    recorded call with such numbers; NotImplemented if it cannot be recorded.
     """
 
     is_symbolic: Callable[[Any], bool]
@@ -72,7 +71,10 @@ def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> A
 
 
 def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Record a call of a function of numbers, or return NotImplemented if none is recorded."""
+    """Record a call of ``original``, and return its result.
+
+    Return NotImplemented if no argument is a recorded number, or if the frontend cannot record the call.
+    """
     numbers = _numbers(symbols, args)
     is_recorded = any(map(symbols.is_recorded, _leaves(numbers)))
     name = f"{original.__module__}.{original.__name__}"
@@ -88,9 +90,10 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Return the recorded call or the symbolic result.
+    """Return the result of a recorded call, or a symbolic number.
 
-    Otherwise apply ``compose``, which builds the function from operators, or the function itself.
+    If neither is possible, call ``compose``, which builds the function from operators, for recorded or
+    symbolic arguments. Without ``compose`` or such arguments, call ``original``.
     """
     symbols = session.symbols
     # These accept arrays as sequences of numbers.

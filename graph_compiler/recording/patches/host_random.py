@@ -21,7 +21,7 @@ _NO_DRAWS = frozenset({"seed", "getstate", "setstate", "get_state", "set_state"}
 
 
 def _methods(module: Any, generator: Any) -> Iterator[str]:
-    """Return the functions of a module that are methods of its global generator and draw from it."""
+    """Return the names of functions in ``module`` that are methods of ``generator`` and draw from it."""
     return (
         name
         for name, item in vars(module).items()
@@ -47,9 +47,9 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
 
 @contextmanager
 def host_state_kept() -> Iterator[None]:
-    """Restore both states after the block.
+    """Restore the states of Python's and NumPy's global generators after the block.
 
-    A framework that is imported for the first time draws numbers for itself.
+    It surrounds imports of frameworks, which draw numbers when they are loaded for the first time.
     """
     before = host_state()
     try:
@@ -60,7 +60,7 @@ def host_state_kept() -> Iterator[None]:
 
 @contextmanager
 def host_state_seeded(seed: int) -> Iterator[None]:
-    """Seed both generators inside the block, and restore their states after it."""
+    """Seed Python's and NumPy's global generators inside the block, and restore their states after it."""
     with host_state_kept():
         # Setting a state is no draw to an enclosing recording.
         restore_host_state((random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state()))

@@ -15,7 +15,7 @@ from .patch import Patch, PatchSet, paused
 
 
 def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that runs the original outside the recordings of this thread.
+    """Make a shim that pauses all recordings of this thread while the original runs.
 
     If ``on_read(*args)`` is True, it calls the original as usual.
     """
@@ -39,7 +39,7 @@ def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
 def _is_statement_loaded(
     name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
 ) -> bool:
-    """Return True if an import statement finds all of its modules already imported."""
+    """Return True if an import statement finds its module, and the names it takes from it, loaded."""
     package = (globals or {}).get("__package__") if level else None
     if level and not package:
         return False

@@ -30,8 +30,8 @@ _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 class _IdentifierWatch:
     """Identifiers that one recording makes.
 
-    pattern: the digits that they begin with; None for random ones.
-    origin: the function and line that made the first; empty if there is none.
+    pattern: the bits that they begin with; None for random ones.
+    origin: the function and line that made the first; empty if none was made.
     """
 
     def __init__(self, pattern: int | None = None) -> None:
@@ -40,7 +40,10 @@ class _IdentifierWatch:
 
 @contextmanager
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
-    """Note identifiers made inside the block, and make them begin with ``pattern`` unless it is None."""
+    """Watch the identifiers that this thread makes inside the block.
+
+    They begin with the bits of ``pattern``, or are random if it is None.
+    """
     before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:
         yield _here.watch
@@ -93,9 +96,9 @@ def _name(number: Any) -> NewUUID:
 
 
 def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that returns a new identifier for user code, and notes it.
+    """Make a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`.
 
-    For other code it calls the original.
+    The watch notes where the first one was made. Other code gets the result of the original.
     """
 
     @forwards

@@ -24,9 +24,7 @@ NOTHING = object()
 
 @contextmanager
 def replaced(places: Iterable[Replacement]) -> Iterator[None]:
-    """Set names to the items in ``places`` inside the block.
-
-    After it, restore what they held, or delete them.
+    """Set names to the items in ``places`` inside the block; after it, restore or delete them.
 
     >>> space = {"len": len}
     >>> with replaced([(space, "len", 1), (space, "abs", 2)]):
@@ -58,7 +56,6 @@ def _held_by(owner: Any, name: str) -> Any:
 
 
 def group_by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
-    """Group places by owner."""
     found: dict[int, tuple[Any, dict[str, Any]]] = {}
     for owner, name, item in places:
         found.setdefault(id(owner), (owner, {}))[1][name] = item
@@ -66,7 +63,7 @@ def group_by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
 
 
 def set_all(held: ItemsByOwner) -> None:
-    """Set the names of each owner to these items; delete a name whose item is :data:`NOTHING`."""
+    """Set the names of each owner to the given items; delete a name whose item is :data:`NOTHING`."""
     for owner, items in held:
         if isinstance(owner, (dict, ModuleType)) and id(NOTHING) not in map(id, items.values()):
             # ``update`` is 20 times as fast as setting names one by one.
@@ -86,7 +83,7 @@ def _put(owner: Any, name: str, item: Any) -> None:
 
 
 def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, Any]]) -> list[Replacement]:
-    """Return patches that replace the first item of each pair by the second, under any name.
+    """Return patches that replace the first item of each pair by the second, under any name in ``spaces``.
 
     >>> [name for _, name, _ in under_any_name([{"length": len, "abs": abs}], [(len, 1)])]
     ['length']
@@ -122,11 +119,10 @@ class Session:
     """One recording as seen by shims, with what they noted.
 
     trace: the frontend's object for its own rows.
-    symbols: callbacks for symbolic numbers; None if there are none.
-    outside(): context in which the framework computes immediately and records nothing.
-    concrete(array): for a proxy, an array with elements.
-    hold(graph, arrays): makes the parameters of a graph that the function calls parameters of the
-        recording, and returns the arrays that represent them; None if that is impossible.
+    symbols: callbacks for symbolic numbers; None if there are none. outside(): context in which the
+        framework computes immediately and records nothing. concrete(array): an array with elements for a
+        proxy. hold(graph, arrays): turns the parameters of a graph that the function calls into parameters
+        of the recording, and returns the arrays that represent them by name; None if that is impossible.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
@@ -162,7 +158,7 @@ class Session:
         self._asked[key] = name, ask
 
     def facts(self) -> list[EnvironmentGuard]:
-        """Return a guard for each answer that must stay the same."""
+        """Return a guard for each noted call of :func:`assume_result`: its result must stay the same."""
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
             for name, ask in self._asked.values()
@@ -189,7 +185,10 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def _resumed(session: Session) -> Iterator[None]:
-    """Open ``session`` in this thread inside the block, besides those that are open and not paused."""
+    """Open ``session`` in this thread inside the block, and resume shims if they are paused.
+
+    Sessions that are paused stay hidden.
+    """
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
     # Sessions that are paused must not hear what happens in this one.
     _open.sessions, _paused.is_so = (*sessions_here(), session), False
@@ -205,10 +204,9 @@ def sessions_here() -> tuple[Session, ...]:
 
 
 class PatchSet:
-    """Tables of patches.
+    """Patches whose shims are installed while a session is open in any thread.
 
-    Their shims are installed while a session is open in any thread, and report to sessions of the calling
-    thread.
+    The shims report to the sessions of the thread that calls them.
     """
 
     def __init__(self, *rows: Patch) -> None:
@@ -249,7 +247,7 @@ class PatchSet:
                     set_all(self._before)
 
     def _make_shims(self) -> None:
-        """Make the shims, once per process, and again if another original has been set since."""
+        """Make the shims, unless those of the last session replace the same originals."""
         found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
         # The originals are the same as last time, and so are their shims.
         if found == self._originals:
@@ -269,7 +267,10 @@ class PatchSet:
         return group_by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
     def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Replacement]:
-        """Yield patches for names in ``spaces`` that hold an original. Call it while a session is open."""
+        """Yield patches for names in ``spaces`` that hold an original.
+
+        Shims exist only once a session has been opened; before, nothing is yielded.
+        """
         known = self._by_original
         for space in spaces:
             if not known.keys().isdisjoint(map(id, list(space.values()))):
@@ -285,11 +286,9 @@ def patching(
     spaces: Iterable[dict[str, Any]] = (),
     places: Iterable[Replacement] = (),
 ) -> Iterator[Session]:
-    """Report the calls of this thread to ``session`` inside the block.
+    """Report calls by this thread to ``session`` inside the block, even under names imported into ``spaces``.
 
-    That includes calls by names that ``spaces`` imported.
-
-    ``places`` are replaced too.
+    ``places`` are replaced too. All names are restored after the block.
 
     >>> import os
     >>> from .patch import assume_result
@@ -307,11 +306,10 @@ def patching(
 
 
 def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim whose result is guarded to stay the same.
+    """Make a shim that calls the original, and adds a guard that its result stays the same.
 
-    ``on_read(original, *args)`` returns what is compared before each call.
-
-    Calls that libraries make for their own use are not guarded, as they affect only how a library
+    The guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it
+    raises. Calls that libraries make for their own use are not guarded, as they affect only how a library
     computes.
     """
 
@@ -337,9 +335,8 @@ def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
 def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that raises ``TracingError`` with the line of the user's call.
 
-    If ``on_read(*args)`` is True, it calls the original.
-
-    It is for functions whose result differs each time, so that no guard could compare it.
+    It is for functions whose result differs each time, so that no guard could compare it. It calls the
+    original if ``on_read(*args)`` is True, or if no user code made the call.
     """
 
     @forwards
@@ -356,10 +353,7 @@ def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def note_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that calls ``on_read(session, *args)`` for each session before the original.
-
-    The sessions are those of the calling thread.
-    """
+    """Make a shim that calls ``on_read(session, *args)`` for each session of its thread, and the original."""
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -388,11 +382,10 @@ def replace_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim like :data:`replace_call` for values that come from outside a function, such as random
-    numbers.
+    """Make a shim like :data:`replace_call` that also serves threads without a session, by another thread's.
 
-    Other threads draw from the same source, so in a thread without a session it uses one of another
-    thread.
+    It is for values that come from outside a function, such as random numbers, which all threads draw from
+    the same source.
     """
 
     @forwards
@@ -407,7 +400,7 @@ def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def copy_name(original: Any, shim: Any) -> Any:
-    """Give ``shim`` the name of ``original`` and return it."""
+    """Set the name, docstring and ``__wrapped__`` of ``shim`` from ``original``, and return ``shim``."""
     shim.__wrapped__, shim.__doc__ = original, getattr(original, "__doc__", None)
     shim.__name__ = getattr(original, "__name__", shim.__name__)
     shim.__qualname__ = getattr(original, "__qualname__", shim.__qualname__)

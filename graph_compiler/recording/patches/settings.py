@@ -33,9 +33,9 @@ _stat = os.stat
 
 
 def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the contents of a file, of a large one its time of writing, size and inode.
+    """Return the contents of a file; of a large one, its time of writing, size and inode.
 
-    Return None for a missing file, and for objects that name no file.
+    Return None for a missing file, and if the arguments name no file.
     """
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:

@@ -21,9 +21,9 @@ _ENOUGH = 2
 
 
 class ListLengths:
-    """Lists at known places that had several lengths when a function was recorded.
+    """The lengths that lists at state places had in the recordings of a function.
 
-    Recordings then try whether the function only appends to them.
+    From them, recordings guess to which lists the function only appends.
     """
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class ListLengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of lists, and return the identities of places that have had several.
+        """Note the lengths of the lists at ``places``, and return the identities of places with several.
 
-        Places whose list was read are left out.
+        Places whose list was read in an earlier recording are left out.
         """
         if not places:
             return frozenset()
@@ -52,7 +52,10 @@ class ListLengths:
 
 
 class ListShims:
-    """Replaces lists that a function can reach by :class:`AppendOnlyList` objects, and restores them."""
+    """Replaces lists that a function can reach by :class:`AppendOnlyList` objects, and restores them.
+
+    No list is replaced if the code of a function names ``type``, because the shim's type is not ``list``.
+    """
 
     def __init__(
         self,
@@ -73,10 +76,10 @@ class ListShims:
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
 
     def put(self, place: StatePlace) -> AppendOnlyList | None:
-        """Replace the list at ``place`` by a shim and return the shim.
+        """Replace the list at ``place`` in all its containers by a shim, and return the shim.
 
-        Return None if the list is not expected to be append-only, or if the function may reach it in
-        another way.
+        Return None if the list is not expected to be append-only, or if the function may reach it through
+        arguments, defaults, tuples or closures of other functions.
         """
         item = place.held.item
         parents = [
@@ -93,7 +96,8 @@ class ListShims:
     def take_out(self) -> None:
         """Restore the lists.
 
-        Raise ``ListRead`` if one of them was read, even if the function caught that exception.
+        Raise ``ListRead`` if one of them was read, even if the function caught that exception. Then the
+        caller restores the other lists.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

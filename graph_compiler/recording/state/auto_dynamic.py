@@ -21,9 +21,7 @@ _ENOUGH = 2
 
 
 class AutoDynamic:
-    """Counts how often each array or number within reach of a function has changed.
-
-    It compares the recordings of that function.
+    """Counts how often each array or number within reach of a function changed between its recordings.
 
     Without it, a learning rate that decreases at every step would need one variant per step. Changes that
     a call makes itself are detected elsewhere.
@@ -46,9 +44,10 @@ class AutoDynamic:
         self.lengths = ListLengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Note the numbers in the arguments, and return the paths of those with more than two values.
+        """Note the numbers in the arguments, and return the paths of those with more than two values so far.
 
-        The arguments ``(args, kwargs)`` are those of the next recording.
+        The structure ``tree`` is that of ``(args, kwargs)`` in the next recording. Items of lists and
+        tuples inside an argument are not counted.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
@@ -74,10 +73,11 @@ class AutoDynamic:
     def noted(
         self, world: ObjectSnapshot, mark_of: Callable[[TrackedContainer, Any], Any]
     ) -> list[StatePlace]:
-        """Note the arrays and numbers in ``world``, and return the places of those that changed often enough.
+        """Note the arrays and numbers in ``world``, and return the places of those that changed repeatedly.
 
-        ``mark_of`` returns an object that compares unequal for another array or other elements. It returns
-        None for an object that is no array or is handled elsewhere.
+        A place is returned after two changes. ``mark_of`` returns an object that compares unequal for
+        another array or other elements, and None for an object that is no array or is handled elsewhere.
+        Sets ``is_new`` to False.
         """
         self.is_new = False
         marks = {

@@ -18,30 +18,31 @@ from .append_only_list import AppendOnlyList
 
 @dataclasses.dataclass(frozen=True)
 class FromArguments:
-    """Object that was at ``path`` of the arguments before the call."""
+    """Object that was at ``path`` of ``(args, kwargs)``, or of ``(args, kwargs, state)``, before the call."""
 
     path: Path
 
 
 @dataclasses.dataclass(frozen=True)
 class NewObject:
-    """Object that the graph returns for updates, at this index."""
+    """Object at ``index`` in the list of new objects that the graph returns besides its result."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class OutsideObject:
-    """Object outside the arguments, the same one after every call."""
+    """Object outside the arguments that is the same at every call."""
 
     item: Any
 
 
 @dataclasses.dataclass(frozen=True)
 class ContainerUpdate:
-    """New contents of the container at ``path`` of ``(args, kwargs)``.
+    """New contents of the container at ``path`` of the arguments.
 
-    items: all its items after the call, by key; if ``beside`` is True, only those that were appended.
+    path: the path.
+    items: all items after the call, by key; if ``beside`` is True, only those that were appended.
     beside: True for a list that is only appended to.
     """
 
@@ -53,9 +54,9 @@ class ContainerUpdate:
 class Containers:
     """Arguments of a recording, with the contents of each container in them before the call.
 
-    ``is_known(item)`` returns True for objects outside the arguments that may be stored in them. Instances
-    in ``opened`` are treated as containers, too. The state (``arguments[2]``) is no copy but the
-    function's own objects.
+    ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``. The state is no copy but the
+    function's own objects. ``is_known(item)`` returns True for objects outside the arguments that may be
+    stored in them. Instances in ``opened`` are treated as containers even if they are callable.
 
     new: objects that were stored during the call and were not in the arguments before.
     written: index in ``new`` -> path of the argument array that was written to.
@@ -100,10 +101,10 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
-        """Return an update for each container that changed.
+        """Return an update for each container whose items differ from those before the call.
 
-        Arrays whose ids are in ``rewritten`` were written to and are treated as new objects, because they
-        cannot be written to where the graph runs.
+        Arrays whose ids are in ``rewritten`` were written to. They are treated as new objects, because the
+        target framework cannot write to an array.
         """
         found: list[ContainerUpdate] = []
         for path, item, kind, before in self._before:
@@ -120,9 +121,9 @@ class Containers:
     ) -> FromArguments | NewObject | OutsideObject:
         """Classify an object that a container holds after the call.
 
-        It is ``FromArguments`` if it was in the arguments before, ``OutsideObject`` if it is a known
-        outside object, and otherwise ``NewObject``: then it is appended to ``self.new``, unless it is
-        there already. Objects whose id is in ``rewritten`` are never ``FromArguments``.
+        Return ``FromArguments`` if it was in the arguments before and its id is not in ``rewritten``,
+        ``OutsideObject`` if it is a known outside object, and otherwise ``NewObject``. A new object is
+        appended to ``self.new``, unless it is there already.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return FromArguments(self._paths[id(child)])
@@ -144,8 +145,8 @@ def apply_updates(
 ) -> None:
     """Change the caller's containers as the original function would have done.
 
-    ``chosen`` returns the object to store in the container at a path; by default the one that ``item_of``
-    returns. All containers are looked up before the first is changed.
+    ``chosen(path, item)`` returns the object to store for an item of the container at ``path``; by
+    default, that of ``item_of``. All new items are looked up before the first container is changed.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     # All new contents are read before the first container changes, because one update may take items from
@@ -188,9 +189,9 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Store ``value`` at ``path`` inside a container of the arguments.
+    """Store ``value`` at ``path`` inside a container of the arguments, and return True.
 
-    Return False if that is impossible, because the path names an argument itself or an item of a tuple.
+    Return False if that is impossible: the path leads to an argument itself or to an item of a tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
@@ -225,7 +226,7 @@ Item = Callable[[Any], Any]
 
 
 def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> Any:
-    """Return the updates as JSON; ``item`` writes keys and objects."""
+    """Return the updates as JSON, or None for None. ``item`` converts keys and outside objects."""
     if updates is None:
         return None
     return [
@@ -239,11 +240,10 @@ def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> An
 
 
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdate, ...] | None:
-    """Read what :func:`updates_to_json` wrote.
+    """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
-    ``tree`` is the structure of the graph's output, whose second part holds the new objects.
-
-    Raise ``InvalidFile`` if the data does not fit ``tree``, or would change anything but arguments.
+    ``tree`` is the structure of the graph's output, a pair of the result and the new objects. Raise
+    ``InvalidFile`` if the data does not fit ``tree``, or if an update would change anything but arguments.
     """
     if data is None:
         return None

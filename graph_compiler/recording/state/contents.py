@@ -94,7 +94,8 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 def contents_of(item: Any) -> Contents | None:
     """Return how the contents of ``item`` are read and restored.
 
-    Return None for other objects, and for NumPy arrays that are read-only or hold objects.
+    The classes are ``array.array``, ``bytearray``, NumPy arrays, and random generators of NumPy and
+    Python. Return None for other objects, and for NumPy arrays that are read-only or hold objects.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -108,7 +109,7 @@ def contents_of(item: Any) -> Contents | None:
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the iterators among ``items``, inside tuples, and behind wrappers such as bound methods.
+    """Yield the iterators among ``items``, inside tuples and inside wrappers such as bound methods.
 
     Instances of classes whose ``__next__`` is written in Python are skipped, because their attributes hold
     their state.
@@ -127,9 +128,9 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:
-    """Raise ``TracingError`` if a function finds an iterator outside its arguments.
+    """Raise ``TracingError`` if an iterator is among ``items``, the objects that a function finds outside.
 
-    ``items`` are the objects it finds, and ``name`` is how the error calls one.
+    ``name`` is the name of the iterator in the message; by default, its class.
 
     >>> try:
     ...     refuse_outside([iter([1, 2])], "rows")
@@ -145,9 +146,7 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
 
 
 def refuse_iterators(value: Any) -> None:
-    """Raise ``TracingError`` if there is an iterator in the arguments.
-
-    Recording would consume its items.
+    """Raise ``TracingError`` if there is an iterator anywhere in ``value``, the arguments of a call.
 
     >>> refuse_iterators({"rows": [1, 2]})
     >>> try:
@@ -175,7 +174,8 @@ _COUNT, _LENGTH = (
 class Pieces:
     """Copy of memory, to detect writes to it.
 
-    All of it is copied up to 16 KiB or if ``whole`` is True, otherwise 8 pieces of 512 bytes.
+    All ``size`` bytes are copied if they are at most 16 KiB or if ``whole`` is True, otherwise 8 pieces of
+    512 bytes, so that a write between the pieces is missed.
 
     now: views of the memory itself, which keep ``owner`` alive, so that its address is not reused.
     before: copies of what it held.

@@ -34,7 +34,8 @@ _assigning = threading.RLock()
 class StateLock:
     """Context manager in which a call of a graph with state runs. It keeps ``owners`` alive.
 
-    Owners that have no lock yet get one in common.
+    It acquires the locks of all owners. Owners that have no lock yet share one: that of another owner, or
+    a new one.
 
     >>> model, other = [], []
     >>> with StateLock([model]), StateLock([model, other]):
@@ -63,10 +64,9 @@ class StateLock:
 
 
 class Reserved:
-    """All state locks.
+    """All state locks, acquired when this is made and held until :meth:`release`.
 
-    They are taken while it is unknown which objects a recording will change and restore; see
-    :func:`reserved`.
+    They are held while it is unknown which objects a recording will change and restore.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Reserved:
             _take(self._held)
 
     def only(self, is_changed: Callable[[Any], bool]) -> None:
-        """Release the locks of objects for which ``is_changed`` returns False."""
+        """Release the locks that belong only to objects for which ``is_changed`` returns False."""
         if not self._held:
             return
         wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
@@ -92,10 +92,7 @@ class Reserved:
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Hold all state locks inside the block.
-
-    No graph then changes objects that a recording reads and restores, or sees what the recording stores in
-    them.
+    """Hold all state locks inside the block, so that no graph changes, or sees, what a recording works on.
 
     The locks must be held before the objects are read. The caller must hold the recording lock.
     """

@@ -22,7 +22,7 @@ from .contents import contents_of
 def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:
     """Return paths into ``(args, kwargs)`` for indices and names as users write them.
 
-    A path of one part needs no list.
+    A path that is no list or tuple stands for a path of one part. Return an empty tuple if both are None.
 
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
@@ -52,12 +52,12 @@ class Stateful:
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return the objects at ``paths`` in a call.
 
-        Objects without a ``__dict__`` and keyword arguments that were not passed are left out.
-
-        Raise ``CallMismatch`` if a path leads nowhere.
+        Keyword arguments that were not passed, and objects without a ``__dict__``, are left out. Raise
+        ``CallMismatch`` if a path does not exist in the call.
         """
         if not self.paths:
             return []
+        # A keyword argument may be left to its default, which is searched with the function.
         found = [_at((args, kwargs), path) for path in self.paths if path[0] == 0 or path[1] in kwargs]
         return [item for item in found if hasattr(item, "__dict__")]
 
@@ -76,10 +76,11 @@ def _at(arguments: tuple[Any, ...], path: Path) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class StatePlace:
-    """One part of a container (an attribute, a dict entry, a closure variable), or a whole container.
+    """One part of a container (an attribute, a dict entry, a closure variable), or the whole container.
 
-    key: the part; None if ``whole``.
-    whole: True for all of a list, deque, set or buffer.
+    held: the container.
+    key: the part; None if ``whole`` is True.
+    whole: True for all of a list, deque, set or buffer, or of a dict whose keys change.
     """
 
     held: TrackedContainer
@@ -95,9 +96,10 @@ class StatePlace:
         return (id(self.held.owner), None if self.whole else self.key)
 
     def read(self) -> Any:
-        """Return the current object, or ``MISSING``.
+        """Return the object at the place; ``MISSING`` if the part does not exist.
 
-        A set is returned as a frozenset and a buffer as its elements, which then belong to the signature.
+        Of a whole container it is the container itself, a set as a frozenset, and a buffer as its
+        elements, which become part of the signature.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
@@ -107,22 +109,26 @@ class StatePlace:
         return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
 
     def write(self, value: Any) -> None:
-        """Store ``value``, or delete what is there if it is ``MISSING``."""
+        """Store ``value`` at the place, or delete the part if it is ``MISSING``.
+
+        A whole container is refilled with the items of ``value``, unless that is the container itself.
+        """
         if not self.whole:
             self.held.kind.put(self.held.item, self.key, value)
         elif value is not self.held.item:
             self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
-        """Return the current object; of a whole container, a shallow copy, so that it can be written back."""
+        """Return the object at the place; of a whole container, a shallow copy to write back later."""
         held = self.read()
         # The object itself would change with the place.
         return copy.copy(held) if self.whole and held is self.held.item else held
 
 
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
-    """Return the place of ``key`` in a container, or of the whole container if its keys are not stable.
+    """Return the place of ``key`` in a container, or of the whole container.
 
+    It is the whole one for lists, deques, sets and buffers, and for a change of order (``ORDER``).
     Symbolic sizes in the key become numbers, because a later recording has other symbols.
     """
     if key is ORDER or is_whole(held.item):
@@ -143,7 +149,7 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> list[StatePlace]:
-    """Merge newly ``found`` places into the ``known`` ones.
+    """Return the ``known`` places followed by those that were newly ``found``.
 
     If both have entries of the same dict, one place for the whole dict replaces them, because each
     recording may find another key in it.
@@ -168,7 +174,7 @@ def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> li
 
 
 def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
-    """Return the distinct places, without those inside an object that another place holds."""
+    """Return the distinct places, except those whose container is inside an object at another place."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:
         others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
@@ -179,7 +185,10 @@ def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], boo
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Random numbers that are drawn before each call. It is read like a place and never written."""
+    """Random numbers that are drawn before each call. A draw is read like a place and never written.
+
+    name: name for messages. read(): draws the numbers.
+    """
 
     name: str
     read: Callable[[], Any]
@@ -187,9 +196,10 @@ class Draw:
 
 @dataclass(frozen=True)
 class ReplacedPlace:
-    """The place of this number holds ``item`` after the call.
+    """A place that holds another object after the call.
 
-    ``item`` is MISSING if the place holds nothing.
+    number: index among the places that are no draws.
+    item: the object; ``MISSING`` if the part is deleted.
     """
 
     number: int
@@ -198,7 +208,7 @@ class ReplacedPlace:
 
 @dataclass(frozen=True)
 class ExternalState:
-    """The state outside its arguments that a recorded graph reads before a call and changes after it.
+    """The state outside the arguments that a recorded graph reads before a call and changes after it.
 
     places: what it reads; draws come last.
     tree: the pytree structure of what the places hold before the call.
@@ -228,7 +238,7 @@ class ExternalState:
         return [place for place in self.places if isinstance(place, StatePlace)]
 
     def name_of(self, number: int) -> str:
-        """Return the name of the place of the array with this number among the arrays of all places."""
+        """Return the name of the place that holds the array with this number, counted over all places."""
         children = self.tree.children if isinstance(self.tree, Branch) else ()
         return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][
             number
@@ -237,7 +247,7 @@ class ExternalState:
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
         """Return the objects that replaced places hold after the call, by place name.
 
-        Each is taken from ``arguments`` or from the ``new`` objects.
+        They come from ``arguments`` or from the ``new`` objects.
         """
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
