@@ -16,6 +16,7 @@ _ONLY_CHECKS = (
 
 
 def _is_leaf(array: Any) -> bool:
+    # Arrays of other frameworks have no history of gradients.
     return bool(getattr(array, "is_leaf", True))
 
 

@@ -64,6 +64,7 @@ def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_
 
     With ``adjoint_of``, the matrix is the adjoint of ``A``.
     """
+    # A solution from the right is the adjoint of one from the left.
     if not left:
         return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))
     swapped, lower, upper = lu_unpack(lu, pivots)

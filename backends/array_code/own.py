@@ -1,5 +1,4 @@
-"""Names that each target replaces: ``xp`` (its array module), ``Array`` (its array class) and helpers of its
-prelude.
+"""Names that each target replaces: ``xp`` (its array module), ``Array`` (its array class) and helpers.
 
 Importing any name from here returns the name as a string. ``collect_helpers`` of
 ``backends/common/preludes.py`` copies the helpers with globals that hold the target's objects.

@@ -30,6 +30,7 @@ def interpolate_bytes(
         places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
         whole, bits = byte_weights(places, weights)
         total = weighted_taps(x.astype(xp.int32), axis, places, whole)
+        # One half is added before the shift, which rounds to nearest.
         x = xp.clip((total + (1 << bits - 1)) >> bits, 0, 255).astype(xp.uint8)
     return x
 

@@ -64,7 +64,10 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """Write the rule for a separate function. Other functions may reuse its local names."""
+        """Write the rule for a separate function, and return it.
+
+        Other functions may reuse its local names.
+        """
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.apart(self.rule, names)

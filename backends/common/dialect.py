@@ -79,6 +79,7 @@ class CanonicalDialect:
         return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)
 
     def size(self, array: str, symbol: Symbol) -> str:
+        # A symbol of any other kind is a number that the array holds.
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
 
     def sizes(self, array: str) -> str:

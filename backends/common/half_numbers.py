@@ -1,5 +1,4 @@
-"""Rounding of Python numbers to half precision where an operation on half-precision arrays is computed in
-float32.
+"""Rounding of Python numbers to half precision, for operations on such arrays computed in float32.
 
 Without it ``x == 0.1`` is false for every float32 ``x`` that came from float16, and ``x % 0.1`` has
 another result. Products and quotients are continuous in the number, so they keep it unrounded.

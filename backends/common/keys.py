@@ -1,6 +1,4 @@
-"""Source text of ``getitem`` and ``setitem`` keys, for frameworks that index as NumPy does; random keys of
-``vmap``.
-"""
+"""Source text of ``getitem`` and ``setitem`` keys in NumPy's syntax, and random keys of ``vmap``."""
 
 from __future__ import annotations
 

@@ -105,12 +105,13 @@ class Rows:
     unsupported: reasons why the framework cannot run some operations, by name.
     channels_last: operations that are faster, or only available, with channels last. The layout pass
         transposes.
-    bounded: the compiler needs static shapes, so data-dependent sizes get an upper bound where possible.
+    bounded: True if the compiler needs static shapes, so that data-dependent sizes get an upper bound.
     unrolls: the most nodes that a loop of fixed length may be unrolled to.
     rolls: the fewest equal repetitions that become a loop; 0 for never.
-    counts: loop indices are Python ints and may be bounds of slices.
-    stacks: equal layers may become a loop over stacked weights.
-    forward_while: ``while_loop`` without a maximal trip count has derivatives in forward mode only.
+    counts: True if loop indices are Python ints, which may be bounds of slices.
+    stacks: True if equal layers may become a loop over stacked weights.
+    forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode
+        only.
     compute_dtype: function of an operation's name and a dtype that returns the dtype which the
         decomposition computes in for arrays of that dtype, or None for the same.
     structured: writers of operations with regions, which write lines instead of an expression.

@@ -34,6 +34,7 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     gone = added_axes(out[0].shape, x.shape, symbolic=True)
     if gone:
         return f"{x}.squeeze({gone[0] if len(gone) == 1 else gone})"
+    # A vector has the size of all elements, whatever its expression.
     if len(shape) == 1:
         return f"{x}.reshape(-1)"
     return f"{x}.reshape({', '.join(map(repr, _with_free_size(shape, out[0].shape))) or '()'})"

@@ -129,7 +129,7 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
 def _is_read(block: Block, number: Value) -> bool:
     """Return True if ``number`` is an output or an operand in ``block``, or in a block that captures it.
 
-    Only a use as a parameter, such as the bound of a slice, is no read.
+    A use as a parameter only, such as the bound of a slice, does not count.
     """
     if number in block.outputs:
         return True
@@ -163,7 +163,10 @@ def _range(scope: Scope, node: Node) -> str:
 
 
 class Results:
-    """Base of the ways in which a ``for`` loop collects the outputs of its iterations. It ignores them."""
+    """Base of the ways in which a ``for`` loop collects the outputs of its iterations.
+
+    This class ignores them.
+    """
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...
 

@@ -24,7 +24,7 @@ class Inside(Protocol):
         """Return True if the lines contain ``name``."""
 
     def expression(self) -> str | None:
-        """Return the whole region as one expression, or None if it needs lines or is too long."""
+        """Return the region as one expression, or None if it has lines or not exactly one output."""
 
     def free(self) -> None:
         """Make the local names of the region available again."""
@@ -167,12 +167,14 @@ def call(scope: Scope, node: Node) -> None:
         repr(scope.literal(item)) for place, item in enumerate(node.inputs) if place not in own.weights
     ]
     numbers = [str(own.numbers[node])] if own.numbers else []
+    # Results may take the names of operands that nothing reads later.
     scope.release(node)
     scope.line(f"{', '.join(scope.name(node))} = {name}({', '.join([*own.holders, *numbers, *operands])})")
 
 
 def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
     """Write the function of ``region``. Weights with known names are read inside, as no arguments."""
+    # Equal layers share the function, which gets the number of the layer.
     index = [scope.new("index")] if own.numbers else []
     texts = [
         own.weights[place].text(*index or ("",)) if place in own.weights else ""
@@ -240,6 +242,7 @@ def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
         sequences = tuple_text([repr(scope.literal(item)) for item in node.inputs[:count]])
         reverse = ", reverse=True" if params["reverse"] else ""
         made = scope.name(node)
+        # The helper returns a tuple, also for a single array.
         targets = ", ".join(made) if count > 1 else tuple_text(made)
         scope.line(f"{targets} = {helper}({name}, {sequences}, {params['axis']}{reverse})")
         scope.free([name])
@@ -248,6 +251,7 @@ def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
 
 
 def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> None:
+    # All are assigned at once, because a value may be the old value of another target.
     pairs = [(target, value) for target, value in zip(targets, values, strict=True) if target != value]
     if pairs:
         scope.line(f"{', '.join(target for target, _ in pairs)} = {', '.join(value for _, value in pairs)}")

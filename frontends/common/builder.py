@@ -220,8 +220,8 @@ class RaisingBuilder(Builder):
     def next_key(self) -> Any:
         """Return a new random key for ``self.generator``.
 
-        It is derived from the key of the generator if that is seeded, else from the key of the graph,
-        which becomes an input at the first use; and from ``self.steps``.
+        It is derived from ``self.steps``, and from the key of the generator if that is seeded. Otherwise
+        it is derived from the key of the graph, which becomes an input at the first use.
         """
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:

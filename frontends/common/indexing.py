@@ -171,7 +171,7 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 def _short(bound: Any, given: Any, size: Any) -> Any:
     """Return ``bound`` counted from the end (such as -1) if the user wrote it so or the size is symbolic.
 
-    Return ``bound`` itself otherwise, and if its distance from the end is not a positive int.
+    Return ``bound`` unchanged in other cases, or if its distance from the end is not a positive int.
     """
     before_end = size - bound
     if (
@@ -726,10 +726,10 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 
 
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
-    """Return ``x`` with ``value`` written where ``mask`` is true, or added there if ``reduce`` is set.
+    """Return ``x`` with ``value`` written where ``mask`` is true. The axes of the mask begin at ``axis``.
 
-    The axes of the mask begin at ``axis``. If ``value`` broadcasts, no array of data-dependent size is
-    made.
+    If ``value`` broadcasts, no array of data-dependent size is made, and it is added if ``reduce`` is set.
+    If it has an element for each true element of the mask, it is combined by ``reduce``.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))

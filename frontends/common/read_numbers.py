@@ -143,7 +143,8 @@ def is_read(item: Any) -> bool:
 def number_of(b: Any, size: Size) -> Value:
     """Emit ``size`` as a 0-d array of int64, float64 or bool.
 
-    Raise :class:`UnsupportedOperation` if a whole number in it may overflow 32 bits.
+    Products of more than two factors and integer powers are guarded to stay below :data:`LARGE`. Raise
+    :class:`UnsupportedOperation` if the recorded value does not.
     """
     total: Any = None
     for monomial, coefficient in size.terms():

@@ -29,7 +29,7 @@ def psum(x: T, axis_name: str) -> T:
     ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients.
 
     Args:
-        x: Arrays and numbers in any structure.
+        x: Arrays and numbers in tuples, lists and dicts. Other objects are returned unchanged.
         axis_name: Name of the axis.
 
     Raises:
@@ -69,7 +69,7 @@ def pmin(x: T, axis_name: str) -> T:
 
 @public
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
-    """Gather the arrays of all devices, in their order. The result has shape [devices, *shape].
+    """Gather the arrays of all devices, in their order, by default to the shape [devices, *shape].
 
     Like ``jax.lax.all_gather``. In a recorded function the number of devices is a symbolic size. Raises the
     errors of :func:`psum`.
@@ -77,7 +77,7 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
     Args:
         x: Arrays in any structure.
         axis_name: Name of the axis.
-        axis: Position of the new axis.
+        axis: Position of the new axis, or with ``tiled`` of the concatenated axis.
         tiled: Concatenate along ``axis`` instead of stacking.
     """
     found = _map_arrays("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
@@ -131,6 +131,7 @@ def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
         [_engine(name, x, axis_name)] if has_array or axis_name in running_axes() else loaded_engines()
     ):
         try:
+            # Engines raise LookupError for an axis that they do not run over.
             return getattr(engine, name)(axis_name)
         except LookupError:
             continue

@@ -65,6 +65,7 @@ def _is_struct_sequence(cls: type) -> bool:
 
 def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
     cls = type(value)
+    # Struct sequences have no ``_fields``; their names are those of the member descriptors, in order.
     names = [
         name for name, field in vars(cls).copy().items() if isinstance(field, types.MemberDescriptorType)
     ]

@@ -208,6 +208,7 @@ def _format_specs(values: Mapping[Value, None]) -> tuple[str, ...]:
 def _parameters(graph: IRGraph, recording: VariantRecording | None) -> dict[str, tuple[int, bool]]:
     weights = None if recording is None else recording.weights
     return {
+        # Without a recording, nothing tells parameters from buffers.
         name: (math.prod(value.spec.hints), weights is None or _is_trained(weights, name))
         for name, value in graph.parameters.items()
     }

@@ -90,7 +90,7 @@ def _lines(file: str) -> list[str]:
 def short_name(file: str) -> str:
     """Return a path relative to `site-packages` or the current folder.
 
-    Return only the name of a file that is in neither.
+    An absolute path in neither becomes the name of the file, and any other name is returned unchanged.
 
     >>> short_name("/opt/env/lib/python3.12/site-packages/transformers/models/bert/modeling_bert.py")
     'transformers/models/bert/modeling_bert.py'
@@ -252,7 +252,7 @@ class ItemColumns:
 
 
 class Description:
-    """Builder of the JSON that describes one variant on the page. Each can be used once."""
+    """Builder of the JSON that describes one variant on the page. Each builder is used once."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.graph = variant, without_checks(variant.graph)

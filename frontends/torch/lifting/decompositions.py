@@ -287,6 +287,7 @@ def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True)
 
 @rows.row("linalg_eigh")
 def linalg_eigh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
+    # torch accepts the letter in either case.
     return b.eigh(A, upper=UPLO.upper() == "U")
 
 

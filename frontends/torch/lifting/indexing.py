@@ -121,6 +121,7 @@ def scattered(
     )
     for place, (size, count) in enumerate(zip(target.shape, places.shape)):
         if place != axis(dim, target.ndim):
+            # Along the other axes torch requires an index that is not longer than the target.
             assume(b, "ge", size, count)
     if isinstance(values, Value):
         values = fitted(b, values, places.shape)

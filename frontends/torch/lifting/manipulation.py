@@ -42,6 +42,7 @@ def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 
 def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
     if -1 not in shape:
+        # A shape without -1 may fit only the recorded sizes.
         b.guard(apply("eq", product(shape), product(x.shape)))
     return b.reshape(x, shape=whole_shape(shape, product(x.shape)))
 

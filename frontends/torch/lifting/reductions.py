@@ -36,6 +36,7 @@ def along(b: TorchBuilder, x: Any, dim: int) -> tuple[Any, int]:
 
 # ---------------------------------------------------------------------------------------------- sums
 def _accumulator(dtype: str) -> str:
+    # The operations sum unsigned integers as uint64, torch as int64.
     return "int64" if accumulated(dtype) == "uint64" else accumulated(dtype)
 
 
@@ -45,6 +46,7 @@ def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dty
     # torch sums and multiplies bools as "or" and "and".
     if kind == "bool":
         return b.all(x, **where) if name == "prod" else b.any(x, **where)
+    # A dtype that equals the default would only make the generated code longer.
     return getattr(b, name)(x, **where, dtype=None if kind == x.dtype == accumulated(x.dtype) else kind)
 
 
@@ -240,6 +242,7 @@ rows.row("nanquantile")(_quantile(skip_nan=True))
 def _running(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int, *, dtype: Any = None) -> Any:
         x = b.cast(input, _accumulator(input.dtype) if dtype is None else dtype)
+        # The operations widen narrow dtypes unless the dtype is given.
         kind = None if accumulated(x.dtype) == x.dtype else x.dtype
         return getattr(b, name)(x, axis=axis(dim, x.ndim), dtype=kind) if x.ndim else x
 

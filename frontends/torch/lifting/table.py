@@ -26,7 +26,7 @@ class TorchBuilder(RaisingBuilder):
     """Builder with torch's dtype promotion.
 
     has_floats: True if calls take floats that are computed from sizes.
-    states: the random stream that each result of ``get_rng_state`` stands for.
+    states: the random stream that each result of ``get_rng_state`` represents.
     """
 
     masks = ("bool", "uint8")

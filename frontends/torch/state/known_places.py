@@ -72,6 +72,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
             or held.kind is GRADIENT
         ):
             return None
+        # NumPy may write to the memory without incrementing the version, so the contents are compared, too.
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
 
@@ -89,6 +90,7 @@ def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
     outer = [place for place in known if not _is_inside(place, held)]
     held = _held_by(outer)
     for place in known:
+        # Places that contain one another were all dropped above, and the first of them is added again.
         if place not in outer and not _is_inside(place, held):
             outer.append(place)
             held = _held_by(outer)

@@ -72,6 +72,7 @@ def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
     names = weights.awaited()
     places = [place for name in names for place in weights.places_of(name)]
     before = [holder[key] for holder, key in places]
+    # A list, because the sets change inside of the block.
     fleeting = list(_fleeting(weights))
     try:
         for name in names:

@@ -243,9 +243,10 @@ POLICY = WalkPolicy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 
 
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the modules that `objects` refer to, at any depth, with the names that hold them.
+    """Yield the modules that `objects` refer to, at any depth, with the names of references to them.
 
-    Modules inside of other modules are left out. A module that no name holds has that of its class.
+    Modules inside of other modules are left out. A module without such a name has that of its class, in
+    lower case.
 
     >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']

@@ -128,6 +128,7 @@ class ReachableState:
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], StatePlace] = {}
         for change in list(self.world.changes()):
+            # Compiled methods that torch stores on objects are no state of the user's.
             if isinstance(change.key, str) and change.key.startswith(COMPILED):
                 continue
             place = place_at(change.held, change.key)
@@ -149,8 +150,8 @@ class ReachableState:
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
         """Yield the places of arrays that were recorded as constants and that the function writes to.
 
-        Raise ``TracingError`` for an array that is in no place and that torch does not guard: always if
-        the graph is for another framework, in torch if NumPy shares its memory.
+        Raise ``TracingError`` for an array that is in no place, if the graph is for another framework or
+        NumPy shares the memory.
         """
         arrays, alone = _constants_written(capture)
         entries = (
@@ -297,6 +298,7 @@ def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int
 
 
 def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
+    # An array of another framework that is in several places is one tensor.
     tensor: torch.Tensor = capture.arrays.setdefault(
         id(leaf), leaf if isinstance(leaf, torch.Tensor) else to_tensor(leaf)
     )

@@ -125,6 +125,7 @@ def embedding_bag(
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     weight = _divided_by_frequency(b, weight, input) if scale_grad_by_freq else weight
     if input.ndim == 2 and padding_idx is None:
+        # Bags of equal length are an axis, which needs no offsets.
         return _equal_bags(b, input, weight, mode, per_sample_weights)
     if input.ndim == 2:
         count, length = input.shape
@@ -290,6 +291,7 @@ def multi_head_attention_forward(
     )
     if add_zero_attn:
         k, v = (_longer(b, x, b.zeros(shape=(*x.shape[:2], 1, x.shape[3]), dtype=x.dtype), 2) for x in (k, v))
+    # torch then ignores ``attn_mask``, which has to be causal.
     causal = is_causal and key_padding_mask is None and not need_weights
     hidden = (
         None if causal else _hidden(b, attn_mask, key_padding_mask, q, (bias_k is not None) + add_zero_attn)

@@ -150,6 +150,7 @@ def kl_div(
     if log_target:
         losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
     else:
+        # ``xlogy`` is 0 for a target of 0.
         logs = b.xlogy(b.floating(target), b.floating(target))
         losses = b.combined("subtract", logs, b.combined("multiply", target, input))
     if reduction != "batchmean":
@@ -178,6 +179,7 @@ def poisson_nll_loss(
         losses = b.subtract(input, b.multiply(target, b.log(b.add(input, eps))))
     if full:
         large = b.greater(target, 1.0)
+        # Logarithms of the other targets would make the gradient NaN, although they are not selected.
         safe = b.where(large, target, 1.0)
         stirling = b.add(
             b.subtract(b.multiply(safe, b.log(safe)), safe),
@@ -442,6 +444,7 @@ def cosine_embedding_loss(
     """
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
+    # torch adds this constant, so that the cosine with a vector of zeros is 0.
     lengths = (b.combined("add", b.sum(b.multiply(x, x), axis=axis), 1e-12) for x in (input1, input2))
     cosine = b.combined("divide", product, b.sqrt(b.combined("multiply", *lengths)))
     same, other = (b.equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
@@ -536,6 +539,7 @@ def ctc_loss(
         losses = b.where(b.equal(losses, float("inf")), 0.0, losses)
     how = reduction_of(None, None, reduction)
     if how == "mean":
+        # torch counts an empty target as length 1.
         losses = b.divide(losses, b.astype(b.maximum(lengths, 1), dtype=losses.dtype))
     return b.reshape(losses, shape=()) if single and how == "none" else reduced(b, losses, how)
 
@@ -563,4 +567,5 @@ def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: A
         b.reshape(starts, shape=(batch, 1)),
         b.reshape(b.arange(stop=width, dtype=lengths.dtype), shape=(1, width)),
     )
+    # The last rows may extend beyond the end of all targets.
     return b.take(targets, b.minimum(place, targets.shape[0] - 1), axis=0)

@@ -30,6 +30,7 @@ def _batch_norm(
     # torch accepts an empty vector, and returns it.
     if input.ndim < 2:
         return input
+    # Without running statistics, torch uses those of the batch in evaluation, too.
     if training or mean is None:
         mean, variance = _statistics(b, input)
     return b.batch_norm(*optional(input, mean, variance, weight, bias), epsilon=eps)

@@ -329,6 +329,7 @@ def _interpolate(
         size = tuple(map(_scaled, space, spread(factors, len(space))))
     scales = None if factors is None or ignore else spread(factors, len(space))
     if scales is not None and (
+        # With ``align_corners`` torch ignores the factors, and integer factors follow from the sizes.
         align_corners or all(f is None or _implied(f, n, out) for f, n, out in zip(scales, space, size))
     ):
         scales = None

@@ -24,6 +24,7 @@ def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[An
     member = b.reshape(b.arange(stop=batch, dtype=kind), shape=(1, batch))
     starts = b.subtract(b.reshape(b.cumulative_sum(batch_sizes, axis=0, dtype=kind), shape=(steps, 1)), sizes)
     length = b.sum(b.astype(b.greater(sizes, member), dtype=kind), axis=0)
+    # Steps after the end of a sequence would be read beyond the end of the data.
     return b.embedding(data, b.minimum(b.add(starts, member), data.shape[0] - 1)), length
 
 
@@ -132,6 +133,7 @@ def _packed(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Any, ...]:
+    # The batch size is read from the initial state, because in ``batch_sizes`` it is data.
     batch = (hx[0] if isinstance(hx, (tuple, list)) else hx).shape[1]
     x, length = unpack(b, data, batch_sizes, batch)
     x, states = _layers(
@@ -227,6 +229,7 @@ def gru_cell(
     reset_x, update_x, new_x = _split(b, _linear(b, input, w_ih, b_ih), 3)
     reset_h, update_h, new_h = _split(b, _linear(b, hx, w_hh, b_hh), 3)
     reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
+    # torch applies the reset gate after the product, so that it scales the bias, too.
     new = b.tanh(b.add(new_x, b.multiply(reset, new_h)))
     return b.add(new, b.multiply(update, b.subtract(hx, new)))
 
