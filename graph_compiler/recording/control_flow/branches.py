@@ -25,7 +25,9 @@ from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, 
 
 @dataclass(frozen=True)
 class OuterCopies:
-    """Copies of arrays outside that the blocks of one node write to, as further results of the node.
+    """Copies of outer arrays that the blocks of one node write to, as further results of the node.
+
+    A block may not write to an array from outside, so it writes to a copy and returns it.
 
     written: the values of these arrays.
     origin: the line of the user's code.
@@ -49,8 +51,8 @@ class OuterCopies:
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
         """Return bodies, operands, names of results and parameters of the node with copies.
 
-        The copies come after the results of a branch. A loop has them in its carry, after the other parts
-        of it and before its stacked outputs.
+        The copies come after the results of a branch. In a loop, which has the parameter ``carried``, they
+        come after the other parts of the carry and before the stacked outputs.
         """
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
@@ -70,7 +72,10 @@ class OuterCopies:
         )
 
     def _carrying(self, body: Body, first: int) -> Body:
-        """Return a body of a loop with inputs for the copies after the first ``first`` inputs."""
+        """Return a loop's body with inputs for the copies after its first ``first`` inputs.
+
+        The copies are outputs after the first ``first``; a condition does not return them.
+        """
         sources = {value: Value(value.name, self.spec_of(value)) for value in self.written}
         changed = self._on_copies(body, sources)
         count = len(body.outputs)
@@ -85,9 +90,9 @@ class OuterCopies:
         )
 
     def _on_copies(self, body: Body, sources: Mapping[Value, Value]) -> Body:
-        """Return ``body`` writing to copies, which are its last outputs.
+        """Return ``body`` with writes to copies instead of the outer arrays; the copies are its last outputs.
 
-        ``sources`` maps each value to the one that is copied.
+        ``sources`` maps each outer array to the value that is copied.
         """
         rewriter = Rewriter(Block(tuple(body.inputs), tuple(body.nodes), tuple(body.outputs)))
         copies = []
@@ -104,9 +109,9 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """The user's code raised ``problem`` in a block.
+    """The user's code raised ``problem`` in a trial run of a block.
 
-    The recording must then assume the condition that leads elsewhere.
+    For a branch, the recording then assumes the condition that leads elsewhere.
     """
 
     def __init__(self, problem: Exception) -> None:
@@ -120,6 +125,9 @@ class Trials:
     place: file and line of the statement.
     what: description of the block for messages.
     functions: the blocks.
+    cells: the closure cells that they assign.
+
+    Raise ``TracingError`` if a variable of the blocks is an iterator.
     """
 
     def __init__(
@@ -135,10 +143,11 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those that are given, and undo all its changes.
+        """Call ``function`` on arrays like those in ``given``, and undo all its changes.
 
         Raise ``TracingError`` with the line if it cannot be recorded for all values, for example because
-        it changes outside objects. Raise ``Raised`` if the user's code raises an exception in it.
+        it changes outside objects. Raise ``Raised`` if the user's code has raised an exception in it. A
+        bug of this package is raised unchanged.
         """
         before, world = (
             self.cells.read(),
@@ -202,7 +211,7 @@ def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
 
 
 def _is_raised(problem: Exception) -> bool:
-    """Return True if the exception comes from a ``raise`` or ``assert`` in the user's code."""
+    """Return True if the exception comes from a ``raise`` or ``assert`` statement in the user's code."""
     last = problem.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -225,8 +234,8 @@ VALUE = "the value"
 class _Variable:
     """Result of both branches for one variable.
 
-    like: its form, with the leaves that are the same on both sides.
-    kinds: kind of each leaf that is a result of the node; None for those that are the same.
+    like: its contents after one branch, for the form and the leaves that are the same after both.
+    kinds: kind of each leaf that is a result of the node; None for leaves that are the same.
     """
 
     like: VariableContents
@@ -234,7 +243,10 @@ class _Variable:
 
 
 class BranchRecorder:
-    """One condition on values; ``functions`` are the blocks of its sides."""
+    """Records one condition on values; ``functions`` are the blocks of its two branches.
+
+    ``guarded`` are variables of which nothing reads the value after a branch that does not assign them.
+    """
 
     def __init__(
         self,
@@ -248,7 +260,7 @@ class BranchRecorder:
         self.trials = Trials(regions, place, what, functions)
 
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
-        """Record both sides and return the value of each variable after them."""
+        """Record both branches and return the value of each variable after them; extend lists in place."""
         lists = self.trials.cells.lists()
         then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
         sides = [self._tried(then), self._tried(otherwise)]
@@ -312,9 +324,9 @@ class BranchRecorder:
         )
 
     def _of_one(self, name: str, given: VariableContents) -> _Variable:
-        """Return the result for a variable that only one side assigns.
+        """Return the result for a variable that only one branch assigns; the other one gives zeros.
 
-        That is an error unless nothing reads the missing value.
+        Raise ``TracingError`` if the missing value may be read, or if its sizes are unknown.
         """
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded
@@ -360,7 +372,7 @@ def _added_to(name: str) -> str:
 
 
 def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
-    """Return a side that also returns what it appends to ``lists``, and removes it from them."""
+    """Return a side that removes what it appends to ``lists`` and returns it with the variables."""
 
     def run() -> dict[str, Any]:
         lengths = {name: len(items) for name, items in lists.items()}

@@ -48,11 +48,11 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 
 
 def convert_function(function: types.FunctionType, statements: Any) -> types.FunctionType:
-    """Return the function with its statements rewritten to call ``statements``.
+    """Return ``function`` with its statements rewritten to call ``statements``.
 
-    It has the globals, closure and defaults of the function itself.
-
-    Raise ``NotCompilable`` if there is no source, or for generators and coroutines.
+    The result has the globals, closure, defaults and attributes of ``function``. A function that was
+    converted already is returned unchanged. The closure cells are added to ``statements.outside``. Raise
+    ``NotCompilable`` if there is no source, or for generators and coroutines.
     """
     code = function.__code__
     if is_converted(function):
@@ -107,9 +107,10 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
-    """Return the code of the function, compiled inside another function.
+    """Return the module code that defines the rewritten function inside another function.
 
-    That function defines its free variables and the one that holds ``statements``.
+    The outer function, inside the class ``owner`` if that is not empty, has the free variables of ``code``
+    and the one that holds ``statements`` as parameters.
     """
     # Inside the function, its name must refer to the variable outside.
     function.name = f"{PREFIX}function"
@@ -146,7 +147,7 @@ _FUTURE = 0x1000000
 
 
 def _without_values(function: ast.FunctionDef) -> None:
-    """Replace decorators, annotations and defaults, so that they are not evaluated again."""
+    """Remove decorators and annotations, and replace defaults by None, so that none is evaluated again."""
     function.decorator_list, function.returns = [], None
     arguments = function.args
     for arg in (
@@ -321,7 +322,7 @@ class _Conversion(ast.NodeTransformer):
         shared: frozenset[str],
         place: ast.AST,
     ) -> ast.FunctionDef:
-        """Return a block as the definition of a function."""
+        """Return a block as the definition of a function, to which the variables ``shared`` are nonlocal."""
         own = self._block(body) or [at(ast.Pass(), place)]
         declared: list[ast.stmt] = []
         if shared:
@@ -388,9 +389,10 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """Rewrite a comprehension as a call that receives its item as a function.
+        """Rewrite a comprehension as a call of ``method`` that receives its item as a function.
 
-        Only one ``for`` without conditions is rewritten, and no item that holds a function.
+        Only a comprehension of one ``for`` without conditions, whose item contains no function or ``:=``,
+        is rewritten; any other is only visited.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
@@ -449,7 +451,7 @@ class _Conversion(ast.NodeTransformer):
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewrites comparisons in the condition of a ``while``, so that those of sizes are not decided there."""
+    """Rewrites comparisons in the condition of a ``while`` to calls of ``compared``, which defer sizes."""
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
@@ -465,9 +467,9 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _asked_alone(test: ast.expr) -> ast.expr:
-    """Rewrite a condition to use only the truth value of the parts of ``and`` and ``or``.
+    """Rewrite a condition in place so that only the truth values of the parts of ``and`` and ``or`` are used.
 
-    The parts may then have different types.
+    The parts may then have different types. Return the condition.
     """
     if isinstance(test, ast.BoolOp):
         test.values = [

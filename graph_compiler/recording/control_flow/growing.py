@@ -26,7 +26,12 @@ from .variables import (
 
 
 class IterationState(Protocol):
-    """Loop that such a list belongs to, with the state of the current iteration."""
+    """Loop that a growing list belongs to, with the state of the current iteration.
+
+    values: form and leaves of each variable before the loop.
+    current: leaves of each variable in the current iteration.
+    place: file and line of the loop.
+    """
 
     values: dict[str, tuple[ContainerForm, list[Any]]]
     current: dict[str, list[Any]]
@@ -38,7 +43,11 @@ class IterationState(Protocol):
 
 
 class ListInIteration(GrowingView):
-    """The list as seen in an iteration. ``parts`` are what this iteration has appended."""
+    """A growing list as seen in an iteration. ``parts`` are what this iteration has appended.
+
+    Only its length, its last item and whether it is empty can be read; anything else raises
+    ``TracingError``.
+    """
 
     def __init__(self, of: GrowingList) -> None:
         super().__init__(of.regions, ())
@@ -84,7 +93,7 @@ class _AppendedPart:
     form: form of an item.
     kinds: kinds of its leaves.
     length: number of items.
-    is_item: True for a single item, False for a stretch.
+    is_item: True for a single item, False for ``StackedItems``.
     """
 
     form: ContainerForm
@@ -94,11 +103,12 @@ class _AppendedPart:
 
 
 class GrowingList:
-    """The list in one variable.
+    """List in one variable that iterations of a loop append to.
 
-    before: what it holds before the loop.
+    before: the list before the loop.
     inside: what the body sees instead of it.
     plan: what each iteration appends, as far as trial runs have shown.
+    is_planned: True if a trial run has shown it.
     """
 
     def __init__(self, regions: Regions, name: str, before: Any, loop: IterationState) -> None:
@@ -117,7 +127,10 @@ class GrowingList:
         )
 
     def last(self) -> Any:
-        """Return the last item before this iteration. From the first call on, it is part of the carry."""
+        """Return the last item before this iteration. After the first call, it becomes part of the carry.
+
+        Raise ``ContentsDiffer`` if the list is empty before the loop.
+        """
         if self.last_name not in self.loop.values:
             if not self.before:
                 raise ContentsDiffer(
@@ -134,7 +147,12 @@ class GrowingList:
 
     # ------------------------------------------------------------------------------ what a step appends
     def learn(self) -> bool:
-        """Update the plan with what a trial iteration appended. Return True if that changed it."""
+        """Update the plan with what a trial iteration appended, and return True if the plan changed.
+
+        The appended items are removed. Also return True if the last item was read and is not carried yet.
+        Raise ``TracingError`` if other variables refer to an appended list or dict, or if items have
+        different forms or kinds.
+        """
         if is_shared(self.inside.parts):
             raise TracingError(
                 f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to "
@@ -156,9 +174,9 @@ class GrowingList:
         return _AppendedPart(found.form, found.kinds, found.length, found is not item)
 
     def _alike(self, parts: Sequence[_AppendedPart]) -> Iterator[_AppendedPart]:
-        """Yield the parts with their common kinds.
+        """Yield the parts with common kinds: a number becomes an array if another part has one in its place.
 
-        A number appended besides arrays of its dtype becomes such an array.
+        Raise ``TracingError`` if forms, dtypes or shapes differ.
         """
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
@@ -197,7 +215,10 @@ class GrowingList:
 
     # ------------------------------------------------------------------------------ behind the loop
     def behind(self, arrays: Iterator[Any], length: Any) -> Any:
-        """Return the list after ``length`` iterations; ``arrays`` hold what all of them have appended."""
+        """Return the list after ``length`` iterations; ``arrays`` hold what all iterations have appended.
+
+        An ``AppendableList`` is extended in place; a plain list stays, and a ``GrownList`` replaces it.
+        """
         if not self.plan:
             return self.before
         form, kinds = self.plan[0].form, self.plan[0].kinds

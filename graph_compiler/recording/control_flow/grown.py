@@ -18,8 +18,9 @@ from .variables import AppendableList, ContainerForm, VariableContents, describe
 
 @dataclass(frozen=True, eq=False)
 class StackedItems:
-    """Consecutive items of one ``form``.
+    """Consecutive items of a list, stacked. All have the same form.
 
+    form: form of an item.
     arrays: for each leaf of the form, an array with one row per item.
     kinds: kinds of the leaves.
     length: number of items, an int or a size.
@@ -46,10 +47,10 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Return all items of these parts as one stretch.
+    """Return all items of ``parts``, items and ``StackedItems``, as one ``StackedItems``.
 
-    Return None if their forms, shapes or dtypes differ, or if there is a leaf that is neither an array nor
-    a number.
+    Return None if their forms, shapes or dtypes differ, if a leaf is neither an array nor a number, or if
+    there are no items. If the framework needs a row, a guard decides whether a stacked part is empty.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
@@ -83,10 +84,10 @@ def _is_there(regions: Regions, part: Any) -> bool:
 def stacked_item(
     regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
 ) -> StackedItems | None:
-    """Return ``item`` as a stretch of length 1, with each leaf converted to its kind in ``kinds`` (default:
-    its own).
+    """Return ``item`` as ``StackedItems`` of length 1, each leaf as an array of its kind in ``kinds``.
 
-    Return None if ``item`` has no leaves, or one that is neither an array nor a number.
+    By default, leaves keep their own kinds. Return None if ``item`` has no leaves, or a leaf that is
+    neither an array nor a number.
     """
     own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
     if not own or len(own) < len(item.leaves):
@@ -101,13 +102,18 @@ def length_of(parts: Iterable[Any]) -> Any:
 
 
 class GrownList(AppendableList):
-    """A list that iterations of a loop have appended to."""
+    """List that iterations of a loop have appended to, after that loop.
+
+    Its parts are items and ``StackedItems``. What works for any length uses these; :meth:`plain` reads the
+    items one by one, under a guard on their number.
+    """
 
     @property
     def pieces(self) -> list[Any]:
         """Its parts, to be shared with another list.
 
-        Items that can be changed are read one by one first, so that both lists hold the same objects.
+        If an item may be changed in place, all items are read one by one first, so that both lists hold
+        the same objects.
         """
         return (
             self.plain()
@@ -136,7 +142,7 @@ class GrownList(AppendableList):
         return self.parts
 
     def whole(self, is_kept: bool = False) -> StackedItems | None:
-        """Return all items as one stretch, or None if :func:`join_items` does.
+        """Return all items as one ``StackedItems``, or None if :func:`join_items` does.
 
         With ``is_kept``, also return None if a write to an item of the result would not be seen in this
         list.

@@ -26,7 +26,12 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 @dataclass
 class LoopFlags:
-    """Names of the flags for leaving a loop or skipping the rest of an iteration."""
+    """Names of the flags of loop ``number``.
+
+    left: set by ``break``.
+    skipped: set by ``continue``.
+    goes_on: the condition of a ``while`` whose test assigns variables.
+    """
 
     number: int
 
@@ -44,7 +49,9 @@ class LoopFlags:
 
 
 def lower_jumps(body: Statements) -> Statements:
-    """Return the body of a function without jumps inside its statements. A ``return`` at its end stays.
+    """Return the body of a function without jumps inside its statements.
+
+    Nodes are changed in place. A single ``return`` at the end of the body stays.
 
     >>> program = ast.parse('''
     ... def first(xs):
@@ -92,7 +99,7 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------ blocks
     def block(self, body: Sequence[ast.stmt]) -> tuple[Statements, Flags]:
-        """Return the rewritten statements, and the flags that they set if one of them leaves the block."""
+        """Return the rewritten statements of a block, and the flags that statements which leave it set."""
         made, flags = Statements(), _NONE
         for place, statement in enumerate(body):
             rest = body[place + 1 :]
@@ -169,7 +176,7 @@ class _Lowering:
 def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Sequence[str]) -> Statements:
     """Move a condition that assigns variables out of the test of a ``while``.
 
-    It is evaluated before the loop, by the returned statements, and at the end of the body.
+    It is evaluated by the returned statements, before the loop, and by statements appended to ``body``.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -178,9 +185,9 @@ def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Se
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
-    """Return an ``if`` with the statements after it moved into the branch that does not always leave.
+    """Return ``statement`` with ``rest`` moved to the end of the branch that does not always leave.
 
-    Return None if no branch does.
+    Return None if no branch always leaves.
     """
     if always_leaves(statement.body):
         return at(ast.If(statement.test, statement.body, [*statement.orelse, *rest]), statement)
@@ -190,7 +197,10 @@ def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
 
 
 def always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return True if a block never reaches its end."""
+    """Return True if a block surely ends with ``return``, ``break`` or ``continue``, or never ends.
+
+    An infinite loop is ``while`` with a true constant and no ``break``. A ``raise`` does not count.
+    """
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return always_leaves(last.body) and always_leaves(last.orelse)
@@ -200,7 +210,7 @@ def always_leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
-    """Yield the blocks of a loop that end with its own ``break``."""
+    """Yield the blocks in the body of a loop that end with the loop's own ``break``."""
     if body and isinstance(body[-1], ast.Break):
         yield body
     for statement in body:
@@ -210,7 +220,6 @@ def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
 
 
 def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
-    """Return the variables that every block assigns at its top level."""
     found = [
         {
             target.id
@@ -237,7 +246,7 @@ def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Yield all nodes, without those inside functions and classes."""
+    """Yield ``body`` and all nodes in it, without those inside functions and classes."""
     for node in body:
         yield node
         if not isinstance(node, _FUNCTIONS):
@@ -249,7 +258,7 @@ def assigns(node: ast.AST) -> bool:
 
 
 def at(node: Node, place: ast.AST) -> Node:
-    """Give ``node``, and nodes in it without a location, the location of ``place``. Return it."""
+    """Set the location of ``node``, and of nodes in it without one, to that of ``place``; return ``node``."""
     ast.copy_location(node, place)
     for inner in ast.walk(node):
         if not hasattr(inner, "lineno"):
@@ -276,7 +285,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def reads(*nodes: ast.AST | None) -> Names:
-    """Return the variables that are read, also by functions inside."""
+    """Return the variables that ``nodes`` read, also in functions inside; an augmented assignment reads."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
     return frozenset(
         inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
@@ -289,7 +298,7 @@ def reads(*nodes: ast.AST | None) -> Names:
 def writes(nodes: Iterable[ast.AST]) -> Names:
     """Return the variables that statements assign, import, define or delete.
 
-    Those of functions inside do not count, nor loop variables of comprehensions.
+    Variables of functions and classes inside, and loop variables of comprehensions, do not count.
     """
     found: set[str] = set()
     for node in nodes:
@@ -325,7 +334,11 @@ def assigned_outside(function: ast.AST) -> Names:
 
 @dataclass(frozen=True)
 class VariableUses:
-    """Live variables at two points: ``behind`` (after) a statement, and at the ``start`` of its blocks."""
+    """Live variables at two points of a branch or loop.
+
+    behind: those after the statement.
+    start: those at the start of its blocks.
+    """
 
     behind: Names
     start: Names
@@ -334,9 +347,9 @@ class VariableUses:
 class Liveness:
     """Live-variable analysis of one function.
 
-    Stores the result in the attribute ``uses`` of each branch and loop.
+    It sets the attribute ``uses`` of each branch and loop to a :class:`VariableUses`.
 
-    always: variables of functions inside, which count as live everywhere.
+    always: variables that functions inside read or assign, which count as live everywhere.
     """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
@@ -349,7 +362,11 @@ class Liveness:
         return behind | besides
 
     def statement(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
-        """Return the variables that are live before ``statement``."""
+        """Return the variables that are live before ``statement``.
+
+        ``behind`` are those live after it, ``besides`` those live at any point, because a handler may
+        follow.
+        """
         if isinstance(statement, ast.If):
             start = self.block(statement.body, behind, besides) | self.block(
                 statement.orelse, behind, besides
@@ -378,10 +395,7 @@ class Liveness:
         return self._noted(loop, behind, head)
 
     def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
-        """Return the variables live before a ``try`` or ``match``.
-
-        Any of its blocks may follow any other.
-        """
+        """Return the variables live before a ``try`` or ``match``, whose blocks may run in any order."""
         for _ in range(2):
             found = [
                 self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 
 def with_grown_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
-    """Return a function to call for ``called`` that handles lists which a loop has appended to.
+    """Return a function to call for ``called`` that accepts lists which a loop has appended to.
 
-    ``called`` is the traced form of ``function``.
+    ``called`` is the traced form of ``function``. The result applies ``function`` to a list of any length
+    if it can, and otherwise passes plain lists, under guards on their lengths. Return ``called`` itself if
+    it is a traced function or a method of such a list.
     """
     inner = getattr(called, "__func__", called)
     if (
@@ -53,9 +55,9 @@ def with_grown_lists(statements: Statements, found: Regions, function: Any, call
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Return a function to call for ``function`` that receives plain lists.
+    """Return a function to call for ``function`` that receives plain lists, while Python runs unrecorded.
 
-    It is used while Python runs unrecorded.
+    Return ``function`` itself if it is a method of a list that loops append to.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -126,9 +128,9 @@ def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
 
 
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
-    """Stack the arrays of leaves to rows with the shape of an item, or return None.
+    """Stack the arrays of leaves to rows with the shape of an item, as ``array`` does for nested lists.
 
-    This is what ``array`` does for nested lists; other forms have no such rows.
+    Return None for other forms than lists and tuples of equal shapes, which have no such rows.
     """
     if form.cls is None:
         return next(arrays)

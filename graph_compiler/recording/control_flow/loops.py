@@ -39,7 +39,7 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Set whether loops recorded inside the block recompute their iterations in the backward pass."""
+    """Set what :func:`is_recomputed` returns inside the block: recompute iterations in the backward pass."""
     before = _again.set(checkpoint)
     try:
         yield
@@ -140,7 +140,7 @@ class StackedSource:
 
 @dataclass(frozen=True)
 class EnumerateSource:
-    """``enumerate(source, start)``."""
+    """``enumerate(source, start)``; its items are pairs."""
 
     source: Source
     start: Any = 0
@@ -163,7 +163,7 @@ class EnumerateSource:
 
 @dataclass(frozen=True)
 class ZipSource:
-    """``zip(*sources)``, where all have the same length."""
+    """``zip(*sources)`` of sources of the same length."""
 
     sources: tuple[Source, ...]
 
@@ -187,7 +187,7 @@ class ZipSource:
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
-    """Return ``item`` as the iterable of a recorded loop, or None if Python iterates over it by itself."""
+    """Return ``item`` as the iterable of a recorded loop; None if Python iterates over it by itself."""
     if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
     if isinstance(item, GrownList):
@@ -207,7 +207,7 @@ def _range(regions: Regions, *args: Any) -> Any:
 
 
 def _is_step(regions: Regions, step: Any) -> bool:
-    """Return True if a range may have this step, from now on under a guard that it is not 0."""
+    """Return True if a range may have this step, which is guarded not to be 0 if it is symbolic."""
     if regions.is_open(step):
         regions.expect(regions.truth(step != 0))
         return True
@@ -262,9 +262,10 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def source_maker(regions: Regions, function: Any) -> Any:
-    """Return a function to call instead of ``range`` and the like, which returns a ``Source`` if it can.
+    """Return a function to call instead of ``range``, ``enumerate``, ``zip`` and ``reversed``.
 
-    Any other function is returned unchanged.
+    It returns a ``Source`` if it can, and otherwise calls ``function``. Any other function is returned
+    unchanged.
     """
     make = next(
         (
@@ -293,7 +294,7 @@ def _plain(item: Any) -> Any:
 
 
 def in_python(source: Any) -> Any:
-    """Return a source as an iterable of Python. Its length then becomes a guard."""
+    """Return a source as an iterable of Python, whose length then becomes a guard."""
     if isinstance(source, RangeSource):
         return range(source.start, source.stop, source.step)
     if isinstance(source, EnumerateSource):
@@ -310,7 +311,12 @@ CarryKey = tuple[str, int]
 
 @dataclass
 class _Carried:
-    """One part of the carry: a leaf of a variable, its value before the first iteration, and its kind."""
+    """One part of the carry.
+
+    place: variable and index of the leaf.
+    first: its value before the first iteration.
+    kind: its kind.
+    """
 
     place: CarryKey
     first: Any
@@ -318,14 +324,15 @@ class _Carried:
 
 
 class LoopRecorder:
-    """A loop at ``place`` in the user's file.
+    """Recorder of one loop at ``place`` in the user's file.
 
     goes_on(): returns the condition of the loop, as an array or a Python truth value.
     guarded: variables that are read after the loop only if an iteration has assigned them.
     before: values of the variables before the loop.
     values: form and leaves of each variable before the loop.
     carried: the carry, as far as trial runs have shown.
-    growing: lists that iterations append to.
+    growing: lists that iterations append to, by variable.
+    is_counted: True if an iteration has read the loop index.
     """
 
     def __init__(
@@ -351,7 +358,7 @@ class LoopRecorder:
         self.is_counted = False
 
     def let_grow(self, outside: Container[int]) -> None:
-        """Let iterations append to lists.
+        """Let iterations append to lists that nothing else refers to, unless the attempt unrolls such loops.
 
         ``outside`` holds the ids of the cells that are not the function's own.
         """
@@ -363,9 +370,9 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ the nodes
     def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
-        """Record iterations of ``step`` while ``goes_on`` returns True.
+        """Record iterations of ``step`` while ``goes_on`` returns True, and set the variables after the loop.
 
-        Trial iterations call ``probe`` instead, if there is one.
+        Trial iterations call ``probe`` instead of ``goes_on``, if it is given.
         """
         self.probe = probe or self.goes_on
         self._settle(step, ())
@@ -387,7 +394,10 @@ class LoopRecorder:
             self._give(carried, self.regions.while_loop(test, body, self._first(carried), kinds))
 
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
-        """Record ``length`` iterations, each with one row of each array in ``rows``."""
+        """Record ``length`` iterations, each with one row of each array in ``rows``.
+
+        Set the variables to their values after the loop.
+        """
         self.probe = self.goes_on
         self._settle(step, rows)
         # No iteration reads the index, so the carry does not need it.
@@ -412,7 +422,7 @@ class LoopRecorder:
         return self._at() - self.start
 
     def counter(self, start: int) -> Callable[[], Any]:
-        """Add an index to the carry that begins at ``start`` and return a function that reads it."""
+        """Add a loop index to the carry that begins at ``start``, and return a function that reads it."""
         self.start = start
         self.values[_COUNTER] = (ContainerForm(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
@@ -424,7 +434,7 @@ class LoopRecorder:
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
-        """Restore the variables after an error."""
+        """Restore the variables after an error, and note the user's own exception in ``regions.escaped``."""
         try:
             yield
         except BaseException as problem:
@@ -472,7 +482,7 @@ class LoopRecorder:
         return [self.regions.made(one.first, one.kind) for one in carried]
 
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the variables to their values after the loop."""
+        """Set the carried variables to ``arrays``, their values after the loop; the others stay."""
         self._enter(carried, arrays)
         kept = {
             name: value
@@ -483,7 +493,10 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ what is carried
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Find the carry by trial iterations, until one changes nothing else."""
+        """Find the carry by trial iterations, until one changes nothing else.
+
+        Raise ``ContentsDiffer`` if eight do not suffice.
+        """
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
             if not self._learn(self._tried(step, rows, changed)) and not changed:
@@ -545,9 +558,9 @@ class LoopRecorder:
         return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
 
     def _begin(self, name: str, after: VariableContents) -> None:
-        """Add a variable that is first assigned in an iteration, with zeros before it.
+        """Add a variable that is first assigned in an iteration, with zeros before the loop.
 
-        Raise ``ContentsDiffer`` if those could be read.
+        Raise ``ContentsDiffer`` if the zeros could be read, or if the sizes of an array are unknown.
         """
         is_unread = name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]

@@ -26,7 +26,8 @@ class TiedArrays:
     """Owners of memory that may or may not be the same array, depending on which block ran.
 
     A node returns new arrays. If Python has two names for one array, a write through one of them would be
-    seen through the other, so such a write is an error while both are alive.
+    seen through the other, so such a write is an error while both are alive. A frozen owner may never be
+    written to.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -54,7 +55,7 @@ class TiedArrays:
             self._others.setdefault(value, set()).update(group - {value})
 
     def with_tied(self, owners: Iterable[Value]) -> set[Value]:
-        """Return ``owners`` and all owners that may be the same, transitively."""
+        """Return ``owners`` and all owners that may be the same array as one of them, transitively."""
         found, left = set(), set(owners)
         while left:
             found |= left
@@ -62,7 +63,10 @@ class TiedArrays:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """Raise ``TracingError`` if the array that is written to may be another one that is alive."""
+        """Raise ``TracingError`` if ``base`` is frozen, or may be the same as another array that is alive.
+
+        It is called before ``base`` is written to.
+        """
         others = self._others.get(base, ())
         # Arrays in reference cycles count as alive until they are collected.
         if (
@@ -80,22 +84,21 @@ class TiedArrays:
 
 
 class OpenRecording(Protocol):
-    """The open recording."""
+    """The open recording of a frontend."""
 
     @property
-    def recorder(self) -> Recorder:
-        """The builder of its graph."""
+    def recorder(self) -> Recorder: ...
 
-    def here(self) -> Origin:
-        """Return the current line of the user's code."""
+    def here(self) -> Origin: ...
 
 
 @dataclass(frozen=True)
 class MemoryOwner:
     """Owner of the memory of a block's output.
 
-    is_new: no other name refers to that memory.
-    is_fixed: nothing writes to that memory.
+    value: the owner.
+    is_new: True if no other name refers to that memory.
+    is_fixed: True if nothing writes to that memory.
     """
 
     value: Value
@@ -107,7 +110,8 @@ class MemoryOwner:
 class RecordedBlock:
     """A recorded block.
 
-    outside: owners of its outputs that it has not made.
+    body: its nodes, inputs and outputs.
+    outside: owners of its outputs that were made outside of it.
     owners: owners of all its outputs.
     """
 
@@ -120,7 +124,12 @@ B = TypeVar("B", bound=RecordedBlock)
 
 
 class RecordedRegions(Regions, Generic[B]):
-    """The regions of one recording. ``copy`` is what messages tell the user to call for copying an array."""
+    """Regions of a frontend that records calls one by one.
+
+    recording: the open recording.
+    tied: owners of memory that may be the same array.
+    copy: what messages tell the user to call for copying an array.
+    """
 
     copy: str
     may_expect = True
@@ -150,11 +159,11 @@ class RecordedRegions(Regions, Generic[B]):
     # ------------------------------------------------------------------------------ what the framework does
     @abstractmethod
     def value_of(self, item: Any) -> Value:
-        """Return the value of an array, also of one that is new to the recording."""
+        """Return the value of an array; an array that is new to the recording gets one."""
 
     @abstractmethod
     def block(self, name: str, function: Block, given: Inputs) -> B:
-        """Record the block that ``function`` computes."""
+        """Record ``function`` as a block on proxies of the arrays in ``given``."""
 
     @abstractmethod
     def node(
@@ -166,11 +175,15 @@ class RecordedRegions(Regions, Generic[B]):
         names: Sequence[str],
         **params: Any,
     ) -> Arrays:
-        """Add the node that runs ``blocks`` and return its results, which now are those of ``steps()``."""
+        """Add the node that runs ``blocks`` and return its results.
+
+        While recording, they have the elements of the arrays that ``steps()`` returns. ``names`` are the
+        names of the results.
+        """
 
     @abstractmethod
     def now(self, truth: Any) -> bool:
-        """Return a truth value as it is while recording."""
+        """Return the truth value that ``truth`` has in this recording, without a guard."""
 
     def returned(self, array: Any) -> Any:
         # Python runs unrecorded here.
@@ -193,8 +206,7 @@ class RecordedRegions(Regions, Generic[B]):
         return result
 
     @abstractmethod
-    def copied(self, array: Any) -> Any:
-        """Record a copy of an array and return it."""
+    def copied(self, array: Any) -> Any: ...
 
     def begun(self, given: Inputs) -> Arrays:
         return [item for item, _ in given]
@@ -285,7 +297,7 @@ class RecordedRegions(Regions, Generic[B]):
         return self.entered([self.made(row, kind)], [(row, kind)])[0]
 
     def owners(self, values: Sequence[Value], kinds: Sequence[ArrayKind]) -> list[MemoryOwner]:
-        """Return the owners of outputs of the innermost open block."""
+        """Return the owners of ``values``, outputs of the innermost open block with these ``kinds``."""
         mine = (self.recorder.base_of(value) for value in values)
         return [
             MemoryOwner(owner, self._is_new(owner), not self.may_write(kind))
@@ -310,7 +322,10 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """Raise ``TracingError`` if a later iteration may write to an array that a list holds."""
+        """Raise ``TracingError`` if iterations write to an array that an iteration appends to a list.
+
+        ``count`` is the number of carried outputs; the other outputs are appended.
+        """
         recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
         written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
         carried = {owner.value for owner in block.owners[:count]}
@@ -322,7 +337,7 @@ class RecordedRegions(Regions, Generic[B]):
                 )
 
     def _tie_kept(self, arrays: Arrays, owners: Sequence[MemoryOwner], count: int) -> None:
-        """Tie the stacked outputs whose rows may be arrays that other names refer to."""
+        """Tie or freeze the stacked outputs whose rows may be arrays that other names refer to."""
         values = [self.value_of(array) for array in arrays]
         for place in range(count, len(values)):
             owner = owners[place]
@@ -338,10 +353,10 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Tie results that may be arrays from outside.
+        """Tie results of a node that may be arrays from outside.
 
         A block may return such an array unchanged, and a loop without an iteration returns its carry
-        unchanged.
+        unchanged. ``count`` is the number of carried results.
         """
         outputs = [self.value_of(array) for array in arrays]
         if outside:
@@ -351,7 +366,7 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a carry whose array others may refer to.
+        """Raise ``TracingError`` if an iteration writes to a carry whose first array others may refer to.
 
         The first iteration would write to that array.
         """
@@ -385,7 +400,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     @contextmanager
     def as_python(self) -> Iterator[None]:
-        """Run the block as plain Python: nothing in it is recorded or assumed."""
+        """Run the block as plain Python: what it records is dropped, and its guards are removed."""
         since = self.recorder.savepoint()
         with unrecorded_in(self), self.recorder.block(()):
             yield

@@ -22,11 +22,13 @@ Block = Callable[..., Arrays]
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """Dtype and shape of an array.
+    """Dtype and shape of an array or number.
 
+    dtype: the dtype; that of the array which a Python number becomes.
+    shape: the current sizes.
     number: True for a Python number in the user's code.
     name: the variable that holds it.
-    is_shared: True if something else may refer to the same array, before a loop.
+    is_shared: True for a carry whose array something else may refer to before the loop.
     """
 
     dtype: str
@@ -44,26 +46,23 @@ Inputs = Sequence[tuple[Any, ArrayKind | None]]
 
 
 class RowsWritten(TracingError):
-    """Iterations write to an array whose rows they iterate over.
-
-    Each row has to be read when it is used.
-    """
+    """Iterations write to an array whose rows they iterate over, so rows must be read by index."""
 
 
 class Regions(ABC):
     """One open recording: how its framework records functions as the regions of an operation.
 
-    The functions are called once or several times, on proxies. What else they read they find where they
-    were defined.
+    A function of a region is called once or several times, on proxies of its inputs. Arrays from outside
+    that it reads are found in its closure.
 
-    symbolic(size): the size as the user's code may hold it.
-    decided(size): the number that a size has now, under a guard.
+    symbolic(size): the size as the user's code may use it. decided(size): the number that a size has in
+    this recording, under a guard.
     numbers: values of inputs that are Python numbers.
     module: the framework's namespace, with ``logical_and`` and ``logical_not``.
     arrays: classes of arrays.
-    may_expect: ``expect`` works inside blocks.
-    lists_grow: iterations of a ``scan`` may append to lists.
-    takes_lists: functions of arrays accept lists.
+    may_expect: True if ``expect`` works inside blocks.
+    lists_grow: True if iterations of a ``scan`` may append to lists.
+    takes_lists: True if the framework's functions of arrays accept lists.
     escaped: description of the loop that an exception of the user has left; empty if there is none.
     lists: lists that loops append to, by id.
     """
@@ -94,7 +93,7 @@ class Regions(ABC):
 
     @abstractmethod
     def kind(self, item: Any) -> ArrayKind:
-        """Return dtype and current shape of an array, or those that a Python number has as an array."""
+        """Return dtype and current shape of an array, or of the array that a Python number becomes."""
 
     @property
     def is_inside(self) -> bool:
@@ -102,7 +101,7 @@ class Regions(ABC):
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Mark the framework as recording a block inside the context."""
+        """Count the framework as recording a block inside the context, so that :attr:`is_inside` is True."""
         self.depth += 1
         try:
             yield
@@ -110,9 +109,9 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Return True if a length is an int or depends only on shapes and arguments.
+        """Return True if a length is an int, or an expression of sizes and number inputs only.
 
-        It is known before the graph runs then.
+        Such a length is known before the graph runs.
         """
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
@@ -125,7 +124,7 @@ class Regions(ABC):
     # ------------------------------------------------------------------------------ small calls
     @abstractmethod
     def made(self, item: Any, kind: ArrayKind) -> Any:
-        """Return a number or an array as an array of this kind."""
+        """Return a number or an array as an array of ``kind``."""
 
     def returned(self, array: Any) -> Any:
         return array
@@ -134,9 +133,10 @@ class Regions(ABC):
         return result
 
     def blank(self, kind: ArrayKind, arrays: Sequence[Any]) -> Any:
-        """Return zeros of this kind, with the shape of one of ``arrays``.
+        """Return zeros of ``kind``, with the shape of one of ``arrays``.
 
-        Return None if none of them is of this kind.
+        Return None if ``kind`` has axes and none of ``arrays`` is of that kind, as the sizes are unknown
+        then.
         """
         if not kind.shape:
             return self.made(0, kind)
@@ -199,11 +199,10 @@ class Regions(ABC):
 
     @abstractmethod
     def collective(self, name: str, x: Any, **params: Any) -> Any:
-        """Record a collective (one of ``ops.collectives.COLLECTIVES``) or ``sharding_hint``.
+        """Record a collective operation or ``sharding_hint``, and return its result.
 
-        Its axis exists when the graph runs.
-
-        ``x`` is an array or a number; None for operations without operand.
+        ``name`` is in ``ops.collectives.COLLECTIVES``. Its axis exists only when the graph runs. ``x`` is
+        an array or a number; None for operations without operand.
         """
 
     # ------------------------------------------------------------------------------ conditions
@@ -215,20 +214,23 @@ class Regions(ABC):
 
     @abstractmethod
     def expect(self, truth: Any) -> None:
-        """Assume that ``truth`` is True; inside a block, as a check in it."""
+        """Guard that ``truth`` is True; inside a block, by a check in it."""
 
     # ------------------------------------------------------------------------------ blocks
     @abstractmethod
     def trial(self, function: Block, given: Inputs) -> None:
-        """Call ``function`` on arrays like those that are given, and remove everything it recorded."""
+        """Call ``function`` on arrays like those in ``given``, and remove everything that it recorded."""
 
     @abstractmethod
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        """Add the node that runs one of two functions, which return arrays of the same kinds."""
+        """Add the node that runs ``then`` or ``otherwise``, and return its results.
+
+        Both functions return arrays of the same kinds.
+        """
 
     @abstractmethod
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
-        """Add the node that runs ``body(*carried)`` while ``test(*carried)`` is True."""
+        """Add the node that runs ``body(*carried)`` while ``test(*carried)``; return the last carry."""
 
     @abstractmethod
     def scan(
@@ -240,17 +242,18 @@ class Regions(ABC):
         length: Any,
         checkpoint: bool,
     ) -> Arrays:
-        """Add the node that runs ``body(*carried, *row of each array)`` ``length`` times, which is a size.
+        """Add the node that runs ``body(*carried, *row of each array in rows)`` ``length`` times.
 
-        Results of the body after the carry are stacked, with one row per iteration.
+        Return the last carry, and the further results of the body, stacked with one row per iteration.
+        ``length`` is a size. ``checkpoint`` recomputes iterations in the backward pass.
         """
 
 
 class ListGrowth(threading.local):
     """State of this thread's recording that decides if loops may append to lists in the graph.
 
-    may_grow: they may.
-    did_grow: some did. If the attempt fails, the next one unrolls such loops.
+    may_grow: True if they may.
+    did_grow: True if a loop did. If the attempt then fails, the next one unrolls such loops.
     """
 
     may_grow, did_grow = True, False
@@ -290,7 +293,10 @@ def suspended_regions() -> Regions | None:
 
 @contextmanager
 def unrecorded_in(found: Regions) -> Iterator[None]:
-    """Run statements inside the block as plain Python during a recording, and restore lists after it."""
+    """Run statements inside the block as plain Python during the recording ``found``.
+
+    After it, lists that loops append to get back their parts.
+    """
     before, lists = _open.behind, [(each, [*each.parts]) for each in found.lists.values()]
     _open.behind = found
     try:
@@ -306,7 +312,8 @@ def unrecorded_in(found: Regions) -> Iterator[None]:
 def open_regions(found: Regions | None) -> Iterator[None]:
     """Record statements on values inside the block in ``found``; None records nothing.
 
-    Raise ``TracingError`` if an exception has left a recorded loop and was caught by the user's code.
+    Raise ``TracingError`` at the end if an exception left a recorded loop and was caught by the user's
+    code.
     """
     before, _open.regions = _open.regions, found
     try:

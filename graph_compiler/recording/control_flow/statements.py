@@ -31,10 +31,7 @@ _Block = Callable[..., Any]
 
 
 class SizeCondition:
-    """A comparison of sizes in a ``while`` condition.
-
-    It adds a guard only when its truth value is read.
-    """
+    """A comparison of sizes in a ``while`` condition that adds a guard only when its truth value is read."""
 
     def __init__(self, compare: Callable[[], Any]) -> None:
         self._compare = compare
@@ -44,10 +41,10 @@ class SizeCondition:
 
 
 class Statements:
-    """The statements of traced functions.
+    """What the rewritten statements of traced functions call.
 
-    checkpoint: recompute each iteration of a loop in the backward pass.
-    outside: cells that traced functions were defined with, by id.
+    checkpoint: True recomputes each iteration of a loop in the backward pass.
+    outside: closure cells that traced functions were defined with, by id.
     """
 
     def __init__(self, checkpoint: bool = False) -> None:
@@ -60,10 +57,10 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """Run an ``if``.
+        """Run an ``if``: one block if ``test`` is known, otherwise record both as a branch.
 
         ``given`` are the variables that are read after it; those in ``guarded`` only if the enclosing loop
-        was left.
+        was left. If the user's code raises an exception in a block, guard the value of ``test`` instead.
         """
         found = regions_of(test)
         if found is None:
@@ -95,7 +92,7 @@ class Statements:
         cells.write({**kept, **made})
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """``then() if test else otherwise()``."""
+        """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording."""
         found = regions_of(test)
         if found is None:
             return then() if test else otherwise()
@@ -113,21 +110,23 @@ class Statements:
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
-        """Return what a condition needs of one of its parts: a symbolic truth value or a bool."""
+        """Return what a condition needs of one of its parts: a symbolic truth value, an array or a bool."""
         found = regions_of(item)
         if found is not None:
             return found.truth(item)
         return item if type(item) is SizeCondition or is_symbolic(item) else bool(item)
 
     def not_(self, item: Any) -> Any:
-        """``not item``."""
         if self._is_probing and type(item) is SizeCondition:
             return item
         found = regions_of(item)
         return not item if found is None else found.negated(found.truth(item))
 
     def chain(self, first: Any, *others: Any) -> Any:
-        """``first < second <= third``."""
+        """Run a chain of comparisons, ``first < second <= third``.
+
+        ``others`` are names of ``operator`` functions and operands by turns.
+        """
         left, answer = first, True
         for symbol, right in zip(others[::2], others[1::2]):
             answer = self.and_(
@@ -137,7 +136,7 @@ class Statements:
         return answer
 
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
-        """A comparison in the condition of a ``while``."""
+        """Run a comparison in the condition of a ``while``; defer it if it is probed and compares sizes."""
         compare = getattr(operator, symbol)
         if (
             self._is_probing
@@ -149,7 +148,7 @@ class Statements:
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
-        """``assert test, message()``."""
+        """Run ``assert test, message()``; on an array of the recording, guard that it is True."""
         found = regions_of(test)
         if found is not None:
             found.expect(found.truth(test))
@@ -158,10 +157,11 @@ class Statements:
 
     # ------------------------------------------------------------------------------ loops
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """Run a ``while``.
+        """Run a ``while``: in Python as long as its condition is known, otherwise as a recorded loop.
 
-        ``exits`` returns flags that end it, besides ``test``. ``guarded`` are variables that are read only
-        if one of the flags is set.
+        ``exits`` returns flags that end it, besides ``test``; it is None if there are none. ``guarded``
+        are variables that are read only if one of the flags is set. If the loop cannot be recorded, and
+        its condition compares sizes only and is False now, the loop is skipped.
         """
         while True:
             found = regions()
@@ -182,14 +182,14 @@ class Statements:
                 raise
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
-        """Return True if Python does not know whether a loop goes on."""
+        """Return True if whether the loop goes on depends on values or sizes, so that it must be recorded."""
         if _flags(exits)[0]:
             return True
         answer = self._probed(test)
         return type(answer) is SizeCondition or regions_of(answer) is not None
 
     def _probed(self, test: Any) -> Any:
-        """Return the value of a ``while`` condition without deciding comparisons of sizes."""
+        """Return the value of a ``while`` condition; comparisons of sizes stay undecided."""
         before, self._is_probing = self._is_probing, True
         try:
             return test()
@@ -203,9 +203,10 @@ class Statements:
         return self.and_(_none(found, flags), lambda: self.truth(test())) if flags else test()
 
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
-        """Run a ``for``.
+        """Run a ``for``: in Python, as marked iterations, or as a recorded loop.
 
-        ``body(item)`` runs one iteration; ``position`` is the location of the loop in the file.
+        ``body(item)`` runs one iteration; ``position`` is the location of the loop in the file. ``exits``
+        and ``guarded`` are as in :meth:`while_`.
         """
         found = regions()
         source = None if found is None else source_of(found, items)
@@ -224,7 +225,7 @@ class Statements:
             self._recorded(found, source, length, first, body, exits, guarded, position)
 
     def listed(self, items: Any, function: Callable[[Any], Any]) -> list[Any]:
-        """``[function(item) for item in items]``."""
+        """Run the list comprehension ``[function(item) for item in items]`` as a loop that appends."""
         made: list[Any] = []
 
         def body(item: Any) -> None:
@@ -254,7 +255,7 @@ class Statements:
     def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
         """Run iterations in Python until values decide whether the loop was left.
 
-        Return how many were run.
+        Return the number of iterations that have run; ``length`` if the loop has ended.
         """
         for place, item in enumerate(in_python(source)):
             flags, is_left = _flags(exits)
@@ -276,10 +277,10 @@ class Statements:
         guarded: Sequence[str],
         position: Position,
     ) -> None:
-        """Record the iterations from the first one on as an operation.
+        """Record the iterations from number ``first`` on as an operation.
 
-        If they cannot be one and the length is a size, unroll them under a guard on it, provided that no
-        flag can end the loop or that no iteration is left.
+        If they cannot be recorded and the length is a size, unroll them under a guard on the length. Raise
+        the error if the length depends on values, or if a flag may end the loop and iterations are left.
         """
         place, is_size = _place(), found.is_size(length)
 
@@ -351,7 +352,8 @@ class Statements:
     def call(self, function: Any, is_nested: bool = False) -> Any:
         """Return what to call instead of ``function``: a function of the user is traced too.
 
-        ``is_nested``: other calls compute its arguments.
+        Raise ``TracingError`` for ``print`` inside a recorded block. ``is_nested`` tells that other calls
+        compute its arguments, which may return lists that loops have appended to.
         """
         found = regions()
         if found is None:
@@ -397,11 +399,10 @@ class Statements:
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:
-    """Record a loop as an operation and return None, or return the error if that is impossible.
+    """Record a loop as an operation and return None; return the error if that is impossible.
 
-    Nothing is recorded then.
-
-    If the loop writes to the array that it iterates over, rows are read by index.
+    In case of an error nothing is recorded. If the loop writes to the array that it iterates over, it is
+    recorded again with rows read by index.
     """
     for has_rows in (True, False):
         try:
@@ -415,7 +416,7 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
-    """Return the flags of a loop that Python does not know, and whether any other flag is True."""
+    """Return the flags of a loop whose values are unknown, and whether any known flag is True."""
     flags = () if exits is None else exits()
     return [flag for flag in flags if regions_of(flag) is not None], any(
         flag for flag in flags if regions_of(flag) is None

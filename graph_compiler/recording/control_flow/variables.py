@@ -24,9 +24,11 @@ _DEEPEST = 4
 
 
 class AppendableList:
-    """A list that accepts new items while a loop is recorded.
+    """Base of lists that accept new items while a loop is recorded.
 
-    parts: its items and stretches of items.
+    Methods that this class does not define are those of the plain list, which reads all items.
+
+    parts: items and ``StackedItems``.
     """
 
     def __init__(self, regions: Regions, parts: Sequence[Any]) -> None:
@@ -70,7 +72,7 @@ class AppendableList:
 
 
 class GrowingView(AppendableList):
-    """The list as seen inside an iteration that appends to it."""
+    """A list as seen inside an iteration that appends to it."""
 
     def count(self) -> int:
         return int(self.symbolic_length())
@@ -97,7 +99,10 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Replace lists that loops have appended to by plain lists, in tuples, lists and dicts too."""
+    """Return ``item`` with lists that loops have appended to as plain lists, inside containers too.
+
+    Plain tuples, lists and dicts are searched four levels deep; lists and dicts are changed in place.
+    """
     if isinstance(item, AppendableList):
         return item.plain()
     if depth < _DEEPEST and type(item) in (tuple, list, dict):
@@ -133,7 +138,10 @@ class ContentsDiffer(TracingError):
 
 
 class ClosureCells:
-    """The closure cells of the variables that some blocks assign, by name."""
+    """The closure cells of the variables that some blocks assign.
+
+    cells: the cells by variable.
+    """
 
     def __init__(self, *functions: types.FunctionType) -> None:
         found = [
@@ -179,8 +187,9 @@ class ClosureCells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """Return the lists that the blocks append to, if no other reference to them exists, by variable.
-        Variables that the blocks assign, and cells in ``outside``, are left out.
+        """Return the lists that the blocks append to, by variable, if nothing else refers to them.
+
+        Variables that the blocks assign, and cells whose ids are in ``outside``, are left out.
         """
         found = {}
         for name in self._appended - self.cells.keys():
@@ -212,7 +221,7 @@ _HOLDERS = 3
 
 
 def is_shared(items: Any) -> bool:
-    """Return True if there are other references to a list or dict inside a tuple, list or dict."""
+    """Return True if something else refers to a list or dict inside a tuple, list or dict."""
     for key in items if type(items) is dict else range(len(items)):
         item = items[key]
         if (
@@ -234,7 +243,7 @@ def _contents(cell: types.CellType) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def stored_in(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables of ``code`` that it, or a function inside it, assigns."""
+    """Return the free variables of ``code`` that it, or a function inside it, assigns or deletes."""
     own = {
         step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")
     }
@@ -244,10 +253,7 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def appended_in(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables of ``code`` whose ``append`` or ``extend`` it reads.
-
-    Functions inside it count too.
-    """
+    """Return the free variables whose ``append`` or ``extend`` is read in ``code`` or functions inside it."""
     steps = list(dis.get_instructions(code))
     own = {
         one.argval
@@ -263,7 +269,9 @@ def appended_in(code: types.CodeType) -> frozenset[str]:
 class ContainerForm:
     """Structure of nested tuples, lists and dicts without their leaves.
 
-    A leaf has the form with ``cls`` None.
+    cls: class of the container; None for a leaf.
+    keys: keys of a dict.
+    parts: forms of the items.
     """
 
     cls: type | None = None
@@ -275,7 +283,6 @@ class ContainerForm:
         return self.cls in (list, dict) or any(part.may_change for part in self.parts)
 
     def rebuilt(self, leaves: Iterator[Any]) -> Any:
-        """Return the container with these leaves."""
         if self.cls is None:
             return next(leaves)
         items = [part.rebuilt(leaves) for part in self.parts]
@@ -285,7 +292,10 @@ class ContainerForm:
 
 
 def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
-    """Return the form of ``item`` and its leaves."""
+    """Return the form of ``item`` and its leaves; anything but a tuple, list or dict is a single leaf.
+
+    Subclasses are leaves too, except for named tuples.
+    """
     is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
     if type(item) not in (tuple, list, dict) and not is_named:
         return ContainerForm(), [item]
@@ -299,7 +309,11 @@ def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
 # ------------------------------------------------------------------------------------- leaves
 @dataclass(frozen=True, eq=False)
 class VariableLeaf:
-    """A leaf of a variable after a block has run; ``kind`` is None if it is neither an array nor a number."""
+    """A leaf of a variable after a block has run.
+
+    item: the object.
+    kind: dtype and shape; None if the leaf is neither an array nor a number.
+    """
 
     item: Any
     kind: ArrayKind | None
@@ -309,7 +323,10 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if it is the same object, or an equal number or string of the same type."""
+        """Return True if both are the same object, or equal numbers or strings of the same type.
+
+        NaN equals NaN, and 0.0 differs from -0.0.
+        """
         if self.item is other.item:
             return True
         if type(self.item) is not type(other.item) or not self.is_constant or not other.is_constant:
@@ -357,8 +374,10 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 
 
 def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
-    """Return the common kind of two leaves: a number takes the kind of an array of rank 0 that can hold it.
-    Return None if there is none.
+    """Return the common kind of two leaves, or None.
+
+    Arrays must have the same dtype and shape. Of two numbers it is the wider kind. A number and an array
+    of rank 0 have the array's kind if its dtype can represent the number's.
     """
     # No array dtype can hold the number.
     if "object" in (one.dtype, other.dtype):

@@ -1,4 +1,4 @@
-"""Guards on names that code looked up in vain, because an object of that name would be found later."""
+"""Guards on names that code looked up without success: an object of that name would be found later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards on names that functions look up in their module and that are builtins or do not exist."""
+    """Yield guards on names that functions look up in their module, and that are builtins or do not exist.
+
+    Builtins that a recording replaces (``STOOD_IN``) and names that are ``free`` are left out.
+    """
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
     for function in reach.functions:
@@ -48,7 +51,8 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
 class MissingNames:
     """Names that code may look up on an object without success and go on.
 
-    Objects share the sets, because a large package has thousands of both.
+    They are names read by code that handles exceptions, and strings that may be names of attributes.
+    Results are cached by class, because a large package has thousands of objects.
 
     names: those names.
     all: True if code reads all attributes, or reads them by unknown strings.
@@ -63,7 +67,7 @@ class MissingNames:
         self._read_of: dict[int, list[str]] = {}
 
     def missing(self, owner: Any) -> frozenset[str]:
-        """Return the names that neither ``owner`` nor its class holds. No property runs."""
+        """Return the names that neither ``owner`` nor its class has. No property is evaluated."""
         cls = type(owner)
         if cls not in self._not_in:
             self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
@@ -71,7 +75,7 @@ class MissingNames:
         return names if names.isdisjoint(own) else names.difference(own)
 
     def not_inherited(self, cls: type) -> frozenset[str]:
-        """Return the names that neither a base of ``cls`` nor its metaclass defines."""
+        """Return the names that neither a base of ``cls`` nor its metaclass defines; ``cls`` itself may."""
         metaclass: type = type(cls)
         above = (*cls.__mro__[1:], *metaclass.__mro__)
         if above not in self._not_above:
@@ -89,10 +93,11 @@ class MissingNames:
 def absent_attributes(
     sought: MissingNames, owner: Any, own: Any, what: str, free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
-    """Yield guards on attributes that code may look up on ``owner`` in vain.
+    """Yield guards on attributes that code may look up on ``owner`` without success.
 
-    Code does so by string (``hasattr``, ``getattr`` with a default), or where it handles exceptions. If
-    code reads all attributes, guard their set of names.
+    Code does so by string (``hasattr``, ``getattr`` with a default), or where it handles exceptions. If it
+    reads all attributes, a guard covers the names of all. ``own`` is the dict of ``owner``: nothing is
+    yielded for an owner without one.
     """
     if not isinstance(own, dict):
         return
@@ -106,7 +111,9 @@ def absent_attributes(
 
 
 def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
-    """Return the guard that a dict keeps its keys, except for ``free`` ones.
+    """Return the guard that a dict keeps its keys and their order, except for ``free`` keys.
+
+    Keys other than strings, numbers and None are compared by identity.
 
     >>> counts = {"steps": 1, (3, 4): 2.0}
     >>> fact = keys_fact(counts, FreeParts(lambda _: ["steps"]), "keys")
@@ -129,9 +136,10 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on names that ``cls`` does not define.
+    """Yield guards that ``cls`` gets no attribute of a name that it does not define and code may look up.
 
-    Such an attribute would hide an inherited one, or be found by code that looks it up.
+    Such an attribute would hide that of a base in ``watched`` (ids of classes), or would be found by
+    Python itself (``__bool__``) or by code that looks for it.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))

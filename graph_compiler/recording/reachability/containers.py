@@ -32,7 +32,7 @@ from .references import NamespacePart, module_of
 
 
 def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
-    """Return weak references to the classes registered with an abstract class or with one of its subclasses.
+    """Return weak references to the classes registered with an abstract class, or with a subclass of it.
 
     >>> class Scaled(abc.ABC): ...
     >>> before = registered_with(Scaled)
@@ -62,7 +62,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if instances of a standard-library class (or a subclass) contain objects of the user.
+    """Return True if ``cls`` is, or derives from, a standard-library class that contains objects of the user.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -72,7 +72,9 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if the methods of such a class read what its instances contain.
+    """Return True if the methods of a class as in :func:`is_holding` read what its instances contain.
+
+    Return False for any other class.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -115,7 +117,7 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
-    """Return the rows whose guards code with these ``names`` needs for ``item``.
+    """Return the rows whose guards code that reads ``names`` needs for ``item``; mostly an empty list.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
@@ -160,9 +162,9 @@ class ContainerKind:
 
     pairs: returns its parts by key.
     put: sets a part, or removes it if the value is ``MISSING``.
-    refilled: replaces all parts; None if setting those that differ is enough.
+    refilled: replaces all parts; None if it is enough to set those that differ.
     dotted: True if the parts are attributes.
-    is_surely: fast check; True only if a container still holds exactly these parts.
+    is_surely: fast check that a container still holds exactly these parts. False may also mean unknown.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
@@ -172,7 +174,7 @@ class ContainerKind:
     is_surely: Callable[[Any, dict[Any, Any]], bool] = lambda held, before: False
 
     def refill(self, held: Any, before: dict[Any, Any]) -> None:
-        """Make a container hold exactly these parts."""
+        """Make a container hold exactly the parts ``before``."""
         if self.refilled is not None:
             return self.refilled(held, before)
         now = self.pairs(held)
@@ -183,9 +185,9 @@ class ContainerKind:
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """Return the plain dict, and the class whose methods bypass overrides of subclasses.
+    """Return the underlying dict of a dict or proxy, and the class whose methods bypass overrides.
 
-    Proxies of dicts, such as TensorFlow uses for tracking, are unwrapped.
+    The class is ``OrderedDict`` or ``dict``. Proxies are those that TensorFlow uses for tracking.
     """
     while not issubclass(type(held), dict):
         held = held.__wrapped__
@@ -249,7 +251,7 @@ _slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 
 def slots_of(item: Any) -> list[str]:
-    """Return the names of the attributes that an object keeps outside its ``__dict__``."""
+    """Return the names of the attributes that an object has in slots; dunder names are left out."""
     cls = type(item)
     found = _slots.get(id(cls))
     if found is None or found[0]() is not cls:
@@ -279,7 +281,7 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
 
 
 def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
-    """Compare an object without slots, without copying its attributes."""
+    """Return True if the attributes of ``item``, which has no slots, are those of ``before``; copy none."""
     now: Any = getattr(item, "__dict__", before)
     if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
         return False
@@ -404,7 +406,8 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
     """Return how a container among arguments is read and changed.
 
-    Return None for anything else: classes, modules and, unless ``always``, callables.
+    Tuples, lists, deques, mappings and objects with a ``__dict__`` are containers. Return None for
+    anything else, and for classes, modules and, unless ``always``, callables.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -422,10 +425,10 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return how a container is read and changed.
+    """Return how a container that a function finds outside its arguments is read and changed.
 
-    Return None for anything else: arrays, values, functions and, unless ``always``, objects that hold
-    nothing of the user's.
+    Return None for anything else: tuples, arrays, plain values, functions, modules, classes that are not
+    the user's and, unless ``always``, objects of classes that hold nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

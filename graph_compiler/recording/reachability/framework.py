@@ -27,12 +27,11 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True for a function that refers to nothing but functions of frameworks.
+    """Return True for a function whose code refers only to functions in modules of frameworks.
 
     It has no defaults, closure or attributes, and its code has no nested functions, imports, handlers or
-    writes to names.
-
-    Attributes of its arguments do not matter.
+    writes to names. A name after a dot may be an attribute of an argument (``x.T``), but no constant or
+    class of such a module.
 
     >>> import numpy as np
     >>> scale = 2
@@ -67,7 +66,7 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the globals and the attributes that `code` reads.
+    """Return the names of the globals and of the attributes that ``code`` reads.
 
     Return None if it has closure variables, nested code or exception handlers, reads an attribute that
     begins with an underscore, or imports, stores or deletes a global or an attribute.
@@ -90,13 +89,13 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
 def framework_of(
     obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True
 ) -> str | None:
-    """Return the framework that ``obj`` is written in, or None if there is none that has a frontend.
+    """Return the framework that ``obj`` is written in; None if it is unknown or has no frontend.
 
-    It is the one that the class and the code refer to; if these name several or none, that of the
-    arguments of ``call``. So a torch function may be recorded with JAX arrays, as it may be called with
-    them. NumPy is chosen last, and only with a call, because a function that uses it may well compute with
-    tensors. Unless ``arrays``, arrays that the code names are ignored. Frontends of other packages are
-    loaded only if none of this package fits.
+    It is the framework that the class and the code refer to. If they refer to several or none, it is that
+    of the arguments in ``call``, ``(args, kwargs)``: a torch function may be called, and so recorded, with
+    JAX arrays. NumPy is chosen last, and only with a call, because a function that uses it may well
+    compute with tensors. Unless ``arrays``, arrays that the code names are ignored. Frontends of other
+    packages are loaded only if none of this package fits.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
@@ -114,11 +113,10 @@ def framework_of(
 
 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
-    """Return the frameworks of the packages that the code names (`named`) and that the arguments belong to
-    (`given`).
+    """Return the frameworks of the packages in ``named`` (by the code) and ``given`` (by the arguments).
 
-    `given` comes first, unless the code names exactly one framework, not counting those with
-    `is_everywhere`.
+    Those of ``given`` come first, unless the code names exactly one framework, not counting those with
+    ``is_everywhere``. Packages without a frontend are left out.
     """
     table = frameworks_by_package(entries.values())
     by_code, by_arrays = (
@@ -142,9 +140,10 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Raise ``SourceNotFound`` for a ``TypeError`` inside if the chosen framework is wrong.
+    """Raise ``SourceNotFound`` for a ``TypeError`` inside the block if the chosen framework is wrong.
 
-    That is so if the callable is recorded as ``written_in`` one framework but refers only to another.
+    That is so if ``obj`` is recorded as ``written_in`` one framework but refers only to another. Otherwise
+    the ``TypeError`` is raised unchanged.
     """
     try:
         yield
@@ -163,7 +162,7 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
 
 
 def is_of_framework(cls: type) -> bool:
-    """Return True if a class belongs to a framework or to a library of models that has an entry.
+    """Return True if the package of ``cls`` has a frontend entry: a framework or a library of models.
 
     >>> is_of_framework(dict)
     False
@@ -172,9 +171,9 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """Yield the packages that a callable belongs or refers to, those of its class first.
+    """Yield the packages that a callable belongs or refers to, first those of its class.
 
-    For a partial, those of its arguments count too.
+    A package may be yielded several times. For a partial, those of its arguments count too.
     """
     if is_self_contained(obj):
         yield from packages_named(obj)
@@ -223,10 +222,10 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
 
 
 def _packages_referenced(obj: Any, arrays: bool) -> Iterator[str]:
-    """Yield the packages that the code of ``obj``, or of functions it calls, refers to.
+    """Yield the packages of the objects that the code of ``obj``, or of functions it calls, refers to.
 
-    Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``, skip
-    objects that have a ``shape`` and a ``dtype``.
+    Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``,
+    objects that have a ``shape`` and a ``dtype`` are skipped.
     """
     for item in (item for function in _called(obj) for item in named_objects(function)):
         item = item.func if isinstance(item, functools.partial) else item

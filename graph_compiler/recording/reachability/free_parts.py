@@ -11,7 +11,7 @@ _ALL = (None,)
 
 @dataclass(frozen=True)
 class FreeParts:
-    """A set of parts of containers.
+    """Predicate ``free(item, key)``: True if a part of a container is free.
 
     keys_of: returns the keys of an object's free parts; the key None stands for all of them.
 
@@ -27,7 +27,7 @@ class FreeParts:
         return None in keys or key in keys
 
     def without(self, item: Any, keys: frozenset[Any]) -> frozenset[Any]:
-        """Return the keys of an item that are not free; `keys` itself if none is."""
+        """Return those of ``keys`` that are not free in ``item``; ``keys`` itself if none is free."""
         free = self.keys_of(item)
         if None in free:
             return frozenset()
@@ -39,11 +39,10 @@ def free_parts(
     is_whole: Callable[[Any], bool],
     container_of: Callable[[Any], Any] = lambda item: item,
 ) -> FreeParts:
-    """Return the free parts from pairs of a container's id and a key.
+    """Make the predicate from pairs of a container's id and a key.
 
-    All parts of containers for which ``is_whole`` is True are free, too.
-
-    ``container_of`` returns the container of an object's attributes.
+    All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` returns the
+    container of an object's attributes.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

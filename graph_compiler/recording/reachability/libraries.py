@@ -42,6 +42,7 @@ def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryC
 
     The walk goes from a function to what its own code names, so its length does not depend on the size of
     the packages. It does not enter frameworks and the standard library, except for packages in ``opened``.
+    It passes through the user's functions, which are not in the result.
     """
     return _Walk(roots, opened).found()
 
@@ -137,7 +138,7 @@ _STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context o
 
 
 class _CodeReads(NamedTuple):
-    """Names that one function reads, and string constants of all functions."""
+    """Names that one function reads, and string constants of all functions that are searched."""
 
     names: frozenset[str]
     texts: frozenset[str]
@@ -146,12 +147,11 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
-    These are modules of the standard library, frameworks and installed packages.
-
-    A guard covers a number, string, list, set or dict, or an attribute of an object if the code names it
-    too. Anything else, such as a function or class, is assumed constant. In a dict of more than 100 items,
-    such as ``sys.modules``, only keys that are string constants in the code are compared. The ``decimal``
-    context is guarded if the code refers to ``decimal``.
+    These are modules of the standard library, frameworks and installed packages. A guard covers a number,
+    string, list, set or dict, or an attribute of an object if the code names it too. Anything else, such
+    as a function or class, is assumed constant. In a dict of more than 100 items, such as ``sys.modules``,
+    only keys that are string constants in the code are compared. The ``decimal`` context is guarded if the
+    code refers to ``decimal``.
 
     >>> import types, warnings
     >>> [fact.what for fact in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -216,7 +216,7 @@ def _part(
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """Return the contents of a container, of a large dict only the values of these keys.
+    """Return the contents of a list, set or dict; of a dict with over 100 items, the values at ``texts``.
 
     Return an empty list for anything else.
     """

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 class _Entry(NamedTuple):
     """An attribute whose name no code has read so far.
 
-    number: its place in the order in which attributes were added.
+    number: its index in the order in which attributes were added.
     item: its value.
-    in_module: its owner is a module.
-    is_setter: it is a data descriptor of a class, which setting an attribute of an instance calls.
+    in_module: True if its owner is a module.
+    is_setter: True if it is a data descriptor of a class, which setting an attribute of an instance calls.
     """
 
     number: int
@@ -27,6 +27,8 @@ class NameIndex:
     reads: names that code reads.
     sets: names of attributes that code sets.
     fragments: parts of names that code composes. The empty fragment is a part of every name.
+
+    :meth:`released` returns the attributes whose names were used since its last call.
 
     >>> index = NameIndex(["scale"])
     >>> index.add("scale", 1), index.add("shift", 2), index.add("shift_0", 3)
@@ -70,7 +72,8 @@ class NameIndex:
     def is_used(self, name: str, in_module: bool = False, is_setter: bool = False) -> bool:
         """Return True if code may use an attribute of this name.
 
-        Code that goes through all attributes is taken to do so with objects and classes, not with modules.
+        A name counts if code reads it, if it contains a fragment, or, for a setter, if code sets it. The
+        empty fragment counts for attributes of objects and classes, not of modules.
         """
         if (
             name in self.reads
@@ -87,7 +90,7 @@ class NameIndex:
         return False
 
     def add(self, name: str, item: Any, in_module: bool = False, is_setter: bool = False) -> bool:
-        """Return True if code may use the attribute; if not, keep it until code does."""
+        """Return True if code may use the attribute. Otherwise store ``item`` until its name is used."""
         if self.is_used(name, in_module, is_setter):
             return True
         self._added += 1

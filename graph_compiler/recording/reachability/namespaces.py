@@ -1,6 +1,6 @@
 """Namespaces in which the code of a recording finds its globals.
 
-They are those of all functions that may run, found by the names in their code.
+They belong to all functions that may run, which are found by the names in their code.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ModuleNamespace:
 
     held: the namespace.
     names: names that code is known to look up there.
-    unread: those that are looked up by code from another file (``exec``).
-    functions: the functions whose code that is.
+    unread: those names that code from another file looks up (``exec``).
+    functions: the functions whose code looks up the names.
     is_own: True if any other name may be looked up, too.
     """
 
@@ -55,7 +55,7 @@ class ModuleNamespace:
         return str(self.held.get("__file__", ""))
 
     def files_with(self, name: str) -> set[str]:
-        """Return the files of the functions that look up ``name``; the module's file if there are none."""
+        """Return the files of the functions that look up ``name``; the module's file if none does."""
         found = {
             function.__code__.co_filename
             for function in self.functions
@@ -68,9 +68,9 @@ class ModuleNamespace:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
-    """Return the namespaces of the entries and of all functions that these name, transitively.
+    """Return the namespaces of the functions in ``entries`` and of all that these name, transitively.
 
-    Functions of the user, and of libraries on top of a framework, count.
+    Functions of frameworks, the standard library and this package are left out.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})
@@ -104,7 +104,7 @@ def _is_closed(function: types.FunctionType) -> bool:
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
-    """Yield what code may call: functions it names, and attributes of its class that it reads."""
+    """Yield what code may call: functions that it names, and members of ``owner`` whose names it reads."""
     yield from ((item, type(item)) for item in named_objects(function) if isinstance(item, _CODE))
     # A class has few of the names that code reads, so only those are looked up.
     held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}

@@ -40,9 +40,9 @@ def is_plain(held: Any) -> bool:
 
 
 def refuse_attributed(value: Any) -> None:
-    """Raise ``TracingError`` for a list, tuple or dict with attributes.
+    """Raise ``TracingError`` if ``value`` contains a list, tuple or dict with attributes of its own.
 
-    It could not be rebuilt from its items.
+    Such a container could not be rebuilt from its items. Dataclasses are allowed.
 
     >>> class Row(list):
     ...     pass
@@ -84,11 +84,9 @@ def facts_outside(
 ) -> list[EnvironmentGuard]:
     """Return guards that everything within reach is the same object as now.
 
-    Numbers and strings need only be equal.
-
-    ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a buffer (NumPy
-    array, bytes) to compare, as nothing counts writes to it, and None for other objects. Parts that are
-    ``free`` are not compared.
+    Numbers and strings need only be equal. ``facts_of`` returns further guards on one object. ``contents``
+    returns a copy of a buffer (NumPy array, bytes) to compare, as nothing counts writes to it, and None
+    for other objects. Parts that are ``free`` are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}
@@ -217,7 +215,7 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
 
 
 def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield a guard on all environment variables, if the user's code names the environment."""
+    """Yield a guard on the environment variables that are not free, if the user's code names any."""
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
 
@@ -286,7 +284,10 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 
 
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the items of containers. ``known_as`` describes those that have a name, by id."""
+    """Yield guards on the items of containers; of more than 1,000 items, only on their number.
+
+    ``known_as`` maps ids of containers to their descriptions in messages.
+    """
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
@@ -315,7 +316,7 @@ def _described(items: Any) -> str:
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return an expression that a container holds what it holds now, and the items for its braces."""
+    """Return an expression that a container still holds its current items, and the objects for its braces."""
     if not items:
         return "not {}", (items,)
     if isinstance(items, set):

@@ -1,6 +1,6 @@
 """References of one function besides its arguments.
 
-That is its closure, the globals that its code names, its defaults, and modules.
+These are its closure, the globals that its code names, its defaults, and modules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def module_of(cls: type) -> str:
 
 
 def original_of(item: Any) -> Any:
-    """Return the original of a compiled callable.
+    """Return the function that a graph or ``numpy.vectorize`` was made of.
 
     Other objects, and graphs from files, are returned unchanged.
 
@@ -95,7 +95,8 @@ WRAPPERS = tuple(
 def wrapped_by(item: Any) -> tuple[Any, ...]:
     """Return what a wrapper refers to; an empty tuple for anything else.
 
-    Wrappers are bound methods, partials, views and proxies of dicts, and weak references.
+    Wrappers are bound methods, partials, views and proxies of dicts, and weak references. Of bound builtin
+    methods, only those of mutable containers and iterators count.
 
     >>> settings = {"scale": 2}
     >>> wrappers = settings.get, settings.values(), types.MappingProxyType(settings)
@@ -124,10 +125,10 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """Yield the loaded modules that code imports when it runs.
+    """Yield the loaded modules that the code of ``function`` imports when it runs.
 
-    If it uses ``sys.modules`` or imports by string, also those that its string constants name, and its
-    own.
+    If the code uses ``sys.modules`` or imports by string, yield the function's own module and the modules
+    named by string constants, too.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -149,7 +150,9 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
-    """Return the names that a function finds in ``builtins`` and that somebody has added there.
+    """Return the names that a function finds in ``builtins`` and that are no functions or classes there.
+
+    They are mostly names that somebody has added.
 
     >>> builtins.factor = 2
     >>> names_of_builtins(lambda x: len(x) * factor * missing)
@@ -163,7 +166,7 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Return True if code may read any name of a module: through its dict, ``dir``, or an unknown string."""
+    """Return True if code may read any name of a module: by its dict, ``dir``, or an unknown string."""
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
         names_read(function.__code__)
     )
@@ -189,9 +192,10 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 
 
 class NamespacePart:
-    """Some of the names in a namespace.
+    """The items of a namespace under given names, as a container.
 
-    They are the globals that a function refers to, or what it takes from a module.
+    The names are the globals that a function refers to, or what it takes from a module. Names that the
+    namespace lacks are left out.
 
     >>> NamespacePart({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}
@@ -205,7 +209,9 @@ class NamespacePart:
 
 
 class WholeNamespace(NamespacePart):
-    """All values in a namespace, for code that may read any of them by string.
+    """All values in a namespace, without functions, classes and modules, as a container.
+
+    It is used for code that may read any of them by string.
 
     >>> WholeNamespace({"a": 1, "sin": len}).pairs()
     {'a': 1}
@@ -230,7 +236,10 @@ Root = tuple[str, Any]
 
 
 def roots_of(function: types.FunctionType) -> Iterator[Root]:
-    """Yield named containers of a function: closure cells, names in modules, defaults, and its attributes.
+    """Yield containers that a function refers to, with names: closure cells, names in modules, attributes.
+
+    Default values are yielded too, whether they are containers or not, and ``os.environ`` if the code
+    names it. Modules that are not the user's are left out.
 
     >>> scale = 2
     >>> roots = roots_of(lambda x: x * len(__name__))
@@ -274,7 +283,9 @@ def closure_values(function: types.FunctionType) -> list[Any]:
 
 
 def named_objects(function: types.FunctionType) -> list[Any]:
-    """Return what code names: globals, members of modules among them, and variables of enclosing functions.
+    """Return the objects that code names: globals, members of modules, and closure variables.
+
+    Modules of frameworks and the standard library are in the result, but their members are not.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
@@ -303,9 +314,9 @@ def cell_is_filled(cell: types.CellType) -> bool:
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
     """Yield the Python functions that may run when a callable is called.
 
-    For a class, these are its own and the user's that it inherits.
-
-    Of a framework's class, only functions of the user are yielded, which somebody has set on it.
+    For a class, these are all of its own functions and the user's among those that it inherits; for a
+    class of a framework or the standard library, only the user's, which somebody has set on it. For an
+    object or bound method, they include those of its class.
     """
     item = original_of(item)
     if isinstance(item, functools.partial):
@@ -330,9 +341,9 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
 
 def _members(cls: type) -> list[Any]:
-    """Return the members of a class that may hold functions.
+    """Return the members of a class that may be or contain functions.
 
-    Of a framework's or Python's class, leave out those that its own file defines.
+    For a class of a framework or the standard library, functions that its own module defines are left out.
     """
     # Iterate over a copy, because other threads may add members.
     members = [part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)]
@@ -347,7 +358,7 @@ def _members(cls: type) -> list[Any]:
 def function_layers(item: Any) -> Iterator[types.FunctionType]:
     """Yield the function of a callable or class member, and the functions it wraps, outermost first.
 
-    A class member is a property or a static method, for example.
+    A property yields the layers of its getter, setter and deleter. Nothing is yielded for builtins.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
     >>> [function is wrapper for function in function_layers(property(wrapper))], [*function_layers(len)]

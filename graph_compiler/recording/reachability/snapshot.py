@@ -34,7 +34,7 @@ ORDER = object()
 
 
 class TrackedContainer:
-    """A container in a snapshot, which is never changed.
+    """A container in a snapshot. The fields never change, even if the container does.
 
     name: how a reader would write it.
     item: the container.
@@ -52,7 +52,7 @@ class TrackedContainer:
         return self.item.space if isinstance(self.item, NamespacePart) else self.item
 
     def is_untouched(self) -> bool:
-        """Return True if it holds the same objects under the same keys in the same order."""
+        """Return True if the container has the same objects, keys and order as before."""
         item, before = self.item, self.before
         if self.kind.is_surely(item, before):
             return True
@@ -75,7 +75,13 @@ class TrackedContainer:
 
 @dataclass(frozen=True)
 class Change:
-    """``held`` had ``before`` at ``key`` and now has ``now``; either may be :data:`MISSING`."""
+    """A part of a container that differs from the snapshot.
+
+    held: the container.
+    key: key of the part; :data:`ORDER` if only the order of a dict's items changed.
+    before: the part in the snapshot; :data:`MISSING` if it is new.
+    now: the part now; :data:`MISSING` if it was removed.
+    """
 
     held: TrackedContainer
     key: Any
@@ -97,10 +103,9 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 class ObjectSnapshot:
     """Snapshot of the containers that can be reached from ``roots`` and from the callables ``called``.
 
-    Containers are lists, dicts, sets, closure cells, globals and objects.
-
-    Functions of the user are followed wherever they are found. Parts with a name in ``closed`` are noted
-    but not searched. Objects in ``own`` are searched whatever their class.
+    Containers are lists, dicts, sets, closure cells, globals and objects. Functions of the user are
+    searched wherever they are found. Parts with a name in ``closed`` are noted but not searched. Objects
+    in ``own`` are searched whatever their class.
 
     held: the containers.
     caches: functions in ``functools.lru_cache``.
@@ -149,7 +154,7 @@ class ObjectSnapshot:
                 waiting[place].append((name, item))
 
     def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
-        """Yield what a callable refers to; for a class method, also its class."""
+        """Yield what a callable refers to, with names; for a class method, also its class."""
         if isinstance(owner := getattr(called, "__self__", None), type):
             yield owner.__name__, owner
         for function in functions_of(called):
@@ -199,8 +204,9 @@ class ObjectSnapshot:
                 self._empty.append((held, key, attributes))
 
     def _is_array(self, item: Any) -> bool:
-        """Return True if ``item`` is an array, of which only attributes that somebody set are searched.
-        Cached by class.
+        """Return True if ``item`` is an array, whose attributes are searched if the user set any.
+
+        The result is cached by class.
         """
         cls = type(item)
         if cls not in self._arrays:
@@ -210,7 +216,6 @@ class ObjectSnapshot:
         return self._arrays[cls]
 
     def _kind(self, item: Any) -> ContainerKind | None:
-        """Return what :func:`kind_of` returns, cached for objects of one class."""
         cls, always = type(item), id(item) in self._own
         if (cls, always) in self._objects and item.__class__ is cls:
             return OBJECT
@@ -221,7 +226,10 @@ class ObjectSnapshot:
         return kind
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
-        """Yield what an item leads to besides its own parts."""
+        """Yield what an item refers to besides its own parts, with names and depths.
+
+        Items of tuples and targets of wrappers are added to ``elsewhere``, caches to ``caches``.
+        """
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
@@ -236,7 +244,7 @@ class ObjectSnapshot:
             yield name, vars(item), depth + 1
 
     def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
-        """Yield what the user's functions in ``item`` refer to."""
+        """Yield what the user's functions in ``item`` refer to. Each function is searched once."""
         for function in function_layers(item):
             if id(function) not in self._known and is_users(function):
                 self._known.add(id(function))
@@ -252,7 +260,10 @@ class ObjectSnapshot:
 
     @functools.cached_property
     def parts(self) -> list[tuple[TrackedContainer, Any, Any]]:
-        """Parts of all containers, with container and key, except plain containers, strings and flags."""
+        """Triples of a container, a key and the part there.
+
+        Plain containers, strings, bools and None are left out.
+        """
         return [
             (held, key, item)
             for held in self.held
@@ -261,7 +272,7 @@ class ObjectSnapshot:
         ]
 
     def changes(self) -> Iterator[Change]:
-        """Yield the parts that differ from the snapshot."""
+        """Yield the parts that differ from the snapshot, and dicts whose other items changed their order."""
         for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:

@@ -57,12 +57,12 @@ def is_constant(item: Any) -> bool:
 class WalkPolicy:
     """How a frontend's walk treats the objects it reaches.
 
-    is_leaf(item): True for objects not to enter, such as arrays.
-    parts(item): objects to visit besides the attributes that code names, such as a model's ``__call__``.
+    is_leaf(item): True for objects not to enter, such as arrays. parts(item): objects to visit besides the
+    attributes that code names, such as a model's ``__call__``.
     hidden: names of attributes to skip.
     whole: framework classes whose instances are entered, with all their attributes, because the
         framework's methods read what the user stored there.
-    called: names of methods that the framework calls on user classes; they count as named.
+    called: names of methods that the framework calls on user classes, so that they count as read by code.
     """
 
     is_leaf: Callable[[Any], bool] = lambda item: False
@@ -78,10 +78,16 @@ class Reached:
     An attribute counts if some code within reach uses its name. Code of installed libraries contributes
     names, but its globals are assumed constant. Frameworks and the standard library are not searched.
 
+    functions: functions of the user.
+    cells: their closure cells, by variable.
+    containers: lists, tuples, sets and dicts.
     owners: objects, classes and modules, which have attributes.
+    variables: context variables.
+    references: weak references.
+    partials: ``functools.partial`` objects.
     abstract: abstract classes of the user, with which other classes may be registered.
-    asked: objects of the standard library that are guarded by what they return (:class:`Answers`).
-    tried: names read by code that handles exceptions, so that it may go on if one is missing.
+    asked: objects of the standard library that are guarded by what they return (:class:`.GuardedAnswers`).
+    tried: names read by code that handles exceptions, so that it may go on if a name is missing.
     """
 
     def __init__(self, roots: Iterable[Any], policy: WalkPolicy = WalkPolicy()) -> None:
@@ -127,7 +133,11 @@ class Reached:
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of an owner that always count, and those for which ``is_used`` is True."""
+        """Return the attributes of an owner for which ``is_used`` is True, and those that always count.
+
+        These are functions with dunder names of a class, and all attributes of modules that are read as a
+        whole and of classes that wrap objects.
+        """
         held = attributes_of(owner)
         if self.is_whole(owner):
             return {name: held[name] for name in names_in(held)}
@@ -164,7 +174,7 @@ class Reached:
 
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
-        """Visit what is waiting, and each attribute once its name is known to be read."""
+        """Visit the waiting objects, and each attribute once its name is known to be read."""
         while True:
             while self._waiting:
                 self._visit(self._waiting.popleft())
@@ -188,10 +198,11 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Visit a function.
+        """Visit a function: register its names, and wait for what it refers to.
 
-        Of functions of frameworks and the standard library, only what they wrap is visited; entry methods
-        also contribute names.
+        Only the user's functions are entered completely. A library's function contributes names and
+        functions of its own module. One of a framework or the standard library contributes only what it
+        wraps and, if it is an entry method, names.
         """
         owner = owner_of(function)
         if owner in INTERNAL:
@@ -336,7 +347,7 @@ _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """Return the attributes that an object holds itself, in its ``__dict__`` or in slots."""
+    """Return the attributes that an object has itself, in its ``__dict__`` or in slots, by name."""
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
     if not isinstance(owner, (type, types.ModuleType)):
         held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))
@@ -398,7 +409,10 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 @contextmanager
 def replacing_parts(places: Iterable[ReplaceablePart], replacements: Mapping[int, Any]) -> Iterator[None]:
-    """Replace objects at ``places`` inside the block; ``replacements`` maps ids to new objects."""
+    """Replace objects at ``places`` inside the block; ``replacements`` maps ids of objects to new ones.
+
+    The old objects are put back after it.
+    """
     with ExitStack() as undo:
         for _, item, put in places:
             if id(item) in replacements:
