@@ -94,7 +94,6 @@ def nearest(embeddings: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.
 
 
 def neighbour_table(embeddings: Arrays) -> Table:
-    """Return a table of each sentence's nearest neighbour in torch, and the cosine in every framework."""
     table = Table(
         "sentence",
         "nearest",
@@ -110,7 +109,6 @@ def neighbour_table(embeddings: Arrays) -> Table:
 
 
 def time_table(seconds: dict[str, float]) -> Table:
-    """Return a table of the time of each stage in milliseconds."""
     table = Table("stage", "milliseconds", title="Time", title_justify="left")
     table.columns[1].justify = "right"
     for stage, duration in seconds.items():
@@ -227,7 +225,6 @@ def train_keras_in_torch(console: Console) -> bool:
 
 
 def main() -> int:
-    """Run the demonstration and return the exit status."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     embedder = Embedder(minilm.load_model()).eval()
     graphs, stages = record(embedder)

@@ -32,7 +32,6 @@ from tests.corpora.programs.table import TARGETS
 
 
 def main() -> int:
-    """Run for the given time and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--programs", type=int, default=10**9, help="stop after this many programs")
@@ -92,7 +91,6 @@ def report(number: int, program: Program, setting: Setting, verdict: Verdict) ->
 
 
 def summary(ran: int, counts: Counter[str], reasons: Counter[str], examples: dict[str, int]) -> None:
-    """Print how many programs ran, and how often each reason occurred."""
     total = sum(counts.values()) or 1
     print(
         f"{'=' * 100}\n{ran} programs, {total} runs: "

@@ -405,7 +405,8 @@ def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: P
     """Plant a fault in ``folder``, run the cases it can affect, and return what became of it.
 
     ``result`` is ``found`` by a case, ``missed`` by all that the change affects, ``broken`` if nothing
-    could be collected, or ``unfinished`` after ``seconds``. The file is restored.
+    could be collected, or ``unfinished`` if the process died or took more than ``seconds``. The file is
+    restored.
     """
     path, started = folder / fault.file, time.monotonic()
     before, ran = path.read_text("utf-8"), 0
@@ -435,7 +436,6 @@ def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: P
 
 
 def listed_faults() -> list[Fault]:
-    """Return all faults. The search imports the package, so it runs in a fork."""
     return list(faults())
 
 
@@ -457,6 +457,7 @@ def main() -> int:
         importlib.import_module(framework)
     with tempfile.TemporaryDirectory() as temporary:
         folder, log = copied(Path(temporary) / "checkout"), Path(temporary) / "log"
+        # The search for faults imports the package, so it runs in a fork.
         every: list[Fault] = forked(listed_faults, 120, log)
         chosen = [fault for fault in every if options.containing in fault.name][:: options.every]
         if options.list:

@@ -75,7 +75,6 @@ def support(backend: ModuleType) -> dict[str, str]:
 
 
 def page() -> str:
-    """Return the text of docs/support.md."""
     matrix = {name: support(backend) for name, backend in targets().items()}
     pairs = "\n".join(published.section(published.rows_of()))
     lines = [HEAD.format(targets=", ".join(sorted(matrix)), pairs=pairs)]
@@ -90,7 +89,6 @@ def page() -> str:
 
 
 def readme() -> str:
-    """Return the text of README.md with the current shares."""
     table = "\n".join(published.summary(published.rows_of()))
     return SHARES.sub(lambda _: f"{table}\n", README.read_text("utf-8"))
 

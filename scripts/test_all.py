@@ -77,7 +77,6 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Name for the files of its results."""
         # The names of all files would make a file name that is too long.
         digest = hashlib.sha256("\n".join(self.files).encode()).hexdigest()[:12]
         return f"{digest}-{self.place}-of-{self.count}"
@@ -204,7 +203,7 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
     """Write to ``folder`` the results of cases that need not run again.
 
     These are the cases that passed or were skipped at the commit ``since`` and that no change since can
-    affect.
+    affect. A file of tests that was renamed since keeps its results.
     """
     # A case that failed at that commit always runs again, so only cases that passed or were skipped are carried
     # over.
@@ -226,7 +225,6 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
 
 
 def outcomes_of(path: Path) -> dict[str, str]:
-    """Return the outcome of each case in a file of results; an empty dict if there is no file."""
     found: dict[str, str] = json.loads(path.read_text("utf-8"))["outcomes"] if path.exists() else {}
     return found
 
@@ -273,6 +271,7 @@ def run(part: Part, folder: Path) -> dict[str, Any]:
             stdout=log,
             stderr=subprocess.STDOUT,
         )
+        # os.wait4 has no timeout.
         timer = threading.Timer(TIMEOUT, process.kill)
         timer.start()
         _, status, usage = os.wait4(process.pid, 0)
@@ -303,7 +302,6 @@ def failures(result: dict[str, Any]) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------- report
 def report(commit: str, results: list[dict[str, Any]]) -> str:
-    """Return the text of the report on ``results`` at ``commit``."""
     counts: dict[str, collections.Counter[str]] = {}
     for result in results:
         for case, outcome in result["outcomes"].items():

@@ -24,7 +24,6 @@ def link_tree(scratch: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run mypy with these arguments and return its exit status."""
     with tempfile.TemporaryDirectory() as scratch:
         link_tree(Path(scratch))
         options = [

@@ -51,6 +51,7 @@ class TracedBlock:
         return list(self.variables)
 
     def closed(self, results: Sequence[TensorValue]) -> tuple[list[Node], list[Value]]:
+        # Known numbers among the results become arrays, by calls that belong to the block.
         with self.reader.recorder.block(()) as more:
             outputs = [self.reader.value(held) for held in results]
         return [*self.nodes, *more], outputs

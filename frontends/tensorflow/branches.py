@@ -105,6 +105,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool:
+    # A guard on such a size would hold in the recorded iteration only.
     sizes = [item for item in index.item.ravel() if isinstance(item, Size)]
     sources = {symbol.source for size in sizes for symbol in size.symbols()}
     return any(

@@ -110,7 +110,10 @@ class _Counting:
         )
 
     def step(self, place: int | None) -> Any:
-        """Return the nonzero integer by which an element of the state grows per iteration, or None."""
+        """Return the nonzero int by which an element of the state grows per iteration, or None if unknown.
+
+        Only ``x + c`` and ``x - c`` are recognized.
+        """
         operation = None if place is None else source_of(self.body.outputs[place]).op
         if (
             operation is None

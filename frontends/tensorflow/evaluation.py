@@ -94,7 +94,7 @@ def _zeros(item: Any) -> Any:
 
 @functools.cache
 def has_grouped_gradient(dtype: str) -> bool:
-    """Return True if the processor has a kernel for the input gradient of a grouped convolution."""
+    """Return True if there is a kernel in ``dtype`` for the input gradient of a grouped convolution."""
     # On CPUs only oneDNN has this kernel, and only for its own dtypes, so the dtype decides.
     given = {"filter": tf.zeros((1, 1, 1, 2), dtype), "out_backprop": tf.zeros((1, 1, 1, 2), dtype)}
     return _runs(
@@ -290,10 +290,10 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if running an operation twice has the same results and no side effect.
+    """Return True if an operation may run twice: it neither assigns variables nor samples random numbers.
 
-    An operation that runs functions is repeatable if all operations in these are. Others are unless they
-    are stateful, except that reading a variable is repeatable too.
+    An operation that runs functions is repeatable if all operations in these are. TensorFlow declares some
+    operations of ``_ONLY_READ`` as stateful, but they are repeatable.
     """
     bodies = bodies_of(operation)
     if bodies:

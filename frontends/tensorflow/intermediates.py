@@ -90,6 +90,7 @@ def _recompute(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
             f"{reader.origin(operation)}"
         )
     before = dict(reader.variables)
+    # The branch must find the variables as they were before it ran.
     reader.variables.update(kept.variables)
     try:
         return reader.values_of(

@@ -70,7 +70,6 @@ class Arrays:
         )
 
     def row(self, array: TensorValue, index: TensorValue, seen: Any) -> TensorValue:
-        """Return the row of ``array`` at ``index``, or the rows if ``index`` has several indices."""
         dtypes = {
             "Tparams": dtype_name(seen.dtype),
             "Tindices": dtype_name(index.made.dtype),
@@ -292,7 +291,6 @@ def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
 
 
 def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift the ``TensorListScatter`` operations, which write the rows of an array at indices."""
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands

@@ -160,6 +160,7 @@ def _filling(body: Any, write: Any, count: Count, operands: Sequence[TensorValue
     if write.type == "TensorListPushBack":
         return RowOrder(0, 1)
     found = _AffineNumbers(body, count, operands).of(write.inputs[1])
+    # Rows with gaps between them are not the stacked outputs of a loop.
     return RowOrder(*found) if found is not None and found[1] in (1, -1) else None
 
 

@@ -29,7 +29,6 @@ class Mode:
 
     @contextmanager
     def using(self, training: bool) -> Iterator[None]:
-        """Set the mode in this context."""
         before, self.training = self.training, training
         try:
             yield
@@ -68,7 +67,7 @@ class Mode:
 def _may_tell_modes_apart(layer: Any) -> bool:
     """Return True if ``layer`` has a class of the user's whose ``call`` may treat None and False differently.
 
-    That is so if it has a parameter ``training`` whose default is not False.
+    That is so if ``call`` has a parameter ``training`` whose default is not False.
     """
     if type(layer).__module__.startswith("keras."):
         return False

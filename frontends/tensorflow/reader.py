@@ -172,6 +172,7 @@ class GraphReader:
         self._take_captures(graph, progress)
         operations = graph.get_operations()
         for operation in in_order(operations[progress.first :], progress.read):
+            # The placeholders of inputs and captures are held already.
             if not (operation.outputs and id(operation.outputs[0]) in self.held):
                 self._operation(operation)
         progress.first = len(operations)
@@ -186,6 +187,7 @@ class GraphReader:
 
         ``given`` maps the ids of the function's inputs to what they are.
         """
+        # The same tensors have other values in each call of a function.
         outside, self.held = self.held, {}
         self.wanted.update(id(source_of(tensor)) for tensor in tensors)
         # A function may be called several times, with other operands each time.

@@ -494,6 +494,7 @@ class _TracingAttempt:
             )
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
         for axis, is_fixed in enumerate(fixed):
+            # A fixed size is a constant of the graph, so a guard keeps calls with another size from it.
             if is_fixed:
                 self.recorder.decide_size(
                     Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2)
@@ -592,7 +593,6 @@ class _TracingAttempt:
             )
 
     def _environment(self) -> EnvironmentGuards:
-        """Return guards on everything outside of the arguments that the function refers to."""
         self.reached.extend(self.globals.functions())
         outside = outside_guards(self.reached, self._referred(), self.kept.free(self.containers.holds))
         facts = [

@@ -65,7 +65,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 def to_numpy(array: Any) -> Any:
-    """Return the elements as a NumPy array; bfloat16 becomes float32."""
+    # NumPy has no bfloat16.
     return np.asarray(
         (
             tf.cast(array, tf.float32) if dtype_of_array(array) == "bfloat16" else tf.convert_to_tensor(array)

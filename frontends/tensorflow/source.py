@@ -75,6 +75,7 @@ class TensorFlowCalls(RecordedCalls):
         operands = [
             _operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))
         ]
+        # Without an array among the operands, an operator would compute with Python's numbers.
         if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:

@@ -371,7 +371,7 @@ class TensorFlowTrace:
             yield
 
     def _next_element(self, iterator: Any) -> Any:
-        """Raise ``UnsupportedOperation``, because a traced dataset does not report its last element."""
+        # A traced dataset cannot tell Python that it has no further element.
         raise UnsupportedOperation(
             "a dataset is iterated inside of the function; give its elements as arguments\n    "
             f"{self.locator.locate('tf.data.Dataset.__iter__', 3)}"

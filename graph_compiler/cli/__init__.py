@@ -7,7 +7,6 @@ from __future__ import annotations
 
 
 def run() -> None:
-    """Run the command that the arguments of the process name."""
     from .app import app
 
     app()

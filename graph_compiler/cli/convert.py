@@ -111,5 +111,4 @@ def verify(made: ConvertedGraph, runs: int = 2) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Return the size in bytes of a file, or of all files in a folder."""
     return sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size

@@ -142,7 +142,6 @@ def examine(quick: bool = False) -> dict[str, Any]:
 
 
 def conflicts(versions: Versions, environment: Mapping[str, str]) -> list[str]:
-    """Return the messages of the entries of ``CONFLICTS`` that apply."""
     named = {**environment, **{name: version or "not installed" for name, version in versions.items()}}
     return [text.format_map(named) for holds, text in CONFLICTS if holds(versions, environment)]
 
@@ -195,6 +194,7 @@ def _conversions(working_packages: list[str]) -> dict[str, str]:
     return found
 
 
+# Frameworks print to stdout too, so the lines with results begin with a mark.
 _CODE = """
 import json, sys
 import graph_compiler

@@ -167,6 +167,7 @@ def end_when_interrupted() -> None:
         return
     reader, writer = socket.socketpair()
     writer.setblocking(False)
+    # The C part of Python's signal handler writes to this socket at once, even while no Python code can run.
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     threading.Thread(
         target=_watch, args=(reader, writer), name="graph_compiler interrupts", daemon=True

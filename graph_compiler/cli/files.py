@@ -118,6 +118,7 @@ def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
 
 def _read_npz(file: Path, dtypes: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
     held = _loaded(file)
+    # Sorted as strings, arr_10 would come before arr_2.
     by_position = sorted((int(name[4:]), name) for name in held if re.fullmatch(r"arr_\d+", name))
     return [held.pop(name) for _, name in by_position], held
 

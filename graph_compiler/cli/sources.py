@@ -99,6 +99,7 @@ def _object(source: str) -> Any:
 def _module(name: str) -> ModuleType:
     path = Path(name)
     if path.suffix != ".py" and "/" not in name and "\\" not in name:
+        # Like ``python -m``, the command also finds modules in the current folder.
         sys.path.insert(0, str(Path.cwd()))
         if _module_spec(name) is None:
             raise WrongInput(f"there is no module {name} in this folder or among the installed packages")

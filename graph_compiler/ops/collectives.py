@@ -33,6 +33,7 @@ DEPEND_ON_DEVICES = frozenset((*COLLECTIVES, *KERNELS, *(f"device_{name}_p" for 
 
 
 def _declare(name: str, meaning: str) -> None:
+    # Each operation needs a function of its own, because the docstring belongs to the function.
     def infer(x: Input, /, *, axis_name: Any) -> ArraySpec:
         spec = elementwise(x)
         if spec.dtype == "bool" or (name == "pmean" and not is_inexact(spec.dtype)):

@@ -105,6 +105,7 @@ def _check_windows(
 @decomposition("dynamic_slice")
 def _dynamic_slice(b: Any, x: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> Any:
     for axis, start, size in zip(axes, starts, sizes):
+        # Only some targets have slices at computed starts. The others gather the elements by index.
         x = b.take(x, _window_indices(b, start, size), axis=axis)
     return x
 

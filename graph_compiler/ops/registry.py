@@ -166,6 +166,7 @@ def declare(
         )
 
     def register(rule: Rule) -> Rule:
+        # A rule such as ``sum_`` has the underscore because its operation has the name of a builtin.
         op = _op_of(name or rule.__name__.rstrip("_"), section, rule, regions)
         if op.name in _OPS:
             raise DuplicateRow(

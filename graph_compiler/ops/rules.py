@@ -160,9 +160,9 @@ Rule = Callable[..., ArraySpec]
 
 
 def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Mapping[str, str]) -> None:
-    """Declare an operation with one operand for each name in ``meanings``, which has its docstring."""
+    """Declare an operation with one operand for each name in ``meanings``, whose value is its docstring."""
     for name, meaning in meanings.items():
-
+        # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x: Input, /) -> ArraySpec:
             return rule(x)
 
@@ -173,9 +173,9 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
 def declare_binary(
     section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
 ) -> None:
-    """Declare an operation with two operands for each name in ``meanings``, which has its docstring."""
+    """Declare an operation with two operands for each name in ``meanings``, whose value is its docstring."""
     for name, meaning in meanings.items():
-
+        # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x1: Input, x2: Input, /) -> ArraySpec:
             return rule(x1, x2)
 

@@ -100,7 +100,7 @@ class TensorFlowBuilder(RaisingBuilder):
         return [self.array(item, dtype) for item in operands]
 
     def beside(self, *operands: Any) -> list[Any]:
-        """Return the operands with numbers as Python numbers of their common dtype.
+        """Return ``operands`` with numbers converted to Python numbers of the common dtype.
 
         If no operand is an array, the first one becomes an array.
         """

@@ -71,7 +71,7 @@ def searchsorted(
 
 @declare(_SECTION)
 def where(condition: ArraySpec, x1: Input, x2: Input, /) -> ArraySpec:
-    """Return ``x1`` where ``condition`` is true and ``x2`` elsewhere, broadcast."""
+    """Return ``x1`` where ``condition`` is true and ``x2`` elsewhere; all three broadcast."""
     return ArraySpec(broadcast(condition.shape, shape_of(x1), shape_of(x2)), dtype_of(x1, x2))
 
 

@@ -55,7 +55,7 @@ def conv_channels_last(
 ) -> ArraySpec:
     """Compute :func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]``.
 
-    It corresponds to ``lax.conv_general_dilated``.
+    It corresponds to ``lax.conv_general_dilated`` with these orders of axes.
     """
     weight = ArraySpec(tuple(kernel.shape[axis] for axis in weight_to_first(kernel.ndim)), kernel.dtype)
     return conv(
@@ -72,6 +72,7 @@ def conv_channels_last(
 
 @decomposition("conv_channels_last")
 def _conv_channels_last(b: Any, x: Any, kernel: Any, *bias: Any, **params: Any) -> Any:
+    # Targets with a row take such weights as they are. Otherwise the weight is permuted at each call.
     return b.conv(
         x, b.permute_dims(kernel, axes=weight_to_first(kernel.ndim)), *bias, layout=CHANNELS_LAST, **params
     )

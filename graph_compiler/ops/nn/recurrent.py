@@ -189,7 +189,6 @@ def _rnn(
 
 
 def _input_products(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
-    """Return the products of ``x`` and ``weight`` for all time steps, with the sum of ``biases`` added."""
     # One product for all time steps is faster than one in each.
     given = [bias for bias in biases if bias is not None]
     return b.linear(x, weight, *([functools.reduce(b.add, given)] if given else []))

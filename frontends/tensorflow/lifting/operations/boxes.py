@@ -42,6 +42,7 @@ def _select_boxes(
             after = b.where(b.greater(weaker, least), weaker, b.array(_NEVER, "float32"))
         else:
             after = b.where(b.greater(overlap, most), b.array(_NEVER, "float32"), left)
+        # A box without area does not overlap even itself, so a selected box is suppressed by its index.
         taken = b.equal(
             b.reshape(b.arange(stop=left.shape[1], dtype="int32"), shape=(1, left.shape[1])), column
         )
@@ -239,6 +240,7 @@ def _combine(
 ) -> tuple[Any, ...]:
     best = b.take_along_axis(found, order, axis=1)
     valid = b.greater(best, _NEVER)
+    # Padding has indices beyond the last class.
     kind = b.minimum(
         b.floor_divide(b.astype(order, dtype="int32"), steps), b.array(boxes.shape[1] - 1, "int32")
     )
@@ -305,7 +307,6 @@ def _draw(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> 
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:
-    """Return the row or column of one side (``place``) of each box, ``[image, box, 1, 1]``."""
     side = b.getitem(b.astype(boxes, dtype="float32"), key=along(2, place))
     return b.reshape(
         b.astype(b.multiply(side, b.array(size - 1, "float32")), dtype="int32"), shape=(*side.shape, 1, 1)

@@ -36,6 +36,7 @@ def _weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
     height, width, channels, multiplier = kernel.shape
+    # A depthwise convolution is one with a group for each channel.
     return _weight(b, b.reshape(kernel, shape=(height, width, 1, channels * multiplier)))
 
 
@@ -96,7 +97,6 @@ def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) 
 def input_gradient(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
-    """Compute the gradient of a convolution for its input, whose spatial sizes are ``space``."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
     return transposed_conv(
         b,

@@ -301,7 +301,6 @@ def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("ClipByValue")
 def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -> Any:
-    """Lift ``ClipByValue``. Where ``low`` is larger than ``high``, the result is ``low``."""
     x, low, high = b.beside(x, low, high)
     if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
         return b.clip(x, low, high)

@@ -15,7 +15,7 @@ from .shapes import size_of
 
 # ------------------------------------------------------------------------------------- gathering
 def _as_index(b: TensorFlowBuilder, indices: Value) -> Value:
-    """Return small integers as int32, because some targets do not accept their dtypes as indices."""
+    # Some targets do not accept smaller integers as indices.
     wide: Value = (
         b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
     )
@@ -314,7 +314,6 @@ def list_diff(b: TensorFlowBuilder, x: Any, y: Any, *, out_idx: Any = "int32", *
 
 @rows.row("UnravelIndex", static=("dims",))
 def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> Any:
-    """Lift ``UnravelIndex``, which converts flat row-major indices to one index per axis."""
     sizes, dtype = numbers(dims, "the shape"), indices.dtype
     found, rest = [], indices
     for size in reversed(sizes):

@@ -55,7 +55,6 @@ rows.table({"HSVToRGB": lambda b, images, **_: b.stop_gradient(_from_hsv(b, imag
 
 @rows.row("AdjustContrastv2")
 def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_: Any) -> Any:
-    """Lift ``AdjustContrastv2``, which scales the distance of each element to the mean of its channel."""
     wide = b.astype(images, dtype="float32")
     mean = b.mean(wide, axis=(images.ndim - 3, images.ndim - 2), keepdims=True)
     factor = b.array(contrast_factor, "float32")
@@ -74,7 +73,6 @@ def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
 
 @rows.row("AdjustSaturation")
 def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -> Any:
-    """Lift ``AdjustSaturation``, which scales the saturation and clips it to [0, 1]."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.clip(b.multiply(saturation, b.array(scale, "float32")), 0.0, 1.0)

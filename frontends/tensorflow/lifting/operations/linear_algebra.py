@@ -103,7 +103,6 @@ def diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 @rows.row("MatrixBandPart", static=("num_lower", "num_upper"))
 def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper: Any, **_: Any) -> Any:
-    """Lift ``MatrixBandPart``; a negative width keeps the whole triangle."""
     low, high = size_of(num_lower), size_of(num_upper)
     if hint_of(low) >= 0:
         input = b.triu(input, k=-low)
@@ -337,7 +336,6 @@ def _diagonal_matrix(b: TensorFlowBuilder, x: Value) -> Any:
 def svd(
     b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matrices: bool = False, **_: Any
 ) -> Any:
-    """Lift ``Svd``: singular values, U and V. U and V are empty unless ``compute_uv``."""
     if not compute_uv:
         return b.svdvals(input), *(b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])
     left, values, right = b.svd(input, full_matrices=bool(full_matrices))

@@ -210,6 +210,7 @@ def _fused_batch_norm(reserved: int) -> Callable[..., Any]:
         if not is_training:
             fixed = _without_gradient(b, mean), _without_gradient(b, variance)
             y = _normalise(b, x, *fixed, scale, offset, epsilon, axis)
+            # The versions of the operation differ in how many arrays they reserve for the gradient.
             return (y, *fixed, *fixed, rest)[: reserved + 3]
         seen, spread = _statistics(b, x, axis)
         y = _normalise(b, x, seen, spread, scale, offset, epsilon, axis)

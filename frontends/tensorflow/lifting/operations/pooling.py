@@ -332,6 +332,7 @@ def _glimpse(version: int) -> Callable[..., Any]:
             )
             at, last = b.add(first, steps), b.array(x.shape[axis + 1] - 1, "int32")
             inside.append(b.logical_and(b.greater_equal(at, 0), b.less_equal(at, last)))
+            # What is outside of the image becomes noise in the end, so any index inside will do.
             places.append(b.broadcast_to(b.clip(at, b.array(0, "int32"), last), shape=shape))
         image = b.broadcast_to(
             b.reshape(b.arange(start=0, stop=batch, step=1, dtype="int32"), shape=(batch, 1, 1)), shape=shape

@@ -27,6 +27,7 @@ def _fake_quantise(b: TensorFlowBuilder, x: Value, low: Any, high: Any, bits: in
     moved = b.subtract(b.clip(x, least, most), least)
     steps = b.floor(b.add(b.divide(moved, scale), 0.5))
     found = b.add(b.multiply(steps, scale), least)
+    # A range from 0 to 0 has no levels, and TensorFlow returns zeros for it.
     empty = b.logical_and(b.equal(low, 0.0), b.equal(high, 0.0))
     below, above = (
         b.logical_and(side, b.logical_not(empty)) for side in (b.less(x, least), b.greater(x, most))
@@ -137,7 +138,8 @@ def _quantise(
 ) -> Any:
     """Round ``x`` to multiples of one step, which fits the range between the ``ends``.
 
-    With ``given``, ``x`` is clipped to the range first. ``half_up`` rounds halves up instead of to even.
+    ``bits``, ``signed`` and ``narrow`` determine the number of steps. With ``given``, ``x`` is clipped to
+    the range first. ``half_up`` rounds halves up instead of to even.
     """
     first = float(-(2 ** (bits - 1)) + bool(narrow)) if signed else 0.0
     last = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
@@ -146,6 +148,7 @@ def _quantise(
 
     def factor(limit: float, end: Value) -> Any:
         product = b.multiply(end, limit)
+        # An end with another sign than its limit does not restrict the scale.
         there = b.greater(product, 0.0)
         return b.where(there, b.divide(limit, b.where(there, end, one)), largest)
 

@@ -324,6 +324,7 @@ def dense_bincount(
 
 def _count_values(b: TensorFlowBuilder, x: Value, size: Any, weights: Any, binary: bool) -> Any:
     dtype, rank = b.result.dtype, x.ndim
+    # As in TensorFlow, a value that is out of range is not counted.
     hits = b.equal(b.reshape(x, shape=(*x.shape, 1)), b.arange(start=0, stop=size, step=1, dtype=x.dtype))
     if binary:
         return b.astype(b.any(hits, axis=rank - 1), dtype=dtype)

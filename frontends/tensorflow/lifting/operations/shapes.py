@@ -290,7 +290,7 @@ def data_format_vec_permute(
 ) -> Any:
     """Lift ``DataFormatVecPermute``, which permutes a vector of one entry per axis to another layout.
 
-    A vector without entries for batch and channels has the spatial axes only.
+    If the vector is shorter than ``src_format``, its entries are those of the spatial axes.
     """
     letters = (
         src_format if hint_of(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
@@ -436,7 +436,6 @@ def tensor_strided_slice_update(
 
 @rows.row("Slice", static=("begin", "size"))
 def slice_(b: TensorFlowBuilder, input: Any, begin: Any, size: Any, **_: Any) -> Any:
-    """Lift ``Slice``; a size of -1 is the rest of the axis."""
     sizes = numbers(size, "the size of a slice")
     for axis, (start, length) in enumerate(zip(entries(b, begin, input.ndim), sizes)):
         input = _part(b, input, axis, start, length)

@@ -73,6 +73,7 @@ def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
     ((1, 1), (0, 1))
     """
     reach = (kernel - 1) * dilation
+    # With this stride the padding does not depend on the size, which may be symbolic.
     if stride == 1:
         return (reach // 2, reach - reach // 2)
     rest = size % stride
