@@ -203,7 +203,6 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
 
 
 def strongly_zero(scope: Scope, node: Node) -> None:
-    """Write a call of the function of a region through the helper ``strong_zero``."""
     (region,) = node.regions
     name = scope.define(
         region.name, lambda inner, name: _definition(inner, name, region, scope.numbered(region))

@@ -9,7 +9,6 @@ CALLS = "graph_compiler.parallel."
 
 
 def lift_collective(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
-    """Emit the canonical operation for the collective ``name`` over the mesh axis ``axis_name``."""
     # All gathers over an axis have the same symbolic size, that of its indices.
     if name == "axis_indices":
         return b.indices_of_axis(axis_name)

@@ -393,7 +393,6 @@ class Selection:
     empty: list[int]
 
     def read(self, b: RaisingBuilder, x: Value) -> Value:
-        """Return ``x[key]``, with the axes ``empty`` cut to length 0."""
         selected = b.getitem(x, key=self.key)
         for axis in self.empty:
             selected = b.getitem(selected, key=along(axis, (None, 0, 1)))

@@ -189,7 +189,6 @@ class ShardedCall:
         return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
 
     def first_part(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments that the first device gets."""
         parts = [
             array[: array.shape[0] // self._axis.size] if is_split else array
             for array, is_split in zip(self.arrays, self.split)
@@ -247,7 +246,6 @@ class FlattenedDeviceFunction:
         return native
 
     def result(self, arrays: Arrays) -> Any:
-        """Unflatten ``arrays`` into the structure of the last result."""
         assert self._result is not None
         return unflatten(self._result, arrays)
 
@@ -344,7 +342,6 @@ class _PreparedCall:
     program: _ParallelProgram
 
     def is_current(self) -> bool:
-        """Return True if no parameter was replaced since it was placed."""
         try:
             for live, given in self.live or ():
                 if live() is not given:

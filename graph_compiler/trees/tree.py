@@ -26,7 +26,6 @@ class Fixed:
 
 
 def unfixed(value: Any) -> Any:
-    """Return the value in a :class:`Fixed`, or `value` itself."""
     return value.value if isinstance(value, Fixed) else value
 
 
@@ -344,7 +343,6 @@ def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
 
 
 def leaves_of(tree: Tree) -> list[Leaf]:
-    """Return the leaf nodes of the tree, in the order of :func:`flatten`."""
     return [part for _, part in _parts(tree) if isinstance(part, Leaf)]
 
 
@@ -365,7 +363,6 @@ def classes(tree: Tree) -> Iterator[type]:
 
 
 def referred(tree: Tree) -> list[Any]:
-    """Return the static values and the distinct classes of branches."""
     return [*statics(tree), *dict.fromkeys(classes(tree))]
 
 

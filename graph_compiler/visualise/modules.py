@@ -144,7 +144,6 @@ def _in_order(modules: Sequence[str]) -> list[str]:
 
 
 def _sum_submodules(counts: Mapping[str, int]) -> Counter[str]:
-    """Return counts in which each module includes its submodules."""
     total: Counter[str] = Counter()
     for path, count in counts.items():
         total.update(dict.fromkeys(_prefixes(path), count))

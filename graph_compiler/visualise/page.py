@@ -122,7 +122,6 @@ class Group:
     children: list[Group | int] = field(default_factory=list)
 
     def items(self) -> Iterator[int]:
-        """Yield the numbers of all operations in the group, in program order."""
         for child in self.children:
             if isinstance(child, Group):
                 yield from child.items()

@@ -75,7 +75,6 @@ class Summary:
 
     @property
     def footer(self) -> str:
-        """Totals of the whole graph in words."""
         total = self.total
         operations = f"{total.operations:,} operation{'' if total.operations == 1 else 's'}"
         sums = (

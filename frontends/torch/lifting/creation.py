@@ -226,7 +226,6 @@ def _counted(dtype: Any, *numbers: Any) -> str:
 def range_(
     b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``torch.range``, a deprecated ``arange`` that includes its end and defaults to floats."""
     start, end = (0, start) if end is None else (start, end)
     count = apply("floor", (end - start) / step) + 1
     name = dtype_name(dtype)

@@ -85,7 +85,6 @@ def with_fixed_numbers(
 
 
 def has_floats(graph: Graph) -> bool:
-    """Return True if calls of the graph take floats that are computed from sizes."""
     return any(
         _is_float(item)
         for node in distinct(graph.nodes)

@@ -295,7 +295,6 @@ def repeat_interleave(
 
 @rows.row("roll")
 def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
-    """Lift ``torch.roll``, which rolls the flattened array without `dims`."""
     moves = _tuple(shifts)
     if dims is None or dims in ((), []):
         return b.reshape(b.roll(ravel(b, input), shift=moves[0], axis=0), shape=input.shape)
@@ -494,7 +493,6 @@ def tensor_split(
     indices: Any = None,
     sections: Any = None,
 ) -> Any:
-    """Lift ``torch.tensor_split`` into parts of nearly equal size, or at given indices."""
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
     place = axis(dim, input.ndim)
     size = input.shape[place]

@@ -248,7 +248,6 @@ _EXACT = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53
 def random(
     b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, generator: Any = None, **kwargs: Any
 ) -> Any:
-    """Lift ``Tensor.random_()``, ``random_(to)`` and ``random_(from, to)``."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
     if high is None:
         low, high = (0, low) if low is not None and "from" not in kwargs else (low or 0, None)

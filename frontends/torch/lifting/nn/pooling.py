@@ -437,7 +437,6 @@ def grid_sampler(
     padding_mode: int = 0,
     align_corners: bool = True,
 ) -> Any:
-    """Lift ``torch.grid_sampler``, whose modes are numbers."""
     method, padding = (
         ("linear", "nearest", "cubic")[interpolation_mode],
         ("zeros", "border", "reflection")[padding_mode],
