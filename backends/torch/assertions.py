@@ -41,7 +41,11 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result`` of a traced program that raises an error at run time if a guard does not hold."""
+    """Return ``result`` of a traced program that raises at run time if a guard does not hold.
+
+    ``checks`` are the elements that ``guards`` are on. A check that is a Python number is checked at once,
+    and raises ``GuardFailed`` while tracing.
+    """
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
         if not isinstance(check, torch.Tensor):
@@ -74,7 +78,11 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 
 
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
-    """Return whether ``check`` equals the recorded elements; NaN equals NaN, and 0.0 differs from -0.0."""
+    """Return a 0-d bool tensor: True if ``check`` equals the recorded elements of ``guard``.
+
+    Floats may differ by ``guard.rounding``, relative to the recorded ones. NaN equals NaN, and 0.0 differs
+    from -0.0. Raise ``GuardFailed`` if the shapes differ.
+    """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
         raise GuardFailed(

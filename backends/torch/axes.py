@@ -14,7 +14,11 @@ from .collectives import Exchanges, exchange
 
 
 class Axis(Protocol):
-    """An axis of ``size`` devices or slices, of which the current one has the number ``index``."""
+    """Named axis of ``size`` devices or slices.
+
+    size: number of devices or slices.
+    index: number of the current one.
+    """
 
     @property
     def size(self) -> int: ...
@@ -24,7 +28,7 @@ class Axis(Protocol):
         """The number of the current device, or an int32 tensor."""
 
     def exchange(self, array: Any, name: str) -> Any:
-        """Apply a collective over the axis.
+        """Apply a collective over the axis and return its result.
 
         ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"``, which adds a new first
         axis.
@@ -33,7 +37,10 @@ class Axis(Protocol):
 
 @dataclass(frozen=True)
 class ProcessAxis:
-    """An axis of processes, each of which runs the code; ``over`` are the exchanges of this call."""
+    """Axis of processes, each of which runs the code.
+
+    over: the exchanges of this call.
+    """
 
     over: Exchanges
 
@@ -51,7 +58,11 @@ class ProcessAxis:
 
 @dataclass(frozen=True)
 class VmapAxis:
-    """The slices of ``torch.func.vmap``; ``index`` is mapped over the numbers of all slices."""
+    """Axis of the slices of ``torch.func.vmap``.
+
+    index: int32 tensor that is mapped over the numbers of all slices.
+    size: number of slices.
+    """
 
     index: Any
     size: int
@@ -61,9 +72,10 @@ class VmapAxis:
 
 
 class _VmapCollective(Function):
-    """A collective over the slices that ``index`` is mapped over.
+    """Collective over the slices that ``index`` is mapped over.
 
-    Other maps, outside or inside, apply it to each of their own slices.
+    Other maps, outside or inside, apply it to each of their own slices. Outside of the map it raises
+    ``LookupError``.
     """
 
     @staticmethod
@@ -87,7 +99,11 @@ class _VmapCollective(Function):
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        """Return the sum of the cotangents of all slices, since each slice contributed to all results."""
+        """Return the sum of the cotangents of all slices, since each slice contributed to all results.
+
+        For ``"stacked"``, it is this slice's row of the sum. Raise ``GradientRefused`` for ``"pmax"`` and
+        ``"pmin"``.
+        """
         _require_linear(ctx.kind)
         (index,) = ctx.saved_tensors
         total = _VmapCollective.apply(cotangent, index, "total")
@@ -102,6 +118,7 @@ class _VmapCollective(Function):
 # For each collective, its result for an array with an axis of slices, and for one that is the same for all
 # slices.
 _OVER_AXIS: dict[str, tuple[Any, Any]] = {
+    # Without ``dtype``, the sum of small integers would be int64.
     "total": (lambda array, axis: array.sum(axis, dtype=array.dtype), lambda array, size: array * size),
     "pmax": (lambda array, axis: array.amax(axis), lambda array, size: array.clone()),
     "pmin": (lambda array, axis: array.amin(axis), lambda array, size: array.clone()),

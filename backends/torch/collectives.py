@@ -45,7 +45,7 @@ class communication_errors:
     """Context manager that raises ``CollectiveFailed`` for errors of communication.
 
     These are any ``DistError``, and a ``RuntimeError`` whose message contains one of ``words`` (by
-    default, any message).
+    default, any message). Other exceptions pass unchanged.
     """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
@@ -72,7 +72,8 @@ class _ArrayDescription(NamedTuple):
     """Description of an array that a process exchanges.
 
     kind: ``"stack"`` or one of ``_OPERATIONS``.
-    rows: the size of the process's batch.
+    shape, dtype, device: those of the array.
+    rows: size of the process's batch, or None without one.
     """
 
     kind: str
@@ -87,7 +88,10 @@ class _ArrayDescription(NamedTuple):
 
 
 class Exchanges:
-    """Exchanges of arrays that have the same shape in all processes."""
+    """Exchanges of arrays that have the same shape in all processes.
+
+    group, size, rank: the group of processes, their number, and the number of this one.
+    """
 
     def __init__(self, group: Any) -> None:
         self.group, self.size, self.rank = group, group.size(), group.rank()
@@ -120,14 +124,17 @@ class Exchanges:
     def _exchange(self, kind: str, array: Any) -> Any:
         if kind == "stack":
             return _gather_rows(array, self.group).view(array.dtype)
+        # The reduction is in place, and the array belongs to the caller.
         return all_reduce(kind, array.clone(memory_format=torch.contiguous_format), self.group)
 
 
 @dataclass(frozen=True)
 class _PreviousExchange:
-    """The previous exchange with a certain number.
+    """The exchange of an earlier call that had the same number within its call.
 
-    flag: sent along with the next reduction; None if the next exchange has to be described first.
+    message: description of its array.
+    flag: array of one element, sent along with the next reduction; None if the next exchange has to be
+        described first.
     """
 
     message: _ArrayDescription
@@ -135,10 +142,12 @@ class _PreviousExchange:
 
 
 class CheckedExchanges(Exchanges):
-    """The exchanges of the calls of one function, numbered within a call.
+    """Exchanges of the calls of one function, numbered within a call.
 
-    All processes raise ``CallMismatch`` if they give different batches or arrays. ``made`` counts the
-    exchanges of the current call.
+    All processes raise ``CallMismatch`` if they have different batch sizes or arrays. The constructor
+    waits until all processes have come to it.
+
+    made: number of exchanges of the current call.
     """
 
     def __init__(self, group: Any) -> None:
@@ -184,7 +193,10 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _PreviousExchange, array: Any) -> Any:
-        """Reduce ``array``, or return None if a process has another array than in the previous call."""
+        """Reduce ``array``, or return None if a process has another array than in the previous call.
+
+        A process with another array passes None and sends zeros with its flag set.
+        """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
             array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
@@ -194,7 +206,7 @@ class CheckedExchanges(Exchanges):
 
 
 def _sentinel(expected: _ArrayDescription) -> Any:
-    """Return a sentinel array to be gathered in place of an expected one."""
+    """Return an array that is gathered instead of the ``expected`` one, which this process does not have."""
     array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
     sent = array if array.dtype in _SENTINELS else array.view(-1).view(torch.uint8)
     sent.fill_(_SENTINELS[sent.dtype])
@@ -206,9 +218,10 @@ _wait_counts: Counter[str] = Counter()
 
 
 def _wait_for_others(group: Any) -> None:
-    """Wait until all processes have come to the same number of functions, by the default store.
+    """Wait, by the default store, until all processes of ``group`` have made as many such calls.
 
-    gloo ends a process whose exchange the others do not expect.
+    gloo ends a process whose exchange the others do not expect. Raise ``CollectiveFailed`` after the
+    timeout.
     """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1
@@ -220,9 +233,12 @@ def _wait_for_others(group: Any) -> None:
 
 
 def all_reduce(kind: str, row: Any, group: Any) -> Any:
-    """Reduce ``row`` in place over all processes and return it; ``kind`` is a key of ``_OPERATIONS``."""
+    """Reduce ``row`` in place over all processes and return it.
+
+    ``kind`` is a key of ``_OPERATIONS``. Raise ``CollectiveFailed`` if the processes cannot communicate.
+    """
     try:
-        # The method of the group avoids the overhead of dist.all_reduce.
+        # The method of the group avoids the overhead of dist.all_reduce, but does not accept complex numbers.
         if row.is_complex():
             dist.all_reduce(row, _OPERATIONS[kind], group)
         else:
@@ -234,7 +250,10 @@ def all_reduce(kind: str, row: Any, group: Any) -> Any:
 
 
 def _gather_rows(array: Any, group: Any) -> Any:
-    """Return the elements of all processes, one row for each, in a dtype that can be gathered."""
+    """Return the elements of all processes, one row for each, in a dtype that can be gathered.
+
+    The caller views the result as the dtype of ``array``.
+    """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
         row = row.view(torch.uint8)
@@ -248,7 +267,7 @@ def _gather_rows(array: Any, group: Any) -> Any:
 
 
 def _require_same_description(own: _ArrayDescription, group: Any) -> None:
-    """Raise ``CallMismatch`` in all processes if their descriptions differ."""
+    # Checksums fit one small exchange. The descriptions themselves are exchanged only if they differ.
     told = torch.tensor(
         [[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device
     )
@@ -278,9 +297,10 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """An exchange with a derivative: the method ``name`` of ``over``.
+    """Exchange with a derivative: the method ``name`` of ``over``.
 
-    It is element-wise, so it can be mapped over any axis.
+    It is element-wise, so it can be mapped over any axis. The derivative of ``pmax`` and ``pmin`` raises
+    ``GradientRefused``.
     """
 
     @staticmethod
@@ -302,7 +322,7 @@ class Exchange(Function):
 
 
 class SharedAcrossDevices(Function):
-    """Arrays that are whole on each device; their cotangents are summed in one exchange."""
+    """Identity on arrays that are replicated on the devices. Their cotangents are summed in one exchange."""
 
     generate_vmap_rule = True
 
@@ -332,7 +352,10 @@ def sum_in_place(array: Any, over: Exchanges) -> Any:
 
 
 def is_followed(*arrays: Any) -> bool:
-    """Return True if a derivative of one of ``arrays`` may be taken, or if a transform is active."""
+    """Return True if a derivative of one of ``arrays`` may be taken, or if a transform is active.
+
+    Without arrays, only the transforms count.
+    """
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0
@@ -350,7 +373,10 @@ def has_transforms() -> bool:
 
 
 def apply_function(function: type[Function], *inputs: Any) -> Any:
-    """Call ``function.apply``; outside transforms, avoid its inspection of ``forward`` at each call."""
+    """Return ``function.apply(*inputs)``.
+
+    Outside of transforms, avoid torch's inspection of ``forward`` at each call.
+    """
     return (
         function.apply(*inputs)
         if has_transforms()
@@ -404,9 +430,10 @@ _TRANSPOSES: dict[str, Callable[[Any, Exchanges], Any]] = {
 
 
 def apply_flattened(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
-    """Apply ``function`` to the concatenation of all arrays of one dtype, and split the result.
+    """Apply ``function`` to the concatenation of all arrays of one dtype, and split the results.
 
-    One exchange costs less than many. Entries that are None stay None.
+    One exchange costs less than many. Return the parts in the shapes and order of ``arrays``; None stays
+    None.
     """
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):

@@ -35,7 +35,7 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch
 
 
 class OutOfPlaceMode(TorchFunctionMode):
-    """Context in which these operations are computed without in-place writes."""
+    """Context in which the operations of ``_COMPOSED`` are computed without in-place writes."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))

@@ -70,7 +70,7 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Rows that see another dtype if torch has no kernel for the dtype of an array."""
+    """Rows that get operands in another dtype if torch has no kernel for theirs. Results are cast back."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
@@ -95,7 +95,7 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Return the dtypes that torch lacks for an operation, mapped to those that it is computed in.
+    """Return the dtypes that torch lacks for the operation ``name``, mapped to those that it is computed in.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

@@ -25,7 +25,8 @@ def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable
 
     torch does not move arrays between devices. So if an argument is on an accelerator, constants of a
     canonical graph are moved there at each call, and new arrays are made there. Graphs of recorded torch
-    calls name their devices themselves.
+    calls name their devices themselves. If the source contains the casts of autocast, autocast is
+    disabled. Return ``function`` itself if it needs none of this.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -48,7 +49,7 @@ def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable
 
 
 def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Disable autocast in ``function``, whose source contains the casts that autocast did while recording."""
+    """Return ``function`` without autocast, because its source contains the casts made while recording."""
 
     @functools.wraps(function)
     def exactly(*given: Any) -> Any:
@@ -62,9 +63,9 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
-    """Return the device of the first array that is not on the CPU, or None.
+    """Return the device of the first tensor in ``given`` that is not on the CPU, or None.
 
-    Only the first parameter of a dict is looked at.
+    Only the first value of a mapping is looked at.
     """
     for item in given:
         if isinstance(item, Mapping):

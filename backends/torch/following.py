@@ -36,7 +36,7 @@ class DynamoTracer:
         return number
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Add a check to the compiled program.
+        """Add the check with this ``number`` to the compiled program, which runs it each time.
 
         Exported programs get no checks, because they run without the original.
         """
@@ -44,6 +44,7 @@ class DynamoTracer:
             return
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         anchor = tensors[0].detach() if tensors else torch.empty(0)
+        # The compiler drops operations without used results, so the result is asserted.
         torch._assert_async(
             torch.ops.graph_compiler.still_holds(anchor, number), "what the graph relies on has changed"
         )
@@ -52,7 +53,10 @@ class DynamoTracer:
         torch._dynamo.graph_break(message)
 
     def skip(self, functions: Iterable[Any]) -> None:
-        """Make ``torch.compile`` skip the code of ``functions`` and all code that they call."""
+        """Make ``torch.compile`` skip the code of ``functions`` and all code that they call.
+
+        This holds for the rest of the process.
+        """
         from torch._C._dynamo.eval_frame import set_code_exec_strategy
         from torch._dynamo.types import FrameAction, FrameExecStrategy
 

@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
     """Compute ``torch.logcumsumexp`` by sums of pairs over doubling distances.
 
-    Their derivatives are right in any mode and order.
+    Their derivatives are right in any mode and order. Complex numbers are not supported.
     """
     rows, reach = x.movedim(dim, 0) if x.ndim else x.reshape(1), 1
     while reach < rows.shape[0]:

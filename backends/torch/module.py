@@ -18,10 +18,12 @@ from .native import TensorSlots
 
 
 class FunctionalModule:
-    """A module as a function of a dict of its parameters and of its arguments.
+    """Module as a function of a dict of its parameters and of its arguments.
 
     A shared parameter occurs once in the dict. The structure of the module is cached, and read again after
     a change.
+
+    parameters: the current parameters by name.
     """
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -29,7 +31,7 @@ class FunctionalModule:
         self._index_parameters()
 
     def _index_parameters(self) -> None:
-        """Find all submodules, and the dict, the key and the first name of each of their parameters."""
+        """Find all submodules, and for each of their parameters the dict, the key and the first name."""
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._parameter_slots: list[tuple[dict[str, Any], str, str]] = []
         for prefix, inner in modules:
@@ -48,10 +50,10 @@ class FunctionalModule:
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
-        """Return a list that stays equal until a submodule holds other objects or names.
+        """Return a list that stays equal until a submodule has other objects or names.
 
-        Objects are represented by their ids, which stay valid because this object keeps references to
-        them.
+        Objects are represented by their ids, which stay valid because ``self`` keeps references to the
+        objects.
         """
         return [
             part
@@ -69,7 +71,7 @@ class FunctionalModule:
         return [self._current_parameters]
 
     def _current_parameters(self) -> Mapping[str, Any]:
-        """Return the current parameters: the same object as before, unless they have changed."""
+        """Return the current parameters by name: the same dict as before, unless they have changed."""
         if self._versions.now != self._versions_read:
             self._versions_read = self._versions.copy()
             if self._signature_now() != self._signature:
@@ -77,7 +79,10 @@ class FunctionalModule:
         return self._parameters
 
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call the module with the tensors of ``held`` as its parameters, and restore these afterwards."""
+        """Call the module with the tensors of ``held`` as its parameters, and restore these afterwards.
+
+        ``held`` has the names of ``parameters``. Buffers stay those of the module.
+        """
         own = self._parameters
         if all(map(operator.is_, held.values(), own.values())):
             return self._module(*args, **kwargs)
@@ -91,9 +96,9 @@ class FunctionalModule:
 
 
 class _TensorHolder(torch.nn.Module):
-    """A submodule that only holds tensors under one level of a dotted name.
+    """Submodule that only holds tensors under one level of a dotted name.
 
-    It is never called, so hooks on it would never run.
+    It is never called, so registering a hook on it raises ``NotCompilable``.
     """
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
@@ -136,9 +141,10 @@ class _GraphCaller(torch.nn.Module):
         held[last] = tensor
 
     def __getattr__(self, name: str) -> Any:
-        """Look up ``name`` in the module, then among the plain attributes of the original.
+        """Look up ``name`` in the module, then among the attributes of the graph's original.
 
-        ``device`` and ``dtype`` are those of the module's own tensors.
+        Methods of the original are not found. ``device`` and ``dtype`` are those of the module's first
+        floating-point parameter if it has one.
         """
         try:
             return super().__getattr__(name)
@@ -157,7 +163,7 @@ class _GraphCaller(torch.nn.Module):
 
     @passes_on
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Check the assumptions outside of a running ``torch.jit.trace``, then trace the call."""
+        """Check the assumptions while the running ``torch.jit.trace`` is suspended, then trace the call."""
         # The trace would record each look at a tensor.
         state = torch._C._get_tracing_state()
         torch._C._set_tracing_state(None)
@@ -175,9 +181,9 @@ class _GraphCaller(torch.nn.Module):
         return self._own_tensors()
 
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that ``torch.compile`` traces.
+        """Return ``(result,)`` of a call that ``torch.compile`` traces, and write new buffers to the module.
 
-        Return None if it gave up, so that the call has to run eagerly.
+        Return None if the trace was given up, so that the call has to run eagerly.
         """
         held = self._own_tensors()
         if (found := self._graph._follow(self._call_tensors(held), args, kwargs, self._mode)) is None:
@@ -189,7 +195,7 @@ class _GraphCaller(torch.nn.Module):
         return (result,)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OwningGraphModule:
-        """Return a module of the same graph with copies of these tensors."""
+        """Return an ``OwningGraphModule`` of the same graph with copies of these tensors."""
         made = memo[id(self)] = _with_original_signature(OwningGraphModule, self._graph)(self._graph)
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():
@@ -203,7 +209,7 @@ class _GraphCaller(torch.nn.Module):
         return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the tensors that a call computes with.
+        """Return the tensors that a call computes with, by name.
 
         Weights that the call writes to are copied, because a derivative needs their old values.
         """
@@ -215,10 +221,10 @@ class _GraphCaller(torch.nn.Module):
 
 
 class SharingGraphModule(_GraphCaller):
-    """A module that calls a graph.
+    """Module that calls a graph with the graph's own tensors, registered under their original names.
 
-    Its parameters and buffers are the graph's own tensors under the original names. If one is replaced
-    (``torch.func.functional_call``, parametrizations, assignments), calls compute with the new one.
+    If a tensor is replaced (``torch.func.functional_call``, parametrizations, assignments), calls compute
+    with the new one.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -236,7 +242,7 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph; its new buffers become buffers of the module."""
+        """Call the graph. Buffers that the call replaces become buffers of the module."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         if self._slots.changed():
@@ -257,7 +263,7 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the graph with the tensors that the module holds now; buffers are written to in place."""
+        """Call the graph with the tensors that the module holds now. Buffers are written to in place."""
 
         def held() -> dict[str, torch.Tensor]:
             return {**self._graph.parameters, **self._own_tensors()}
@@ -295,7 +301,7 @@ class SharingGraphModule(_GraphCaller):
 
 
 class OwningGraphModule(_GraphCaller):
-    """A module that calls a graph with tensors of its own.
+    """Module that calls a graph with tensors of its own.
 
     It is used if the original belongs to another framework, or is not available. ``train()`` and
     ``eval()`` choose the mode of the original's modules for calls of this module; until then, it is the
@@ -309,7 +315,7 @@ class OwningGraphModule(_GraphCaller):
         self._all_tensors()
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
-        """Return the tensors by name, and copy those of new variants first."""
+        """Return the tensors by name, after copying those of variants that are new since the last call."""
         graph = self._graph
         if self._variants_read != len(graph.variants):
             self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
@@ -329,7 +335,7 @@ class OwningGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and store its new buffers."""
+        """Call the graph and store the buffers that the call replaces."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
@@ -347,7 +353,7 @@ class OwningGraphModule(_GraphCaller):
     def _store(self, name: str, array: torch.Tensor) -> None:
         """Store the new value of a buffer or a weight.
 
-        A weight remains the same tensor, because optimizers refer to it.
+        A buffer is replaced. A weight is written to in place, because optimizers refer to it.
         """
         holder, last = self._locate(name)
         if last in holder._parameters:
@@ -384,7 +390,8 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
     """Return a subclass of ``base`` whose ``forward`` has the signature of the original.
 
-    Exporters of torch and others read argument names from it.
+    Exporters of torch and others read argument names from it. The class has the name of an original torch
+    module.
     """
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__

@@ -37,13 +37,14 @@ VIEWS = frozenset({
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     """Copy values that are still read after an argument that they may alias is written to.
 
-    Results may share memory with arguments that nothing writes to, as in torch itself.
+    Return the graph and whether it has changed. Results may share memory with arguments that nothing
+    writes to, as in torch itself.
     """
     return copy_overwritten(graph, VIEWS)
 
 
 class TensorSlots:
-    """The tensors of a module by name, with the dict and the key where each is stored."""
+    """Tensors of a module by name, with the dict and the key where each is stored."""
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
@@ -52,7 +53,7 @@ class TensorSlots:
         self._tensors: list[Any] = []
 
     def note(self, name: str, held: dict[str, Any], key: str) -> None:
-        """Note the tensor that is stored under ``key`` now."""
+        """Note that ``held[key]`` is the tensor ``name`` now. A known name keeps its key."""
         if name not in self._index:
             self._index[name] = len(self._tensors)
             for column, item in ((self._dicts, held), (self._keys, key), (self._tensors, None)):
@@ -65,7 +66,7 @@ class TensorSlots:
         return self._index.keys()
 
     def changed(self) -> bool:
-        """Return True if a tensor was replaced or removed.
+        """Return True if a tensor was replaced or removed since it was noted.
 
         This happens by ``functional_call``, a parametrization or an assignment.
         """
@@ -84,7 +85,6 @@ class TorchTarget(Target):
     tracer = DynamoTracer()
 
     def convert(self, array: Any) -> Any:
-        """Return ``array`` as a tensor, sharing its memory if possible, or None if it is not an array."""
         if isinstance(array, torch.Tensor):
             return array
         if isinstance(array, np.ndarray):
@@ -121,7 +121,8 @@ class TorchTarget(Target):
     ) -> Callable[..., Any]:
         """Compile by ``torch.compile``.
 
-        A function for which the code generator fails runs uncompiled, and a log line says so.
+        A function for which the code generator fails runs uncompiled, and a log line says so. Set the
+        environment variable of Inductor's cache folder if it is unset.
         """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR_CACHE not in os.environ and (folder := cache_folder("inductor")) is not None:
@@ -134,7 +135,6 @@ class TorchTarget(Target):
     def register_classes(self, classes: Iterable[type]) -> None: ...
 
     def on_host(self, array: Any) -> Any:
-        """Return the memory of a plain CPU tensor as a NumPy array; return None for any other."""
         is_plain = type(array) in self.array_types and array.is_cpu and not torch.compiler.is_compiling()
         return (
             array.detach().numpy()
@@ -196,10 +196,6 @@ class TorchTarget(Target):
         return None
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that restores the current state of all generators.
-
-        These are the default generators and those among ``leaves``.
-        """
         on_gpus = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
         generators = [
             torch.default_generator,
@@ -215,7 +211,7 @@ class TorchTarget(Target):
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the guards on elements hold.
+        """Return ``result`` if the guards on elements hold, else raise ``GuardFailed``.
 
         Under ``torch.vmap``, they are checked for each example. While torch traces, they become
         operations.
@@ -242,10 +238,10 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function that says why a compiled function failed, if the compiler failed before anything ran.
+    """Return a function that says why a compiled function failed.
 
-    After a graph break, the first part has run, and may have written to arrays, when the second part is
-    compiled.
+    It returns None for any exception but one of the compiler before anything ran. After a graph break, the
+    first part has run, and may have written to arrays, when the second part is compiled.
     """
     # torch.compile has imported this module already, which is slow to import.
     from torch._dynamo.exc import BackendCompilerFailed
@@ -262,7 +258,11 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor that shares the memory of ``array``, or a copy if torch cannot use it."""
+    """Return a tensor that shares the memory of ``array``, or a copy if torch cannot use the memory.
+
+    For a dtype that torch lacks, raise the exception of ``refuse_array``.
+    """
+    # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)
     usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0

@@ -63,7 +63,8 @@ from .transforms import derivatives
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    Gradients, losses and metrics are averaged in one exchange for each dtype, and buffers in another one.
+    Gradients, losses and floating-point metrics are averaged in one exchange for each dtype, and buffers
+    in another one after the step.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
@@ -75,7 +76,10 @@ class TorchDataParallel(TorchTraining):
         self._sizes: dict[int, Any] = {}
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Run ``step`` on this process's part of the batch, then average the buffers."""
+        """Run ``step`` on this process's part of the batch, then average the buffers.
+
+        The averages of the floating-point buffers are written to them in place.
+        """
         compiled = super().compiled(step, is_consuming, options)
 
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
@@ -118,7 +122,8 @@ class TorchDataParallel(TorchTraining):
     def _require_one_size(self, sizes: Any) -> None:
         """Raise ``CallMismatch`` if the batch sizes of the processes differ.
 
-        ``sizes`` holds the mean of the sizes and the mean of their squares.
+        ``sizes`` contains the mean of the sizes and the mean of their squares. On a GPU nothing is
+        checked.
         """
         # On a GPU, reading the sizes would wait for the exchange, so they are not checked there.
         if sizes.is_cpu:
@@ -146,8 +151,6 @@ class TorchTrainingOverMesh(TorchTraining):
         self._along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Run ``step`` on a sharded batch; metrics become plain tensors."""
-
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             with over_mesh(self._mesh):
                 held, results = step(held, self._split(arrays), rate)
@@ -176,8 +179,6 @@ class TorchTrainingOverMesh(TorchTraining):
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
     ) -> tuple[Any, Any, TrainingArrays]:
-        """Compute gradients in the layouts of the parameters."""
-
         def of_gathered(arrays: TrainingArrays) -> tuple[Any, Any]:
             value, aux = function(
                 {name: replicate_over(array, self._along) for name, array in arrays.items()}
@@ -245,7 +246,10 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Copy a training state, with the elements of the first process and a seed of each process's own."""
+    """Copy a training state, with the arrays of the first process.
+
+    Each process gets a seed of its own, so that they draw different random numbers.
+    """
 
     def first(name: str, array: Any) -> Any:
         return broadcast(array.detach().clone(memory_format=torch.contiguous_format), group).requires_grad_(
@@ -258,7 +262,10 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Copy a training state to ``DTensor``, in the layouts of the parameters."""
+    """Copy a training state to ``DTensor``, in the layouts of the parameters.
+
+    Arrays without a layout are replicated.
+    """
 
     def lying(name: str, array: Any) -> Any:
         # Without the copy, replicated arrays would share memory with the original.
@@ -277,7 +284,7 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 
 
 def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> StepState:
-    """Copy a training state; ``lay(name, array)`` returns the copy of an array.
+    """Copy a training state. ``lay(name, array)`` returns the copy of an array.
 
     Optimizer state in the shape of a parameter is copied like the parameter.
     """
@@ -296,7 +303,12 @@ def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> 
 
 @dataclass(frozen=True)
 class _ProcessGroup:
-    """The mesh, the group and the exchanges of an axis of processes."""
+    """Axis of processes, the native object of a ``DeviceAxis``.
+
+    mesh: its mesh of one axis.
+    group: the group of processes.
+    exchanges: its exchanges, made at the first use.
+    """
 
     mesh: DeviceMesh
 
@@ -311,7 +323,10 @@ class _ProcessGroup:
 
 @functools.lru_cache(maxsize=16)
 def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
-    """Return a mesh of the first ``size`` processes of the default group ``world``."""
+    """Return a mesh of the first ``size`` processes of the default group ``world``.
+
+    All processes of the group have to call it.
+    """
     kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
     if size == world.size():
         return init_device_mesh(kind, (size,), mesh_dim_names=(name,))
@@ -332,7 +347,11 @@ class TorchParallelism(Parallelism):
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of processes: all or the first of the default group, or a ``DeviceMesh``."""
+        """Return an axis of processes: all or the first of the default group, or a ``DeviceMesh``.
+
+        Raise ``InvalidOption`` without a default group, for other ``devices``, or if this process is left
+        out.
+        """
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
                 "torch runs one process for each device, and no group of processes is set up in this one: "
@@ -369,7 +388,7 @@ class TorchParallelism(Parallelism):
         ]
 
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Broadcast the elements of the first process into the same tensors."""
+        """Broadcast the elements of the first process into the same tensors, in place, and return these."""
         local = list(map(_local, arrays))
         sent = apply_flattened(
             lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local]
@@ -389,7 +408,10 @@ class TorchParallelism(Parallelism):
         return FunctionalModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """Return a function that runs ``function`` on this process's part of the split arrays."""
+        """Return a function that runs ``function`` on this process's part of the split arrays.
+
+        It reduces the results over all processes, and replaces entries of the list of arrays in place.
+        """
         mesh, over = how.axis.native.mesh, how.axis.native.exchanges
         axis, whole = ProcessAxis(over), list(range(how.parameters))
         split: list[int] = []
@@ -422,6 +444,7 @@ class TorchParallelism(Parallelism):
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
         all_of_them = Exchanges(axis.native.group).stacked(_local(array).detach())
         return not all(
+            # NaN differs from NaN in torch.equal, which is faster.
             torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True)
             for other in all_of_them
         )
@@ -488,7 +511,10 @@ def _local(array: Any) -> Any:
 
 
 def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
-    """Sum the gradients of arrays that are whole on each device over the devices."""
+    """Make gradients of replicated arrays the sum over the devices, and return ``arrays``.
+
+    ``whole`` are their indices. The list is changed in place. Nothing happens if no gradient can be taken.
+    """
     # Under a transform, all may need a gradient; otherwise, those that say so.
     all_are = is_followed()
     if not all_are and not torch.is_grad_enabled():
@@ -507,7 +533,10 @@ def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> A
 
 
 def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]:
-    """Return the function that combines a result of all processes."""
+    """Return the function that combines a result of all processes.
+
+    ``reduce`` is one of ``REDUCTIONS``, or a function of the results along a new first axis.
+    """
 
     def first(array: Any, over: Exchanges) -> Any:
         return DTensor.from_local(exchange(array, "same", over), mesh, [Replicate()], run_check=False)

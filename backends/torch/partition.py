@@ -30,7 +30,7 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return for each axis of the mesh how arrays with ``layout`` are placed over it."""
+    """Return for each axis of the mesh how an array with ``layout`` is placed over it."""
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():
@@ -39,7 +39,7 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 
 
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """Distribute the elements of the first process over the mesh."""
+    """Distribute the elements of ``array`` in the first process over the mesh, and return the ``DTensor``."""
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with communication_errors(mesh.get_group(0)):
         found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
@@ -75,7 +75,8 @@ def partitioned(
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
     """Context in which plain tensors are replicated over ``mesh``.
 
-    On CPU, attention is computed by matrix products, because ``DTensor`` has no rule for the fused kernel.
+    Raise ``UnsupportedOperation`` if ``DTensor`` has no rule for an operation. On CPU, attention is
+    computed by matrix products, because ``DTensor`` has no rule for the fused kernel.
     """
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
@@ -92,7 +93,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
-    """Replicate ``parameter`` over the batch axes ``along``; its gradient is reduce-scattered, as in FSDP."""
+    """Replicate ``parameter`` over the mesh axes ``along``. Its gradient is reduce-scattered, as in FSDP."""
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)
     ]
@@ -105,6 +106,7 @@ def distribute_input(array: Any, mesh: DeviceMesh, along: Sequence[int], local_b
         return array.redistribute(mesh, wanted)
     if local_batch and along:
         return DTensor.from_local(array, mesh, wanted)
+    # The check would exchange the array.
     whole = DTensor.from_local(array, mesh, [Replicate()] * mesh.ndim, run_check=False)
     return whole.redistribute(placements=wanted)
 

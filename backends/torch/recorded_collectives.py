@@ -26,7 +26,7 @@ _kernels = torch.ops.graph_compiler
 
 
 class _CollectiveFunction(Function):
-    """A collective of one device, where all others hold the same array.
+    """Collective on the one device of a recording, while all others are taken to have the same array.
 
     The derivatives are collectives, too. All are kernels, because a recording of a derivative contains
     only kernels.
@@ -83,7 +83,8 @@ def _apply_hint(x: Any, layout: str) -> Any:
 def define(engine: Parallelism) -> torch.library.Library:
     """Define the operators, which call ``engine`` if the axis exists.
 
-    Return the library; the operators exist as long as it does.
+    Otherwise they return the result of one device while a function is recorded, or raise
+    ``InvalidOption``. Return the library; the operators exist as long as it does.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 

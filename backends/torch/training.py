@@ -33,7 +33,8 @@ _SEED_BYTES = 8
 class TorchTraining(Training):
     """See :class:`graph_compiler.contracts.training.Training`.
 
-    An optimizer is given as a function of a list of tensors that returns a ``torch.optim.Optimizer``.
+    The factory of an optimizer is a function of a list of tensors that returns a
+    ``torch.optim.Optimizer``.
     """
 
     compiles_models = True
@@ -101,7 +102,10 @@ class TorchTraining(Training):
         return held.trained, held.optimizer
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
-        """Return the optimizer's state as ``name/key`` (``weight/exp_avg``); numbers become float64."""
+        """Return the optimizer's state as ``name/key`` (``weight/exp_avg``).
+
+        Numbers become float64 tensors, and None is left out.
+        """
         return {
             f"{name}/{key}": value
             if isinstance(value, torch.Tensor)
@@ -215,7 +219,7 @@ class TorchTraining(Training):
     def drawing(self, rng: Any) -> Iterator[None]:
         """Context in which the default generator has the state of ``rng``.
 
-        ``rng`` advances, and the default generator is restored.
+        ``rng`` advances unless the block raises, and the default generator is restored.
         """
         default = _default_generator(rng)
         outside = default.get_state()
@@ -230,7 +234,7 @@ class TorchTraining(Training):
         return {"generator": rng.get_state()}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """Return a generator with the stored state.
+        """Return a generator with the stored state, on the device of ``like``.
 
         On another kind of device, which samples other numbers anyway, only the seed is restored.
         """
@@ -247,7 +251,10 @@ class TorchTraining(Training):
 
     @forwards
     def placed(self, array: Any, where: Any) -> Any:
-        """Copy ``array`` to a device, through pinned memory for copies from CPU to GPU."""
+        """Copy ``array`` to the device ``where``, through pinned memory from CPU to GPU, without waiting.
+
+        A tensor that is there already, or any if ``where`` is None, is only converted.
+        """
         tensor = target.convert(array)
         if where is None or torch.device(where).type == tensor.device.type == "cpu":
             return tensor
@@ -260,9 +267,9 @@ class TorchTraining(Training):
         return None if tensor.is_cpu else tensor.device
 
     def received(self, array: Any) -> Any:
-        """Make the current stream wait for a copy on the default stream.
+        """Make the current stream wait for a copy on the default stream, and return ``array``.
 
-        The memory of ``array`` is not reused before the current stream is done with it.
+        Its memory is not reused before the current stream is done with it.
         """
         if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (
             first := torch.cuda.default_stream(array.device)
@@ -272,7 +279,6 @@ class TorchTraining(Training):
         return array
 
     def is_device(self, item: Any) -> bool:
-        """Return True if ``item`` is a ``torch.device`` or the name of one (``"cuda:0"``)."""
         if isinstance(item, str):
             try:
                 torch.device(item)
@@ -283,7 +289,6 @@ class TorchTraining(Training):
 
 
 def _default_generator(generator: torch.Generator) -> torch.Generator:
-    """Return torch's default generator of the same device."""
     if generator.device.type == "cpu":
         return torch.default_generator
     found: torch.Generator = torch.cuda.default_generators[generator.device.index or 0]

@@ -104,7 +104,7 @@ class TorchDerivatives(Derivatives):
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """Run a Python loop, or torch's own ``scan`` while a function is recorded.
 
-        The iteration of the latter is recorded once.
+        torch's ``scan`` records the iteration once.
         """
         if active.anywhere and active.recording:
             return _recorded_scan(step, state, rows, checkpoint)
@@ -115,9 +115,10 @@ class TorchDerivatives(Derivatives):
         return state, [torch.stack(each) for each in zip(*outputs)]
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute a vjp by ``torch.func.vjp``, or by ``torch.autograd`` if hooks for saved tensors are used.
+        """Compute a vjp by ``torch.func.vjp``, or by ``torch.autograd`` if that fails for saved tensors.
 
-        ``checkpoint`` uses such hooks, which ``torch.func`` does not support.
+        ``checkpoint`` uses hooks for saved tensors, which ``torch.func`` does not support. Raise
+        ``GradientRefused`` for an array that torch cannot differentiate.
         """
         try:
             results, pull, aux = torch.func.vjp(_with_tuples(function), *primals, has_aux=True)
@@ -132,7 +133,10 @@ class TorchDerivatives(Derivatives):
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute a jvp by ``torch.func.jvp``, or by two reverse modes without a forward mode."""
+        """Compute a jvp by ``torch.func.jvp``, or by two reverse modes.
+
+        The latter is for operations without a correct forward mode.
+        """
         try:
             with CorrectForwardMode():
                 results, out, aux = torch.func.jvp(
@@ -148,7 +152,7 @@ class TorchDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Differentiate the vjp, which is linear in the cotangents, so that the function runs only once.
+        """Differentiate the vjp, which is linear in the cotangents, so that ``function`` runs only once.
 
         The point at which the vjp is differentiated is arbitrary. It is 1, because backward passes that
         compute logarithms have no derivative at 0.
@@ -182,7 +186,7 @@ class TorchDerivatives(Derivatives):
         return over_slices
 
     def named(self, array: Any, name: str) -> Any:
-        """Return a view, made while the policy of a checkpoint can see ``name``."""
+        """Return a view of ``array``, made while the policy of a checkpoint can see ``name``."""
         before = _checkpoint_name.set(name)
         try:
             return array.view_as(array)
@@ -190,7 +194,7 @@ class TorchDerivatives(Derivatives):
             _checkpoint_name.reset(before)
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """Return ``function`` with its backward pass recomputing what ``policy`` does not store.
+        """Return ``function`` with a backward pass that recomputes what ``policy`` does not store.
 
         ``"everything"`` returns ``function`` itself, ``"min_cut"`` compiles it by AOTAutograd, and all
         others use ``torch.utils.checkpoint``.
@@ -211,6 +215,7 @@ class TorchDerivatives(Derivatives):
             if keeps is not None
             else {}
         )
+        # The reentrant kind supports ``backward()`` only, not ``torch.autograd.grad``.
         return lambda arrays: checkpoint(function, arrays, use_reentrant=False, **kept)
 
 
@@ -219,7 +224,11 @@ class _NeedsAutograd(RuntimeError):
 
 
 def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
-    """Call ``function``, compiled by AOTAutograd so that a minimum cut of values is stored."""
+    """Call ``function``, compiled by AOTAutograd so that a minimum cut of values is stored.
+
+    While a function is recorded, call it uncompiled. Raise ``_NeedsAutograd`` under a transform of
+    ``torch.func``, and ``GradientRefused`` if ``function`` closes over tensors that require gradients.
+    """
     if torch._C._functorch.maybe_current_level() is not None:
         raise _NeedsAutograd("a function under checkpoint(policy='min_cut') is compiled")
     if active.anywhere and active.recording:
@@ -250,7 +259,8 @@ def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Array
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
     """Compute a vjp by ``torch.autograd``.
 
-    If ``primals`` are part of another derivative, the derivative of the result is recorded, too.
+    If ``primals`` are part of another derivative, the derivative of the result is recorded, too. Raise
+    ``NotCompilable`` under a transform of ``torch.func``.
     """
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotCompilable(
@@ -306,9 +316,8 @@ def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> C
     return CheckpointPolicy.MUST_SAVE if operation in _PRODUCTS else CheckpointPolicy.PREFER_RECOMPUTE
 
 
+# ``torch.func`` requires separate arguments, and tuples as results.
 def _with_tuples(function: Function) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Return ``function`` with separate arguments and tuples as results, as ``torch.func`` requires."""
-
     def given(*arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         results, aux = function(list(arrays))
         return tuple(results), tuple(aux)

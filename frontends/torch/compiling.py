@@ -134,6 +134,7 @@ def _is_pure(graph: Graph) -> bool:
 def _is_close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return False
+    # Integers and booleans have no rounding errors.
     if not (wanted.is_floating_point() or wanted.is_complex()):
         return torch.equal(found, wanted)
     largest = (

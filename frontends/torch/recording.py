@@ -197,7 +197,6 @@ class ReadRecorder:
         return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:
-        """Return guards that all that was read is unchanged."""
         session = self.session
         told = (
             [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []

@@ -29,7 +29,10 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """The arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device."""
+        """The arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device.
+
+        A tensor that NumPy cannot represent, or that requires a gradient, stays a tensor.
+        """
         # The same array object must stay one object.
         plain = {id(leaf): _numpy_if_on_cpu(leaf) for leaf in self.given}
         return [plain[id(leaf)] for leaf in self.given]
@@ -44,7 +47,11 @@ class BatchFlattener:
         self._last: tuple[list[Any], int, Tree] | None = None
 
     def flatten(self, batch: Any) -> Batch:
-        """Flatten ``(inputs, target)``. Raise ``CallMismatch`` if ``batch`` is no such pair."""
+        """Flatten ``batch``, a pair ``(inputs, target)``, and convert its arrays.
+
+        Raise ``CallMismatch`` if it is no such pair, or has an array that the target framework cannot
+        represent.
+        """
         arrays: list[Any] = []
         alike, known, last = likeness([batch], self._kinds, arrays), len(self._graph.variants), self._last
         # The recorded variants decide whether a container is one argument, so their number counts too.
@@ -90,7 +97,11 @@ def unflatten_batch(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dic
 
 
 def _call_arguments(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and keyword arguments of the model for ``inputs``."""
+    """Return the positional and keyword arguments of the model for ``inputs``.
+
+    A tuple or list is the arguments, a mapping the keywords, anything else the one argument. A list or
+    mapping that the model takes as one argument is passed as such.
+    """
     # A Keras model with several inputs takes them in one list or dict.
     if not isinstance(inputs, tuple) and takes_container(graph.variants, inputs):
         return (inputs,), {}

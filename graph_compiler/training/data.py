@@ -79,7 +79,7 @@ class DeviceIterator:
 
 
 class _LoaderLoop:
-    """One loop over a loader."""
+    """One loop over a loader, which a thread reads."""
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
@@ -154,7 +154,10 @@ def _is_array(item: Any) -> bool:
 
 
 def _resolve_device(where: Any) -> tuple[Training, Any]:
-    """Return the engine of the framework that ``where`` belongs to, and the device (None: the first)."""
+    """Return the training engine for ``where``, and the device, or None for the first one.
+
+    Raise ``InvalidOption`` if ``where`` belongs to no framework that is imported.
+    """
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)
     known = [entry for entry in backends.own.values() if entry.has_derivatives]

@@ -14,7 +14,12 @@ from ..trees import iterate_structure
 class reporting_errors:
     """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
 
-    With a ``target``, only exceptions by which functions of the target reject arguments are turned.
+    Exceptions of this package pass unchanged.
+
+    what: name of the code in the message.
+    given: its arguments, of which the message states dtypes and shapes.
+    place: end of the message, such as the file and line.
+    target: if not None, only exceptions by which functions of the target reject arguments are turned.
 
     >>> import numpy as np
     >>> with reporting_errors("the model Net", (np.zeros(3), None), ""):

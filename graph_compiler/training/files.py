@@ -47,7 +47,11 @@ def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike
 
 
 def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> tuple[StepState, int]:
-    """Read what a state holds, and its step. See :meth:`TrainState.load`."""
+    """Return the training state and the step that the file ``path`` stores.
+
+    ``like`` is a state of the same ``plan``. Raise ``FileNotFoundError``, or ``InvalidFile`` for a file
+    that is damaged or of another training.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
@@ -94,7 +98,6 @@ def _spec(array: Any) -> list[Any]:
 
 
 def _stored_spec(plan: TrainingPlan, array: Any) -> list[Any]:
-    """Return ``[dtype, *shape]`` of ``array`` as a file stores it."""
     # No values are read: ``load(like=)`` accepts a state that a step has consumed.
     return plan.engine.stored_spec(array) or _spec(array)
 
@@ -107,7 +110,11 @@ def _digest(pieces: Iterable[bytes]) -> str:
 
 
 def _replace(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write ``pieces`` to a temporary file in the same folder, flush it to disk, and move it to ``path``."""
+    """Write ``pieces`` to a temporary file in the same folder, flush it to disk, and move it to ``path``.
+
+    If that fails, remove the temporary file; an old file stays intact. Raise ``FileNotFoundError`` without
+    the folder.
+    """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -129,6 +136,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
     """Read the JSON of the header, and rewind ``file``. Raise ``InvalidFile`` for another format."""
     length = int.from_bytes(file.read(8), "little")
+    # Files are untrusted, so the length is checked before that many bytes are read.
     if length > path.stat().st_size:
         raise InvalidFile(f"{path} is no saved state, or a damaged one: it has no header")
     about: dict[str, Any] = json.loads(json.loads(file.read(length))["__metadata__"][KEY])

@@ -97,7 +97,7 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
 
 
 def _summand(state: TrainState, value: Any) -> Any:
-    """Return a metric to be summed over an epoch: booleans and half precision are cast to float32."""
+    # Sums over an epoch would lose digits in half precision, and booleans have none.
     if not any(name in str(value.dtype) for name in _NARROW_DTYPES):
         return value
     derivatives = backend_of(state.graph.pipeline.target.name).derivatives()
@@ -110,7 +110,6 @@ class _NoProgress:
     """Progress bar that shows nothing."""
 
     def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
-        """Iterate over ``data``."""
         return iter(data)
 
 

@@ -32,9 +32,13 @@ _RESERVED = (
 class LossFunction:
     """A loss function, callable with arrays of the target.
 
-    A function of another framework is recorded at the first batch, and again for batches that fit no variant.
-    A function that names no framework is called directly; if that fails, it is recorded as code of the
-    model's framework. Parameters called ``(y_true, y_pred)``, as in Keras, are passed in that order.
+    A function of another framework is recorded at the first batch, and again for batches that fit no
+    variant. A function that names no framework is called directly; if that fails, it is recorded as code
+    of the model's framework. Parameters called ``(y_true, y_pred)``, as in Keras, are passed in that
+    order. The constructor raises ``InvalidOption`` if ``function`` is a class or not callable.
+
+    name: name of the function, for messages.
+    place: its file and line, for messages.
     """
 
     def __init__(self, function: Any, source: str, target: str) -> None:
@@ -66,7 +70,8 @@ class LossFunction:
     def record(self, outputs: Any, wanted: Any) -> None:
         """Record a loss of another framework for concrete arrays like these.
 
-        If it fails with 32-bit integers, record it with 64-bit ones.
+        If recording fails, try again with int32 arrays of ``wanted`` as int64. Raise ``CallMismatch`` if
+        that fails, too.
         """
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_to_int64, wanted)
@@ -82,8 +87,8 @@ class LossFunction:
     def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raises ``CallMismatch`` if the loss is not a number, and ``GuardFailed`` if it is not recorded for
-        these arrays.
+        Raise ``CallMismatch`` if the function fails, or if the loss or a metric is not a number. Raise
+        ``GuardFailed`` if it has to be recorded for these arrays first.
         """
         given = self.arguments(outputs, wanted)
         if self._graph is not None:
@@ -147,5 +152,6 @@ def _is_reversed(function: Any) -> bool:
     return names[:2] == ["y_true", "y_pred"]
 
 
+# Losses of torch take class indices as int64, while arrays of JAX are int32 by default.
 def _to_int64(item: Any) -> Any:
     return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item

@@ -32,14 +32,22 @@ _OPTIONS = {"steps": 0, "warmup": 0, "end": 0.0, "power": 1.0}
 
 @dataclass(frozen=True)
 class Schedule:
-    """Learning rate as a function of the number of updates. :func:`schedule` returns it."""
+    """Learning rate as a function of the number of updates. :func:`schedule` returns it.
+
+    name: name of the schedule.
+    learning_rate: highest rate; None for that of the optimizer.
+    options: ``steps``, ``warmup``, ``end`` and ``power``.
+    """
 
     name: str
     learning_rate: float | None
     options: Mapping[str, float]
 
     def __call__(self, step: int) -> float:
-        """Return the learning rate of the update that follows ``step`` others."""
+        """Return the learning rate of the update that follows ``step`` others.
+
+        It is a fraction of 1 if ``learning_rate`` is None.
+        """
         peak = 1.0 if self.learning_rate is None else self.learning_rate
         warmup, steps = self.options["warmup"], self.options["steps"]
         if step < warmup:
@@ -102,9 +110,11 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """Return the function from step to learning rate: ``given`` to the state, else the optimizer's ``own``.
+    """Return the function from step to learning rate, or None if the optimizer contains its rate itself.
 
-    None if the optimizer holds its rate itself.
+    ``given`` is the ``schedule=`` of the state, and ``own`` the optimizer's rate, which is used if
+    ``given`` is None. Raise ``InvalidOption`` for a ``given`` that is no function, that lacks a highest
+    rate, or if the rate of the optimizer cannot be set (``has_rate``).
     """
     if given is None:
         return None if own is None else _function(own)
@@ -140,7 +150,10 @@ def _function(own: Any) -> Rate:
 
 @forwards
 def evaluate_rate(rate: Rate, step: int) -> float:
-    """Evaluate ``rate`` at ``step``. Raise ``InvalidOption`` if it fails or is not a finite number."""
+    """Return the learning rate at ``step``.
+
+    Raise ``InvalidOption`` if ``rate`` fails or its result is not a finite number.
+    """
     try:
         found = float(rate(step))
     # The schedule is the user's function, and may raise anything.
@@ -195,7 +208,11 @@ _UNSUPPORTED = {
 
 @dataclass(frozen=True)
 class Optimizer:
-    """Optimizer by name that does not belong to a framework yet. :func:`optimizer` returns it."""
+    """Optimizer by name that does not belong to a framework yet. :func:`optimizer` returns it.
+
+    name: one of ``ROWS``.
+    options: all its options, with defaults.
+    """
 
     name: str
     options: Mapping[str, Any]
@@ -253,7 +270,9 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 def resolve_optimizer(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
     """Return the optimizer's constructor for the engine, its name, and its learning rate.
 
-    The rate is a number, a function of the step, or None if the optimizer holds it itself.
+    ``item`` is a name, an :class:`Optimizer` or an optimizer of the target. The rate is a number, a
+    function of the step, or None if the optimizer contains its rate itself. Raise ``InvalidOption`` for
+    any other item.
     """
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):

@@ -32,8 +32,19 @@ _NEAR_ZERO = 1e-6
 class TrainingPlan:
     """Everything of a training state that never changes: the model, the optimizer and the options.
 
-    :meth:`step`, :meth:`compute` and :meth:`apply` mutate no Python object. In JAX they are pure functions of
-    arrays (``StepState`` is a pytree), which can be transformed and compiled.
+    :meth:`step`, :meth:`compute` and :meth:`apply` mutate no Python object. In JAX they are pure functions
+    of arrays (``StepState`` is a pytree), which can be transformed and compiled.
+
+    graph: the model.
+    engine: training engine of its target.
+    make, optimizer_name: constructor of the optimizer for the engine, and its name.
+    rate: function from the number of updates to the learning rate; None if the optimizer contains its
+        rate.
+    loss: the loss function.
+    accumulate: number of batches for one update.
+    clip_norm: largest norm of the gradients, or None.
+    ema: decay of the running means of the parameters, or None.
+    is_scaled: True if the loss is scaled, for float16.
     """
 
     graph: Graph
@@ -81,9 +92,10 @@ class TrainingPlan:
     def compute(
         self, held: StepState, arrays: list[Any], rate: Any, tree: Tree
     ) -> tuple[StepState, tuple[Arrays, Arrays]]:
-        """Return the state after a call of the model, the gradients by name, and the metrics.
+        """Return the state after a call of the model, and a pair of the gradients and the metrics, by name.
 
-        Buffers and random state change, and weights that the model itself writes to.
+        Buffers, random state and weights that the model itself writes to change. Raise ``CallMismatch``
+        for a loss that is no floating-point number.
         """
         engine = self.engine
         args, kwargs, wanted = unflatten_batch(tree, arrays)
@@ -116,7 +128,8 @@ class TrainingPlan:
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
         """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
 
-        Return the next state and the metrics.
+        Return the next state and the metrics of the update: ``gradient_norm`` and ``loss_scale`` if the
+        options ask for them, none without an update.
         """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
@@ -144,7 +157,10 @@ class TrainingPlan:
     def outputs(
         self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays
     ) -> tuple[Any, Arrays]:
-        """Return the model's outputs in training mode, and the arrays that the call changes, by name."""
+        """Return the model's outputs in training mode, and the arrays that the call changes, by name.
+
+        Raise ``GuardFailed`` if no variant fits, and ``CallMismatch`` if the target rejects the arguments.
+        """
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             # Only variants of the training mode count.
@@ -172,7 +188,10 @@ class TrainingPlan:
         return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
 
     def _accumulate(self, held: StepState, gradients: Arrays, is_last: bool) -> tuple[StepState, Arrays]:
-        """Accumulate gradients. On the last batch, return their mean and reset the sum."""
+        """Add the gradients to the sum in the state.
+
+        On the last batch, return their mean and reset the sum. Before, return ``gradients``.
+        """
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)
         if not is_last:
@@ -182,9 +201,9 @@ class TrainingPlan:
         return replace(held, accumulated=engine.put(held.accumulated, nothing)), mean
 
     def _next_scaling(self, scaling: Arrays, is_finite: Any) -> Arrays:
-        """Halve the loss scale after a non-finite update, and double it after `_GROWS_AFTER` finite ones.
+        """Return the next loss scale, and the number of finite updates since it last changed.
 
-        Also return the number of finite updates since the scale last changed.
+        The scale halves after a non-finite update, and doubles after ``_GROWS_AFTER`` finite ones.
         """
         where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
         none = good * 0

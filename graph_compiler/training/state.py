@@ -36,14 +36,17 @@ _HALF = {
 
 
 def precision_of(name: Any) -> str | None:
-    """Return the half-precision dtype of a ``precision=`` option; None for float32."""
+    """Return the half-precision dtype of a ``precision=`` option, or None for float32.
+
+    Raise ``InvalidOption`` for another option.
+    """
     if not isinstance(name, str) or name not in _HALF:
         raise InvalidOption(f"precision= is {name!r}, and has to be 'float32', 'bf16' or 'f16'")
     return _HALF[name]
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """Return ``graph`` with its matrix products in the dtype ``half``; unchanged if it is None."""
+    """Return ``graph`` with its matrix products in the dtype ``half``, or itself if that is None."""
     if half is None:
         return graph
     pipeline: Any = graph.pipeline
@@ -53,10 +56,11 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 
 
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
-    """Return ``held`` with copies of ``parameters``.
+    """Return ``held`` with copies of ``parameters`` as its arrays of these names.
 
     Trained arrays become new objects, and the optimizer state is kept. Frozen parameters and buffers go
-    through ``engine.put``, so that compiled steps keep working.
+    through ``engine.put``, so that compiled steps keep working. Raise ``CallMismatch`` for an unknown
+    name, or for another dtype or shape.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)
@@ -152,7 +156,11 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
 
 # ------------------------------------------------------------------------------------- the graph
 def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
-    """Return ``model`` as a graph for ``to``. Given example inputs, record a variant in training mode."""
+    """Return ``model`` as a graph for ``to``, with a variant in training mode if example inputs are given.
+
+    Raise ``InvalidOption`` for a model that is not recorded without them, and ``NotCompilable`` for a
+    target without derivatives.
+    """
     args, kwargs, parameters = given
     if to is not None:
         _engine_of(backends.get(to).name)
@@ -191,7 +199,11 @@ def _engine_of(target: str) -> Training:
 
 # ------------------------------------------------------------------------------------- its arrays
 def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
-    """Copy the arrays of the plan's graph into the groups of a new ``StepState``."""
+    """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
+
+    Raise ``InvalidOption`` if nothing can be trained, a pattern of ``patterns`` fits no name, or a
+    parameter is complex and not frozen.
+    """
     graph, engine = plan.graph, plan.engine
     places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
@@ -289,6 +301,7 @@ class TrainState:
         plan: Model, optimizer and options. It never changes.
         held: Arrays of the target that training changes.
         step: Number of batches so far.
+        programs: Compiled steps, which the states after this one share.
     """
 
     plan: TrainingPlan
@@ -377,7 +390,8 @@ class TrainState:
     def parameters(self) -> Arrays:
         """Copies of all parameters and buffers by name, for ``graph.functional``.
 
-        Later steps do not change them.
+        Later steps do not change them. Raises ``CallMismatch`` if the state was consumed before the first
+        copy.
         """
         return dict(self._copied("parameters", lambda held: held.parameters))
 
@@ -404,7 +418,7 @@ class TrainState:
         return (self.step + 1) % self.plan.accumulate == 0
 
     def _copied(self, name: str, arrays: Any) -> Arrays:
-        """Return copies of ``arrays(self.held)``, cached so that they outlive the state's consumption."""
+        # Copies are cached, because a step that consumes the state takes over the memory of its arrays.
         if name not in self._copies:
             self.require_unconsumed()
             snapshot = self.plan.engine.snapshot
@@ -413,7 +427,6 @@ class TrainState:
 
     # ------------------------------------------------------------------------------ one after the other
     def require_unconsumed(self) -> None:
-        """Raise ``CallMismatch`` if a step has consumed this state."""
         if self._is_consumed:
             raise CallMismatch(
                 f"this state of step {self.step} was used up by a training step, which took over its memory: "
@@ -473,6 +486,7 @@ class TrainState:
         """
         self.require_unconsumed()
         held = replace_parameters(self.plan, self.held, parameters)
+        # Programs of torch and TensorFlow refer to the trained arrays that they were compiled for.
         keeps = self.plan.engine.is_pure or not parameters.keys() & self.held.trained.keys()
         self._is_consumed = True
         return TrainState(self.plan, held, self.step, self.programs if keeps else {})
@@ -487,6 +501,11 @@ class TrainState:
 
         Args:
             path: File to write.
+
+        Raises:
+            CallMismatch: The state was already consumed.
+            NotSerialisable: An array has a dtype that such a file cannot store.
+            FileNotFoundError: The folder of ``path`` does not exist.
 
         >>> import os, tempfile, torch
         >>> from graph_compiler import training
@@ -511,8 +530,10 @@ class TrainState:
             like: State of the same model, target and optimizer, of any step. It is not changed.
 
         Raises:
+            FileNotFoundError: There is no such file.
             InvalidFile: The file is damaged, of another kind, or of another training. All names, shapes and
                 dtypes that differ are listed.
+            InvalidOption: ``like`` is not a ``TrainState``.
         """
         if not isinstance(like, TrainState):
             raise InvalidOption(

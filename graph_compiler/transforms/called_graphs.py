@@ -13,7 +13,7 @@ from ..runtime import Graph
 def called_graphs(function: Any) -> Iterator[Graph]:
     """Yield the graphs named by the code of ``function`` and of the user's functions that it calls.
 
-    Functions wrapped by a transform are searched too.
+    Functions wrapped by a transform are searched, too.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))

@@ -209,7 +209,8 @@ def fori_loop(
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
     """Return the number of iterations of a checkpointed segment.
 
-    None if no iteration is recomputed, and 0 if each iteration is a checkpoint of its own.
+    Return None if no iteration is recomputed, and 0 if each iteration is a checkpoint of its own. Raise
+    ``InvalidOption`` for another value of ``checkpoint``.
     """
     if checkpoint is False or checkpoint is None:
         return None
@@ -250,7 +251,16 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
 
 
 class _ScanLoop:
-    """A loop whose carry and rows are flattened to lists of arrays."""
+    """Loop whose carry and rows are flattened to lists of arrays.
+
+    f: the function of carry and row.
+    words: name of the loop, for messages.
+    length: number of iterations.
+    segment: what ``_segment`` returned.
+    named: the user's function, for messages.
+    state, rows: the first carry, and the arrays to iterate over.
+    outputs: structure of an iteration's output, once one has run.
+    """
 
     def __init__(
         self,
@@ -297,7 +307,11 @@ class _ScanLoop:
         return unflatten(self.tree, state), unflatten(self.outputs, outputs)
 
     def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
-        """Call the user's function on a flat carry and row, check its result, and flatten it."""
+        """Call the user's function on a flat carry and row, and return the next carry and the output, flat.
+
+        Raise ``CallMismatch`` if it does not return a pair, or if the carry changes its number of arrays
+        or a shape.
+        """
         given = unflatten(self.rows_tree, row) if self.has_rows else None
         made = self.f(unflatten(self.tree, state), given)
         if not (isinstance(made, tuple) and len(made) == 2):

@@ -46,9 +46,9 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 class StrongZeroFunction(FunctionWrapper):
     """A function whose derivatives use strong zeros: zero times infinity or NaN is zero.
 
-    ``chosen`` holds the positions and the names of the arguments to differentiate with respect to; None means
-    all of them. Python floats and complex numbers in them are converted to arrays, so that the recording
-    takes them as inputs instead of constants.
+    chosen: positions and names of the differentiated arguments; None for all. Python floats and complex
+        numbers in them are converted to arrays, so that the recording takes them as inputs instead of
+        constants.
     """
 
     def __init__(self, function: Any, chosen: Chosen | None) -> None:
@@ -114,7 +114,7 @@ class StrongZeroFunction(FunctionWrapper):
 
 
 def _arrays_in_closure(function: Any) -> list[str]:
-    """Return the names of the closure variables of ``function`` that hold arrays."""
+    """Return the names of the closure variables of ``function`` that contain arrays."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     named = zip(code.co_freevars if code is not None else (), cells)
     return [
@@ -141,7 +141,7 @@ _graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
 
 
 def strong_zero_graph(graph: Graph) -> Graph:
-    """Return ``graph`` with the pass ``strong_zero``, cached by the identity of ``graph``."""
+    """Return ``graph`` with the pass ``strong_zero``. The result is cached as long as ``graph`` lives."""
     if graph not in _graphs:
         _graphs[graph] = graph.with_passes(strong_zero)
     return _graphs[graph]
@@ -239,6 +239,10 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
         has_aux: ``function`` returns ``(result, aux)``.
         strong_zero: As in :func:`grad`.
 
+    Raises:
+        CallMismatch: No argument, or no result, has a derivative; or, when ``pull`` is called, the cotangent
+            differs from the result in its number of arrays or a shape.
+
     >>> import torch
     >>> from graph_compiler import transforms
     >>> result, pull = transforms.vjp(lambda x, y: x * y, torch.tensor(2.0), torch.tensor(5.0))
@@ -275,7 +279,10 @@ def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Fini
 
 
 def _unit_cotangent(call: DifferentiatedCall, results: Arrays, extras: Arrays) -> Any:
-    """Return the cotangent 1 of the result. Raise ``CallMismatch`` unless it is one real number."""
+    """Return the cotangent 1 of the result.
+
+    Raise ``CallMismatch`` unless the result is one real number.
+    """
     derivatives = call.function.derivatives
     result = call.result(results, extras)
     is_number = len(results) == 1 and result is results[0] and tuple(result.shape) == ()
@@ -347,6 +354,10 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
         function: As in :func:`grad`.
         primals: Arguments.
         strong_zero: As in :func:`grad`.
+
+    Raises:
+        CallMismatch: No argument, or no result, has a derivative; or, when ``push`` is called, the tangents
+            differ from the arguments in their number of arrays or a shape.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -558,7 +569,10 @@ def _shapes(arrays: Arrays) -> Shapes:
 
 
 def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
-    """Vectorize ``function`` over the directions in ``basis``; a single direction needs no mapping."""
+    """Vectorize ``function`` over the directions in ``basis``, and return the stacked results.
+
+    A single direction needs no mapping.
+    """
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]
     found: Arrays = derivatives.vmap(function, Mapping((0,), basis.shape[0]))([basis])

@@ -46,15 +46,16 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Function:
-    """A callable on arrays of one framework, and how to differentiate it.
+    """Callable on arrays of one framework, and how to differentiate it.
 
     call: takes and returns arrays of ``framework``.
     derivatives: transforms of ``framework``.
+    framework: name of the framework.
+    name: name of the function, for messages.
     untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
-        train.
-    hand_back(result): converts a result to what the caller gets.
-    number(item): converts a Python number to what the source framework computes with.
-    prepare(args, kwargs): records a graph for arguments in which numbers have become arrays.
+        train. hand_back(result): converts a result to what the caller gets. number(item): converts a
+        Python number to what the source framework computes with. prepare(args, kwargs): records a graph
+        for arguments in which numbers have become arrays.
     """
 
     call: Callable[..., Any]
@@ -67,7 +68,7 @@ class Function:
     prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function with :func:`is_inside` true."""
+        """Return ``call(*args, **kwargs)``. Meanwhile :func:`is_inside` returns True."""
         before = _inside.set(True)
         try:
             return self.call(*args, **kwargs)
@@ -95,7 +96,7 @@ class _BoundRule:
 
 
 class FunctionWrapper:
-    """A callable that wraps ``function`` and resolves it itself."""
+    """Callable that wraps ``function`` and resolves it itself."""
 
     function: Any
 
@@ -191,11 +192,12 @@ class Transformed(FunctionWrapper):
 
 
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """Resolve ``function`` for these arguments.
+    """Resolve ``function`` to a :class:`Function` for these arguments.
 
-    A graph that fits no variant is recorded first. A function of a framework without derivatives is recorded
-    for one that has some. Raises ``NotCompilable`` if ``function`` is not callable, or is a graph written for
-    a framework without derivatives.
+    A graph that fits no variant is recorded first. A function of a framework without derivatives is
+    recorded for one that has some. Raises ``NotCompilable`` if ``function`` is not callable, or is a graph
+    written for a framework without derivatives. Raises ``CallMismatch`` if a graph gets an array that a
+    transform of another framework has replaced.
     """
     if isinstance(function, FunctionWrapper):
         return function.resolve(args, kwargs)
@@ -231,8 +233,9 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Return the name of the framework that a plain function runs in for these arguments.
 
     If all graphs that its code calls are of one framework and the code names no other, it is that one.
-    Otherwise it is the framework of the arrays in the arguments; if there are several, the one that the code
-    names, or the first.
+    Otherwise it is the framework of the arrays in the arguments; if there are several, the one that the
+    code names, or the first. Without arrays it is the framework that the code names, or the first one
+    installed.
     """
     owners = list(
         dict.fromkeys(
@@ -249,7 +252,6 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def targets_called(function: Any) -> list[str]:
-    """Return the target frameworks of the graphs that the code of ``function`` calls."""
     pipelines: list[Any] = [graph.pipeline for graph in called_graphs(function)]
     return list(dict.fromkeys(one.target.name for one in pipelines if not isinstance(one, DeferredPipeline)))
 
@@ -295,7 +297,8 @@ def _recorded_for_derivatives(
 def _number_conversion(graph: Graph | None) -> Callable[[Any], Any]:
     """Return the function that converts Python numbers in the arguments of ``graph``.
 
-    If the source framework has no derivatives (NumPy), numbers become 64-bit arrays.
+    If the source framework has no derivatives (NumPy), floats and complex numbers become 64-bit arrays.
+    Otherwise numbers are returned unchanged.
     """
     pipeline: Any = None if graph is None else graph.pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
@@ -325,7 +328,7 @@ def _is_array(backend: Any, item: Any) -> bool:
 # Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
 def lazy_graph(function: Any, framework: str, to: str) -> Graph:
-    """Return a cached graph of ``function`` for ``to``. Its first call records it."""
+    """Return a graph of ``function`` for ``to``, cached, which its first call records."""
     # Some targets cannot differentiate traced loops in reverse mode.
     graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
     return graph
@@ -378,7 +381,10 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_parameters(function: Any) -> frozenset[str]:
-    """Return the names of buffers in the parameters of ``graph.functional``; empty for other functions."""
+    """Return the names of the parameters of ``graph.functional`` that the original does not train.
+
+    Empty for any other function, and for a graph without variants.
+    """
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
         return frozenset()
@@ -393,7 +399,10 @@ def graph_of(function: Any) -> Graph | None:
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the target framework of ``graph``. A pipeline that waits for the first call is resolved."""
+    """Return the name of the target framework of ``graph``.
+
+    A graph whose pipeline waits for its first call is resolved for these arguments.
+    """
     pipeline: Any = graph.pipeline
     found: str = (
         pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
@@ -407,7 +416,7 @@ def name_of(function: Any) -> str:
 
 
 def where(function: Any) -> str:
-    """Return the file and line of ``function`` for an error message; empty if unknown."""
+    """Return the file and line of ``function`` for an error message, or an empty string."""
     if isinstance(function, (FunctionWrapper, _BoundRule)):
         return where(function.function if isinstance(function, FunctionWrapper) else function.inner.call)
     graph = graph_of(function)
@@ -415,7 +424,10 @@ def where(function: Any) -> str:
 
 
 def default_framework() -> str:
-    """Return the first installed framework with derivatives, for functions of frameworks without any."""
+    """Return the first installed framework with derivatives, for functions of frameworks without any.
+
+    Raise ``NotCompilable`` if none is installed.
+    """
     known = differentiable_backends()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
@@ -433,8 +445,9 @@ def differentiable_backends() -> list[BackendEntry]:
 def translating_refusals(words: str, function: Function) -> Iterator[None]:
     """Turn the framework's refusal of a derivative into ``GradientRefused``, naming transform and function.
 
-    If the function calls a graph of another framework, raise ``CallMismatch`` instead. Inside another
-    transform the exception passes unchanged: the outer transform may reach the derivative in another way.
+    If the function calls a graph of another framework, another exception of the framework becomes
+    ``CallMismatch``. Inside of another transform every exception passes unchanged: the outer transform may
+    reach the derivative in another way.
     """
     try:
         yield
@@ -470,7 +483,7 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
 
 
 class FlattenedFunction:
-    """A function on a flat list of arrays. It stores the structure of the last result."""
+    """Function on a flat list of arrays. It stores the structure of the last result."""
 
     def __init__(self, function: Function, words: str, tree: Tree) -> None:
         self._function, self._words, self._tree = function, words, tree
@@ -482,13 +495,12 @@ class FlattenedFunction:
         return native_arrays(self._function, self._words, leaves)
 
     def result(self, arrays: Arrays) -> Any:
-        """Unflatten ``arrays`` into the structure of the last result."""
         assert self._result is not None
         return unflatten(self._result, arrays)
 
 
 def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
-    """Convert the arrays of a result to those of the framework.
+    """Convert the leaves of a result to arrays of the framework.
 
     Raises ``CallMismatch`` for an array of another framework, because it carries no derivative.
     """
@@ -507,7 +519,6 @@ def is_array(item: Any) -> bool:
 
 
 def is_value(item: Any) -> bool:
-    """Return True for an array, or a Python float or complex number."""
     return isinstance(item, (float, complex)) or is_array(item)
 
 
@@ -524,9 +535,10 @@ _OF_ALL = (
 def argument_positions(
     argnums: int | Sequence[int] | None, argnames: str | Names | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return ``(positions, names)`` of the differentiated arguments; by default the first argument.
+    """Return ``(positions, names)`` of the differentiated arguments.
 
-    Raises ``InvalidOption`` for anything but integers and strings.
+    Without both options, it is the first argument. Raises ``InvalidOption`` for anything but integers and
+    strings.
     """
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -540,7 +552,10 @@ def argument_positions(
 
 
 def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
-    """Return the position in ``args`` of the parameter ``name``; None if ``args`` does not reach it."""
+    """Return the index in ``args`` of the parameter ``name``.
+
+    Return None if ``args`` does not reach it, or if ``function`` has no such parameter or no signature.
+    """
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -551,8 +566,12 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 class DifferentiatedCall:
     """One call, as a function of the differentiable arrays of its differentiated arguments.
 
-    ``arrays`` are these arrays. Calling the object returns the differentiable results, and everything else
-    that the function returned.
+    Calling the object returns the differentiable results, and everything else that the function returned.
+    The constructor raises ``CallMismatch`` if an argument is missing or has no derivative, and
+    ``InvalidOption`` if none is chosen.
+
+    arrays: the differentiable arrays.
+    has_aux: True if the function returns ``(result, aux)``.
     """
 
     def __init__(
@@ -585,8 +604,8 @@ class DifferentiatedCall:
     def _locate(self, key: int | str) -> int | str:
         """Return the index or the keyword of the argument ``key``.
 
-        A named argument that was passed by position becomes an index. Raises ``CallMismatch`` if it was not
-        passed.
+        A named argument that was passed by position becomes an index. Raises ``CallMismatch`` if it was
+        not passed.
         """
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
             return key % len(self._args)
@@ -629,7 +648,7 @@ class DifferentiatedCall:
                 )
 
     def unflatten_like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
-        """Unflatten ``arrays`` into the differentiated arguments; return one pytree for each argument.
+        """Unflatten ``arrays`` into the differentiated arguments, and return one pytree for each argument.
 
         ``arrays`` replace the differentiable leaves in order. Every other leaf becomes zeros of shape
         ``(*leading, *leaf.shape)``, and Python ints and bools become 0 and False. ``leading`` is the shape
@@ -665,7 +684,10 @@ class DifferentiatedCall:
 
     # ------------------------------------------------------------------------------ its derivatives
     def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the results and the pullback, as :meth:`Derivatives.vjp`."""
+        """Compute the results and the pullback, as :meth:`Derivatives.vjp`.
+
+        Without differentiable arrays, the pullback returns an empty list.
+        """
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
         with self._translating_refusals():
@@ -673,7 +695,10 @@ class DifferentiatedCall:
         return results, extras, self._translating_refusals()(pull)
 
     def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute the results and their tangents, as :meth:`Derivatives.jvp`."""
+        """Compute the results and their tangents, as :meth:`Derivatives.jvp`.
+
+        Without differentiable arrays, the tangents are zeros.
+        """
         if not self.arrays:
             results, extras = self(self.arrays)
             return results, list(map(self.function.derivatives.zeros_like, results)), extras
@@ -691,7 +716,11 @@ class DifferentiatedCall:
 
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
-        """Return the differentiable results, and the other results followed by the arrays of aux."""
+        """Return the differentiable results, and the other results followed by the arrays of aux.
+
+        Raises ``CallMismatch`` if no result is differentiable, or if there is no aux although there should
+        be.
+        """
         args, kwargs = self._arguments_with(arrays)
         return self._flatten_result(self.function.run(*args, **kwargs))
 
@@ -730,7 +759,10 @@ class DifferentiatedCall:
         return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, extras)]
 
     def result(self, results: Arrays, extras: Arrays) -> Any:
-        """Unflatten the results into the structure that the function returned."""
+        """Unflatten the results into the structure that the function returned.
+
+        ``extras`` begins with the results that have no derivative.
+        """
         tree, has = self._result_structure()
         with_derivative, others = iter(results), iter(extras)
         return unflatten(tree, [next(with_derivative if one else others) for one in has])
@@ -740,7 +772,6 @@ class DifferentiatedCall:
         return self.result(results, list(map(self.function.derivatives.zeros_like, extras)))
 
     def results_without_derivative(self) -> int:
-        """Return the number of results that have no derivative."""
         return self._result_structure()[1].count(False)
 
     def aux(self, extras: Arrays) -> Any:
@@ -771,7 +802,7 @@ class DifferentiatedCall:
 
 
 def _with_zeros(tree: Tree) -> Tree:
-    """Replace Python ints and bools in a structure by 0 and False, because they have no derivative."""
+    """Return ``tree`` with 0 and False instead of Python ints and bools, because they have no derivative."""
     if isinstance(tree, Static):
         return Static(type(tree.value)(0)) if type(tree.value) in (int, bool) else tree
     return (
@@ -780,7 +811,7 @@ def _with_zeros(tree: Tree) -> Tree:
 
 
 def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, array: Any) -> Any:
-    """Convert ``item`` to an array of the dtype of ``array``. Raise ``CallMismatch`` if shapes differ."""
+    """Return ``item`` as an array of the dtype of ``array``. Raise ``CallMismatch`` if the shapes differ."""
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
         raise CallMismatch(
@@ -797,9 +828,10 @@ def _describe_array(array: Any) -> str:
 
 
 def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
-    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` ask.
+    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
 
-    One alone for one argument, a tuple by position, a dict by name, or a pair of both.
+    Return a single derivative for one argument, a tuple for several positions, a dict for several names,
+    or a pair of both.
     """
     numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])

@@ -26,7 +26,11 @@ from .functions import (
 
 
 class Jitted(FunctionWrapper):
-    """Function that is recorded and compiled at its first call, for the framework of the arguments."""
+    """Function that is recorded and compiled at its first call, for the framework of the arguments.
+
+    function: the original.
+    device: device on which arguments are placed, or None.
+    """
 
     def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
         functools.update_wrapper(self, function, updated=())

@@ -56,8 +56,8 @@ def vmap(
     Raises:
         CallMismatch: Mapped axes differ in size, an array lacks its axis, or random numbers are drawn under
             ``"error"``.
-        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results; or
-            both ``in_axes`` and ``batch_axis`` are passed.
+        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
+            both ``in_axes`` and ``batch_axis`` are passed; or ``randomness`` is none of these.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -97,6 +97,7 @@ def vmap(
 
 
 def _slice(array: Any, axis: int | None) -> Any:
+    # An empty axis has no first slice. A missing axis is reported when the call is mapped.
     if axis is None or not -len(array.shape) <= axis < len(array.shape) or not array.shape[axis]:
         return array
     return array[(slice(None),) * (axis % len(array.shape)) + (0,)]
@@ -132,7 +133,10 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 
 
 def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
-    """Yield the axis of each array in ``item``. An axis may apply to a whole container."""
+    """Yield the axis of each array in ``item``. An axis may apply to a whole container.
+
+    Raise ``InvalidOption`` if ``axes`` is neither an axis nor a structure like ``item``.
+    """
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
         yield from (axes for _ in flatten(item, is_array)[0])
     elif isinstance(axes, Mapping) and isinstance(item, Mapping) and axes.keys() == item.keys():
@@ -149,7 +153,10 @@ def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
 
 
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
-    """Return the number of slices, or None if the framework traces arrays of unknown size."""
+    """Return the number of slices, or None if the framework traces arrays of unknown size.
+
+    Raise ``CallMismatch`` if an array lacks its axis, if the sizes differ, or without any size.
+    """
     sizes: dict[int, int | None] = {}
     for place, (array, axis) in enumerate(zip(arrays, axes)):
         if axis is not None:

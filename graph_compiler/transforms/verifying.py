@@ -32,7 +32,7 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 class DerivativeVerification:
     """Result of a verified derivative.
 
-    dtype: dtype that the derivative and the differences were computed in.
+    dtype: name of the dtype that the derivative and the differences were computed in.
     error: largest difference between the two, relative to the larger one.
     """
 
@@ -44,7 +44,11 @@ class DerivativeVerification:
 class DerivativeOptions:
     """Options of the transform to verify.
 
-    is_jacobian: the result is one array for each pair of a result and an argument, not one for each argument.
+    chosen: positions and names of the differentiated arguments.
+    has_aux: True if the function returns ``(result, aux)``.
+    is_jacobian: True if the result is one array for each pair of a result and an argument, False if it is
+        one for each argument.
+    has_value: True if the transform returns ``(value, gradient)``.
     """
 
     chosen: Chosen
@@ -97,7 +101,7 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
 
 
 def _innermost_function(function: Any) -> Any:
-    """Return the innermost function under nested derivatives. It takes the same arguments."""
+    """Return the function under nested derivatives, which takes the same arguments."""
     while isinstance(function, Transformed) and function.differences is not None:
         function = function.function
     return function
@@ -165,7 +169,10 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
 def _central_differences(
     found: Function, call: DifferentiatedCall, own: list[Any], directions: list[Any], precision: float
 ) -> list[Any]:
-    """Return the directional derivative of each result by fourth-order central differences, in four calls."""
+    """Return the directional derivative of each result by fourth-order central differences.
+
+    ``found`` is called four times. ``precision`` is the machine epsilon that the step is chosen by.
+    """
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     # This step balances the truncation error, of fourth order, and the rounding error.
     step = precision**0.2 * max(1.0, largest) * 0.5

@@ -35,7 +35,6 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str) -> str:
-    """Write ``torch.arange`` and leave out bounds that are the default."""
     bounds = (
         [start, stop, step]
         if step != 1 or type(step) is float
@@ -48,7 +47,7 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str) -> str:
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
-    """Write ``torch.eye``; another diagonal is cut out of ones."""
+    # torch.eye has the main diagonal only.
     if k != 0:
         return f"torch.ones({n_rows!r}, {n_cols!r}, dtype={dtype}).triu({k!r}).tril({k!r})"
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
@@ -57,6 +56,7 @@ def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: Any) -> str:
+    # torch warns if a cast discards imaginary parts.
     if is_complex(x.dtype or "") and not is_complex(out[0].dtype) and out[0].dtype != "bool":
         return f"{x}.real.to({dtype})"
     return f"{x}.to({dtype})"
@@ -80,13 +80,13 @@ rows.row("reshape")(reshape_text)
 
 @rows.row("bitcast")
 def bitcast(x: Operand, *, dtype: str, out: Any) -> str:
+    # If the sizes of elements differ, torch requires a contiguous last axis.
     alike = ITEMSIZE[x.dtype or ""] == ITEMSIZE[out[0].dtype]
     return f"{x}{'' if alike else '.contiguous()'}.view({dtype})"
 
 
 @rows.row("split")
 def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
-    """Write ``x.chunk(3)`` for equal parts and ``x.split((1, 2))`` for others."""
     if len(sizes) == 1:
         return str(x)
     along = f", dim={axis}" if axis else ""
@@ -171,6 +171,7 @@ def _index(indices: Operand) -> str:
 
 
 def _copy_scalars(taken: str, *indices: Operand) -> str:
+    # torch takes 0-d indices for numbers, for which it returns a view.
     return f"{taken}.clone()" if all(item.ndim == 0 for item in indices) else taken
 
 
@@ -188,7 +189,7 @@ def scatter_nd(
     reduce: str | None,
     include_self: bool,
 ) -> str:
-    """Write ``x.index_put((i, j), values)`` for indices into the first axes, and helpers for others."""
+    """Write ``x.index_put((i, j), values)`` if indices into the first axes replace or add, else a helper."""
     reduce = _reduction(x, reduce)
     if axes == tuple(range(len(axes))) and reduce in (None, "sum") and include_self:
         key = f"({', '.join(map(_index, indices))}{',' if len(axes) == 1 else ''})"
@@ -209,7 +210,6 @@ def scatter_nd(
 def scatter(
     x: Operand, indices: Operand, values: Operand, *, axis: int, reduce: str | None, include_self: bool
 ) -> str:
-    """Write ``torch.scatter`` or one of its variants."""
     # The functions of torch do not reduce bools, so these go through bytes.
     reduce = _reduction(x, reduce)
     if reduce is None:
@@ -253,6 +253,7 @@ rows.table(
 def _arg_extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
+        # torch has no argmax and argmin of booleans.
         return f"torch.{name}({x}{'.byte()' if x.dtype == 'bool' else ''}{over(axis, keepdims)})"
 
 
@@ -262,6 +263,7 @@ _arg_extreme("argmin")
 
 @rows.row("count_nonzero")
 def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
+    # torch.count_nonzero has no keepdim.
     if keepdims:
         return f"({x} != 0).sum({over(axis, keepdims)[2:]})"
     return f"torch.count_nonzero({x}{over(axis, keepdims)})"
@@ -284,6 +286,7 @@ def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
 
 @rows.row("searchsorted")
 def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, side: str) -> str:
+    # torch warns about arrays that are not contiguous, which it would copy itself.
     sorted_by = "" if sorter is None else f", sorter={index(sorter)}"
     right = "" if side == "left" else f", side={side!r}"
     return f"torch.searchsorted({x1}.contiguous(), {x2}.contiguous(){sorted_by}{right})"

@@ -31,7 +31,7 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _StackedTensors(Lists):
-    """Outputs of a loop in lists, which ``torch.stack`` joins."""
+    """Outputs of a loop in lists, which ``torch.stack`` joins after the loop."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
@@ -120,7 +120,7 @@ def _write_function(scope: Scope, region: Region, inputs: Sequence[str], capture
     """Write a nested function and return its name.
 
     ``torch.cond`` and ``while_loop`` require results without aliases, so a result that the function does
-    not make itself is copied.
+    not make itself, or returns twice, is copied.
     """
     inside = scope.inside(region, inputs, captured)
     made = {value for node in region.block.nodes for value in node.outputs}
@@ -173,7 +173,7 @@ def _method_forward(scope: Scope, derivative: Derivative) -> None:
 
 
 def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -> list[str]:
-    """Return the texts of results, with copies of those that are an operand or another result.
+    """Return the texts of results, with copies of those that are, or may be, an operand or another result.
 
     torch can save neither for the backward pass.
     """
@@ -192,7 +192,7 @@ def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """Write ``setup_context``, which saves what the rule uses; residuals are non-differentiable results."""
+    """Write ``setup_context``, which saves what the rule uses. Residuals are results without a derivative."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _saved_values(derivative, rule)]

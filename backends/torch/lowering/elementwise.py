@@ -48,7 +48,6 @@ rows.table({
 
 
 def binary_functions(names: dict[str, str]) -> None:
-    """Add rows for functions of two tensors, given as a dict from operation to function."""
     for name, function in names.items():
 
         def row(x1: Operand, x2: Operand, function: str = function) -> str:

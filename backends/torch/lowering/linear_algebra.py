@@ -64,6 +64,7 @@ def _einsum(*arrays: Operand, equation: str) -> str:
 
 @rows.row("trace")
 def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
+    # torch.trace supports neither batches nor other diagonals.
     if x.ndim == 2 and offset == 0 and dtype is None:
         return f"torch.trace({x})"
     return f"torch.diagonal({x}, {offset}, -2, -1).sum(-1{'' if dtype is None else f', dtype={dtype!r}'})"
@@ -99,6 +100,7 @@ def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermi
 
 
 def _matrices(x1: Operand, x2: Operand) -> str:
+    # torch would take an array with one axis less than ``x1`` for a batch of vectors.
     return f"{x2}[None]" if 1 < x2.ndim == x1.ndim - 1 else str(x2)
 
 
@@ -111,6 +113,7 @@ def _solve_triangular(
         "left": unless(left, True),
         "unitriangular": unit_diagonal or None,
     }
+    # The function of torch has no option for the transpose, which swaps the triangles.
     return call("torch.linalg.solve_triangular", f"{x1}.mT" if transpose else x1, x2, **options)
 
 
@@ -132,7 +135,10 @@ _DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "length
 def _transform(
     function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]
 ) -> str:
-    """Write a call of a short-time Fourier transform; a shorter window is centred in the frame."""
+    """Write a call of a short-time Fourier transform.
+
+    Without a window, it is ones. A window shorter than ``n_fft`` is centred in the frame by torch.
+    """
     width = None if window is None or window.shape[0] == n_fft else Text(f"{window}.shape[0]")
     ones = Text(f"torch.ones({n_fft!r}, dtype=torch.{real_of(x.dtype or '')})")
     changed = {name: unless(value, _DEFAULTS.get(name)) for name, value in options.items()}

@@ -19,7 +19,7 @@ Row = Callable[..., str]
 
 
 def _move_to_axis_1(x: Operand, axis: int) -> Operand:
-    """Move ``axis`` of ``x`` to position 1."""
+    """Return ``x`` with ``axis`` moved to position 1, or a number unchanged."""
     if x.spec is None:
         return x
     shape = [dim for place, dim in enumerate(x.shape) if place != axis % x.ndim]
@@ -29,7 +29,7 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """Add a `layout` parameter to a row that expects channels first.
+    """Add a parameter ``layout`` to a row that expects channels first.
 
     For channels last, move the last axis to axis 1 before the call and back after it.
     """
@@ -44,7 +44,10 @@ def channels_first(row: Row) -> Row:
 
 
 def channels_in_axis_1(row: Row) -> Row:
-    """Return a row with an ``axis``, which moves the channels from there to axis 1 for the call and back."""
+    """Add a parameter ``axis`` to a row that expects channels in axis 1.
+
+    If it is another axis, move that to axis 1 before the call and back after it.
+    """
 
     @wraps(row)
     def either(x: Operand, *operands: Any, axis: int, **params: Any) -> str:
@@ -167,7 +170,6 @@ def flat(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...]:
 
 
 def check_rank(operation: str, rank: int) -> None:
-    """Raise ``UnsupportedOperation`` unless there are one to three spatial axes."""
     if not 1 <= rank <= 3:
         raise UnsupportedOperation(
             f"torch has {operation} over one, two or three axes, not over {rank}: reshape before it"
@@ -234,6 +236,7 @@ def _less(more: Any, amount: Any) -> Any:
 @rows.row("im2col")
 def _im2col(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any) -> str:
     amounts = symmetric(padding)
+    # F.unfold supports two spatial axes with symmetric padding only.
     if x.ndim == 4 and amounts is not None:
         options = {"dilation": alike(dilation, 1), "padding": alike(amounts, 0), "stride": alike(strides, 1)}
         return call("F.unfold", x, kernel, **options)
@@ -243,6 +246,7 @@ def _im2col(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: An
 @rows.row("col2im")
 def _col2im(x: Operand, *, size: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> str:
     amounts = symmetric(padding)
+    # F.fold supports two spatial axes with symmetric padding only.
     if len(size) == 2 and amounts is not None:
         options = {"dilation": alike(dilation, 1), "padding": alike(amounts, 0), "stride": alike(strides, 1)}
         return call("F.fold", x, size, kernel, **options)
@@ -387,8 +391,13 @@ _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**6
 
 
 def _pool_call(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
-    """Write a call of ``F.<function><rank>d``, through a helper unless one or two axes come first."""
+    """Write a call of ``F.<function><rank>d``.
+
+    A helper wraps it unless one or two axes come before the spatial ones. Raise ``UnsupportedOperation``
+    for more than three spatial axes.
+    """
     check_rank(function, rank)
+    # The poolings of torch accept one or two axes before the spatial ones.
     if x.ndim - rank in (1, 2):
         return call(f"F.{function}{rank}d", array, *arguments, **options)
     return call("over_leading_axes", f"F.{function}{rank}d", array, rank, *arguments, **options)
@@ -399,7 +408,11 @@ def _lowest(dtype: str) -> Any:
 
 
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the array and the padding of each axis; asymmetric padding is applied beforehand."""
+    """Return the text of the array and the padding of each axis.
+
+    Asymmetric padding becomes an ``F.pad`` before the pooling. Raise ``UnsupportedOperation`` for that
+    with ``ceil_mode``.
+    """
     amounts = symmetric(padding)
     if amounts is not None:
         return str(x), amounts
@@ -438,7 +451,6 @@ def _max_pool(with_indices: bool) -> LoweringRow:
 def _pool_with_indices(
     x: Operand, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> str:
-    """Write a pooling of the padded array, whose indices are converted to those of ``x``."""
     array, amounts = _pad_before(x, padding, ceil_mode, _lowest(x.dtype or ""))
     options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1)}
     pooled = _pool_call(
@@ -624,7 +636,10 @@ rows.table(
 
 
 def _mode(method: str, rank: int, antialias: bool) -> str:
-    """Return torch's name of a method over ``rank`` axes; raise ``UnsupportedOperation`` if it has none."""
+    """Return torch's name of ``method`` over ``rank`` axes.
+
+    Raise ``UnsupportedOperation`` if it has none.
+    """
     if method.startswith("nearest") and 1 <= rank <= 3:
         return method
     if method == "linear" and rank in ((2,) if antialias else _LINEAR):
@@ -641,7 +656,10 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
 def _interpolate(
     x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool
 ) -> str:
-    """Write ``F.interpolate``, or, with scales, the function below it, which takes both scales and size."""
+    """Write ``F.interpolate``, or, with scales, the kernel that it calls, which takes scales and size.
+
+    Raise ``UnsupportedOperation`` unless ``x`` has a batch and a channel axis besides those of ``size``.
+    """
     mode = _mode(method, len(size), antialias)
     if x.ndim != len(size) + 2:
         raise UnsupportedOperation(
@@ -664,6 +682,7 @@ def _interpolate(
 @rows.row("grid_sample")
 def _grid_sample(x: Operand, grid: Operand, *, method: str, padding: str, align_corners: bool) -> str:
     options = {"mode": unless(_SAMPLED[method], "bilinear"), "padding_mode": unless(padding, "zeros")}
+    # torch warns if ``align_corners`` is left out.
     return call("F.grid_sample", x, grid, **options, align_corners=align_corners)
 
 

@@ -31,7 +31,6 @@ rows.table(
 
 
 def _reductions(names: dict[str, str]) -> None:
-    """Add rows for functions of a tensor and its axes, given as a dict from operation to function."""
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, keepdims: bool, function: str = function) -> str:
@@ -59,7 +58,6 @@ _extreme("min")
 
 
 def _accumulations(names: dict[str, str]) -> None:
-    """Add rows for sums over axes, given as a dict from operation to function."""
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, function: str = function) -> str:
@@ -70,6 +68,7 @@ def _accumulations(names: dict[str, str]) -> None:
 
 def _dtype_option(x: Operand, dtype: Any) -> str:
     if dtype is None:
+        # torch would compute sums and products of unsigned integers in int64.
         return ", dtype=torch.uint64" if x.dtype in UNSIGNED else ""
     return f", dtype={dtype!r}"
 
@@ -93,6 +92,7 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
 def _truth(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
+        # torch returns uint8 for uint8.
         return f"torch.{name}({f'{x} != 0' if x.dtype == 'uint8' else x}{over(axis, keepdims)})"
 
 
@@ -113,6 +113,7 @@ _dispersion("std")
 
 @rows.row("logsumexp")
 def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
+    # The function of torch has no default for the axes, and accepts axis 0 of a 0-d tensor.
     axes = axis if axis is not None else tuple(range(x.ndim)) or 0
     return f"torch.logsumexp({x}, {axes!r}{', keepdim=True' if keepdims else ''})"
 

@@ -8,14 +8,14 @@ import torch
 
 
 def converted(parts: tuple[torch.Tensor, ...], *dtypes: torch.dtype | None) -> tuple[torch.Tensor, ...]:
-    """Cast each tensor to the dtype at the same position; None leaves it unchanged."""
+    """Cast each tensor to the dtype at the same position. None leaves a tensor unchanged."""
     return tuple(part if dtype is None else part.to(dtype) for part, dtype in zip(parts, dtypes, strict=True))
 
 
 def as_strided(
     x: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> torch.Tensor:
-    """Return a tensor whose element ``i, j, ..`` is a fixed element of the flattened ``x``.
+    """Return a tensor whose element ``i, j, ..`` is a fixed element of ``x`` in row-major order.
 
     The index of that element is ``offset + i * strides[0] + j * strides[1] + ..``.
     """
@@ -51,7 +51,7 @@ def updated(x: torch.Tensor, key: Any, value: torch.Tensor | float) -> torch.Ten
 
 
 def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
-    """Select elements along ``axis`` by ``indices``, which may be negative; the other axes broadcast."""
+    """Select elements along ``axis`` by ``indices``, which may be negative. The other axes broadcast."""
     size = x.shape[axis]
     others = torch.broadcast_shapes(
         *((*part.shape[:axis], 1, *part.shape[axis + 1 :]) for part in (x, indices))
@@ -66,9 +66,10 @@ def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.
 def scatter_reduce_at(
     x: torch.Tensor, key: Any, values: torch.Tensor, reduce: str, include_self: bool
 ) -> torch.Tensor:
-    """Return ``x`` with the ``values`` for each element of ``x[key]`` reduced to one by ``reduce``.
+    """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    With ``include_self``, the old element takes part.
+    ``reduce`` is a name that ``torch.scatter_reduce`` accepts. With ``include_self``, the old element is
+    reduced with the values.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)

@@ -34,7 +34,7 @@ def associative_scan(
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
     """Call ``body(*arrays)`` such that autograd stores only ``arrays`` and recomputes the rest.
 
-    Under the transforms of ``torch.func``, ``body`` is called directly.
+    Under the transforms of ``torch.func``, and while gradients are disabled, ``body`` is called directly.
     """
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
@@ -51,9 +51,9 @@ def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tenso
 
 
 def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
-    """Return ``value`` with a custom gradient.
+    """Return a copy of ``value`` with a custom gradient.
 
-    ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the value times
+    ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the result times
     its slope; ``value`` itself gets no gradient.
     """
 
@@ -82,7 +82,10 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
 
 def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
-    """Return the first array; raise ``GradientRefused`` with ``message`` if a gradient of it is computed."""
+    """Return a copy of the first array.
+
+    A backward pass through it raises ``GradientRefused`` with ``message``.
+    """
 
     class Refused(torch.autograd.Function):
         generate_vmap_rule = True
@@ -144,7 +147,10 @@ def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) ->
 def slope_of(
     function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]
 ) -> torch.Tensor:
-    """Compute the derivative of the element-wise ``function`` by array ``place``, with strong zeros."""
+    """Compute the derivative of the element-wise ``function`` by the array at index ``place``.
+
+    Its own derivatives use strong zeros.
+    """
 
     def slope(*arrays: torch.Tensor) -> torch.Tensor:
         before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
@@ -155,7 +161,7 @@ def slope_of(
 
 
 def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Compute ``x * y``, which is 0 if one of them is 0, even if the other is infinite or NaN.
+    """Compute ``x * y``, which is 0 if either is 0, even if the other is infinite or NaN.
 
     The derivatives follow the same rule.
     """

@@ -8,17 +8,17 @@ import torch
 
 
 def absolute(x: torch.Tensor) -> torch.Tensor:
-    """Compute the absolute value, with derivative 1 at 0."""
+    """Compute the absolute value, with derivative 1 at 0 if ``x`` requires a gradient."""
     return torch.where(x < 0, -x, x + 0) if x.requires_grad else torch.abs(x)
 
 
 def signed(x: Any) -> torch.Tensor:
-    """Reinterpret a uint64 tensor, or a Python number, as int64."""
+    """Bitcast a uint64 tensor to int64, or return a Python number as such a tensor."""
     return x.view(torch.int64) if isinstance(x, torch.Tensor) else torch.tensor((x + 2**63) % 2**64 - 2**63)
 
 
 def shifted_right(x: Any, count: Any) -> torch.Tensor:
-    """Shift the bits of uint64 right and insert zeros; a count outside 0 to 63 gives 0."""
+    """Shift the bits of uint64 right and insert zeros. A count outside of 0 to 63 returns 0."""
     bits, places = signed(x), signed(count)
     moved = (bits >> places) & ~(torch.full_like(bits, -1) << (64 - places))
     return torch.where((places >= 0) & (places < 64), torch.where(places == 0, bits, moved), 0).view(
@@ -27,12 +27,12 @@ def shifted_right(x: Any, count: Any) -> torch.Tensor:
 
 
 def is_less(x: Any, y: Any) -> torch.Tensor:
-    """Return whether ``x < y`` for uint64, element by element."""
+    """Compare uint64 element-wise: True where ``x < y``."""
     return (signed(x) ^ -(2**63)) < (signed(y) ^ -(2**63))
 
 
 def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return quotient and remainder of uint64; division by 0 gives quotient 0 and remainder ``x``."""
+    """Return quotient and remainder of uint64. Division by 0 returns quotient 0 and remainder ``x``."""
     number, divisor = signed(x), signed(y)
     # The halved number fits int64. A divisor that does not fit is contained at most once.
     half = shifted_right(x, 1).view(torch.int64)

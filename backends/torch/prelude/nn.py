@@ -10,12 +10,18 @@ import torch.nn.functional as F
 
 
 def leaky_relu(x: torch.Tensor, negative_slope: float) -> torch.Tensor:
-    """Compute ``x`` for ``x >= 0``, otherwise ``negative_slope * x``; the derivative at 0 is 1."""
+    """Compute ``x`` for ``x >= 0``, otherwise ``negative_slope * x``.
+
+    The derivative at 0 is 1 if ``x`` requires a gradient.
+    """
     return torch.where(x >= 0, x, x * negative_slope) if x.requires_grad else F.leaky_relu(x, negative_slope)
 
 
 def grouped_matmul(x: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``; rows after all groups give 0."""
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``.
+
+    The first group starts at row 0. Rows after the last group are 0 in the result.
+    """
     ends = offsets.tolist()
     parts = [x[start:end] @ matrix for start, end, matrix in zip([0, *ends], ends, weight)]
     return torch.cat([*parts, x.new_zeros(x.shape[0] - ends[-1], weight.shape[2])])
@@ -30,7 +36,11 @@ def attention_weights(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``; a row whose scores are all masked gives 0."""
+    """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
+
+    A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are
+    masked, too. ``scale`` is by default one over the square root of the size of a head.
+    """
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -74,9 +84,9 @@ def whole_layer(
     biases: bool,
     reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
-    """Run a recurrent layer of torch over a whole sequence [time, batch, features] in one direction.
+    """Run a recurrent layer of torch over a sequence [time, batch, features] in one direction.
 
-    Return the outputs and the last states.
+    Return the outputs and the last states. With ``reverse``, the sequence is read from its end.
     """
     start = tuple(part[None] for part in state)
     sequence = x.flip(0) if reverse else x

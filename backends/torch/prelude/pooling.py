@@ -22,7 +22,10 @@ def over_leading_axes(
 
 
 def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) -> torch.Tensor:
-    """Return zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
+    """Return zeros of spatial ``size`` with the elements of ``x`` at ``indices``.
+
+    Indices are into the flattened spatial axes.
+    """
     lead = x.shape[: x.ndim - len(size)]
     zeros = x.new_zeros(*lead, math.prod(size))
     flat = (*lead, math.prod(x.shape[len(lead) :]))
@@ -32,7 +35,10 @@ def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) ->
 def avg_pool_inside(
     pool: Callable[..., Any], x: torch.Tensor, padding: tuple[int, ...], kernel: Any, strides: Any
 ) -> torch.Tensor:
-    """Compute the mean of each window without the padding, which may be asymmetric."""
+    """Compute the mean of each window without the padding, which may be asymmetric.
+
+    ``pool`` is the function of torch, such as ``F.avg_pool2d``, and ``padding`` that of ``F.pad``.
+    """
     inside = F.pad(torch.ones_like(x[:1]), padding)
     return pool(F.pad(x, padding), kernel, strides) / pool(inside, kernel, strides)
 
@@ -40,7 +46,7 @@ def avg_pool_inside(
 def with_places_of(
     pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Convert the indices of a pooling of padded ``x`` to indices into ``x``."""
+    """Return the values of a pooling of padded ``x``, and its indices converted to indices into ``x``."""
     values, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)

@@ -12,7 +12,10 @@ from .control import with_gradient
 
 
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the regularized incomplete beta function; parameters of 0 or infinity give the limits."""
+    """Compute the regularized incomplete beta function.
+
+    Parameters of 0 or infinity return the limits, and arguments outside of the domain return NaN.
+    """
     dtype = x.dtype
     a, b, x = (
         item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x)
@@ -55,7 +58,10 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
 def incomplete_gamma(
     function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
 ) -> torch.Tensor:
-    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a``."""
+    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
+
+    If ``a`` requires a gradient, the result has the first derivative by ``a``, which torch lacks.
+    """
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)
 

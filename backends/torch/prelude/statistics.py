@@ -10,7 +10,7 @@ def dropout(
 ) -> torch.Tensor:
     """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    All elements along ``shared_axes`` are set to 0 together.
+    All elements along ``shared_axes`` are set to 0 together. None as ``generator`` is torch's default one.
     """
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
@@ -18,9 +18,9 @@ def dropout(
 
 
 def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Compute Philox-4x32 with 10 rounds: four random words for each key of two words and counter of four.
+    """Compute Philox-4x32 with 10 rounds.
 
-    Words are along the last axis.
+    Return four random words (uint32) along the last axis for each key of two words and counter of four.
     """
     # torch has no kernels for uint32, so words are int64; a product that overflows still has the right 64
     # bits.
@@ -40,9 +40,9 @@ def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 
 
 def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Compute Threefry-2x32 with 20 rounds: two random words for each key of two words and counter of two.
+    """Compute Threefry-2x32 with 20 rounds.
 
-    Words are along the last axis.
+    Return two random words (uint32) along the last axis for each key of two words and counter of two.
     """
     # torch has no kernels for uint32, so words are int64.
     mask = 0xFFFFFFFF

@@ -15,6 +15,7 @@ import torch
 from ....ir.graph import Graph
 from ..compat import NN_KERNELS, VARIABLE_FUNCTIONS, OpOverload, OpOverloadPacket
 
+# A function that is in several of these modules gets the name in the first one.
 _PUBLIC: tuple[tuple[str, Any, str], ...] = (
     ("torch.nn.functional", torch.nn.functional, ""),
     ("torch", torch, ""),

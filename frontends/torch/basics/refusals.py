@@ -109,7 +109,6 @@ def _check_class(cls: Any, where: Any) -> None:
 
 
 def refuse_operator(function: Any, where: Any) -> NoReturn:
-    """Raise ``OperatorRefused`` for a higher-order operator that cannot be recorded here."""
     raise OperatorRefused(
         f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it "
         "with Python's if and for, or with torch.where"

@@ -316,6 +316,7 @@ def _hint(item: Any) -> Any:
 
 
 def version(tensor: torch.Tensor) -> int:
+    # Inference tensors have no version counter.
     return -1 if tensor.is_inference() else tensor._version
 
 

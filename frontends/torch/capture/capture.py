@@ -557,10 +557,6 @@ class Capture(TorchFunctionMode):
         return self.record_call(function, name, key, args, kwargs)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with numbers instead of symbolic sizes, and without recording its kernels.
-
-        Tensors that the kernels make are hidden: using one that the call does not return is an error.
-        """
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             return forward(function, *hints(args), **(hints(kwargs) if kwargs else kwargs))
@@ -672,7 +668,6 @@ class Capture(TorchFunctionMode):
         return result
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return ``function(*args)``, run unseen by this mode and by other function modes."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             with no_torch_function():
@@ -688,7 +683,6 @@ class Capture(TorchFunctionMode):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a call and return its result. If it raises, guard on what the exception depends on."""
         try:
             return self.run(function, args, kwargs)
         except Exception as problem:
@@ -767,12 +761,6 @@ class Capture(TorchFunctionMode):
         )
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """Return the number of `size`, and add a guard that it stays.
-
-        There are three exceptions. A `text` for a message gets the number without a guard. A `key` may
-        stay the size itself, or raise ``UnhashableSize`` if another attempt follows. A condition that is
-        `compared` with a number that a loop carries is returned unchanged.
-        """
         if compared and any(
             symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()
         ):

@@ -155,7 +155,6 @@ class CallOutcomes:
         del self._outcomes[key]
 
     def note(self, key: Any, outcome: Outcome | None) -> Outcome | None:
-        """Store and return the outcome of calls with this key. Return None if either is None."""
         if key is None or outcome is None:
             return None
         self._outcomes[key] = outcome
@@ -266,7 +265,6 @@ class _StoredCall:
         return self.versions == list(map(version, self.tensors))
 
     def is_made_by(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if `args` and `kwargs` equal those of this call, floats up to rounding."""
         if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
             return False
         # Most calls get the same objects as in the first run, and need no comparison.

@@ -262,6 +262,7 @@ class BlockRecorder:
         made = iter(tensor for tensor in tensors if not any(tensor is each for each in left))
         with capture:
             for tensor, new in zip(written.values(), left):
+                # torch refuses in-place writes to leaves that require gradients.
                 with torch.no_grad() if capture.quietly(_is_trained, tensor) else nullcontext():
                     tensor.copy_(new)
             items = [
@@ -536,6 +537,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         tensor = capture.quietly(torch.tensor, _now(item)) if is_number else item
         shape = () if is_number else shape_of(capture, capture.value(tensor))
         if kind is None:
+            # An array without rows has no first one.
             first = capture.quietly(lambda: tensor[0] if len(tensor) else tensor.new_zeros(tensor.shape[1:]))
             return BlockArgument(f"{capture.value(tensor).name}_row", first, shape[1:])
         name = kind.name or ("number" if is_number else capture.value(tensor).name)

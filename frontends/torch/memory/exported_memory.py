@@ -126,11 +126,8 @@ class ExportedMemory:
         return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _begins_before_end(self, tensor: torch.Tensor) -> bool:
-        """Return True if the tensor has memory and begins before the end of the last shared tensor.
-
-        This cheap comparison rules out most tensors.
-        """
         try:
+            # This comparison is cheap, and rules out most tensors.
             return tensor.data_ptr() < self._shared[-1].start + self._longest
         except (NotImplementedError, RuntimeError):
             return False

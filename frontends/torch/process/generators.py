@@ -166,7 +166,6 @@ class HostDrawRecorder:
         return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
-        """Return a number that is read again before each call, as an input, or as a constant if ``bakes``."""
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
 
@@ -196,7 +195,6 @@ def _is_number(item: Any) -> bool:
 
 
 def _holds_numbers(held: Any) -> bool:
-    """Return True for a number, or for containers of numbers without arrays or array scalars."""
     parts = held if isinstance(held, (list, tuple)) else [held]
     return not isinstance(flatten(held, _is_number)[1], Static) and not any(
         hasattr(item, "dtype") for item in parts

@@ -158,7 +158,6 @@ def record_cast(
 
 
 def _random_state_restorer() -> Callable[[], None]:
-    """Return a function that restores the current states of the default generators of all devices."""
     states = [(generator, generator.get_state()) for generator in default_generators()]
 
     def rewind() -> None:
@@ -377,7 +376,6 @@ def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
 
 
 def _refuse_to_load() -> None:
-    """Raise ``TracingError`` if TensorFlow is loaded and triton, which ends such a process, would be."""
     if (
         "tensorflow" in sys.modules
         and "triton" not in sys.modules

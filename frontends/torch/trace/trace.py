@@ -134,8 +134,9 @@ class Trace(Protocol):
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
         """Return the number of `size`, and add a guard that it stays.
 
-        A `key` may stay a size, a `text` for a message needs no guard, and a condition that is `compared`
-        with a number that a loop carries is returned unchanged.
+        There are three exceptions. A `text` for a message gets the number without a guard. A `key` may
+        stay the size itself, or raise ``UnhashableSize`` if another attempt follows. A condition that is
+        `compared` with a number that a loop carries is returned unchanged.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
@@ -151,7 +152,10 @@ class Trace(Protocol):
         """Guard on the property `fact` of the first `count` inputs, or of all if `count` is None."""
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with numbers instead of symbolic sizes, and without recording it."""
+        """Run the call with numbers instead of symbolic sizes, and without recording its kernels.
+
+        Tensors that the kernels make are hidden: using one that the call does not return is an error.
+        """
 
     def record_call(
         self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -164,11 +168,9 @@ class Trace(Protocol):
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return ``function(*args)``, run without recording its calls."""
 
-    def add_input(self, name: str, tensor: Any) -> None:
-        """Add an array or generator as an input."""
+    def add_input(self, name: str, tensor: Any) -> None: ...
 
-    def add_number(self, name: str, number: Any) -> Value:
-        """Add a number as an input."""
+    def add_number(self, name: str, number: Any) -> Value: ...
 
     def rewritten_state(self) -> frozenset[int]:
         """Return the ids of state tensors that the graph must return as new arrays.
