@@ -1,5 +1,5 @@
-"""What holds for every test: no hub, no accelerator, one thread a process, the checkout where a test needs
-it, and which cases run.
+"""Set up every test run: the environment, the choice of cases, the record of what they exercise, shared
+fixtures.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ providers.is_local_module_file = lambda file: False
 
 @pytest.fixture(scope="session")
 def checkout() -> Path:
-    """The root of the checkout; a test that needs it is skipped where the tests run against an installed
-    package.
+    """Return the root of the checkout, or skip the test if the tests run outside of a checkout (against an
+    installed package).
     """
     root = Path(__file__).resolve().parent.parent
     if not (root / "setup.py").is_file():
@@ -115,8 +115,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Frameworks and tests are some two million objects that stay: the garbage collector need not look at
-    them again and again.
+    """Collect without garbage collection, and exclude from later collections what exists afterwards.
+
+    Frameworks and tests are some two million objects that live until the end. Scanning them again and
+    again would take a noticeable part of the run. JAX is patched here (``share_contexts``,
+    ``keep_programs``) because only after the collection is it known whether it was imported.
     """
     gc.disable()
     try:
@@ -131,7 +134,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 class _Outcomes:
-    """Writes what became of each case to a file, so that a process that dies loses one case alone."""
+    """Plugin that appends the outcome of each case to a file as soon as it is known, so that a process that
+    dies loses only the current case.
+    """
 
     def __init__(self, path: str) -> None:
         self._path, self._failed = Path(path), set[str]()
@@ -179,7 +184,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_testnodedown(node: Any) -> None:
-    """Gather what a worker of pytest-xdist has exercised."""
+    """Collect what a worker of pytest-xdist exercised and how many cases a change added there."""
     output = getattr(node, "workeroutput", {})
     _exercised.update(output.get("exercised", ()))
     _existing.update(output.get("existing", ()))
@@ -187,7 +192,10 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def _is_whole(config: pytest.Config) -> bool:
-    """Return True if the run is of the whole selection, so that everything has to be exercised."""
+    """Return True if the run is of the whole selection, without a filter on the command line.
+
+    Only such a run fails if something was not exercised.
+    """
     option = config.option
     narrowed = (
         option.keyword or option.part or option.markexpr != "not slow" or option.maxfail or option.collectonly

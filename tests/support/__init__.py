@@ -1,1 +1,1 @@
-"""What the tests share: comparison of results, tolerances."""
+"""Helpers that the tests share: comparison of results, tolerances, samples, the selection of cases."""

@@ -1,9 +1,9 @@
-"""Find the cases that a change can affect, from the names of the files that changed.
+"""Selection of the cases that a change can affect, by the names of the changed files.
 
-A row of ``REACH`` says for files that match a pattern which tests they reach, and in which targets. The names
-in a pattern (``framework``, ``folder``) stand in the other columns. Of a test that is named with ``each`` all
-cases run in the given targets; with ``one``, each program or sample runs in one target, which follows from
-its name.
+The first row of ``REACH`` whose pattern matches a file says which tests the file reaches, and in which
+targets. Named groups of the pattern (``framework``, ``folder``) can be used in the other columns. Of a
+test listed in ``each`` all cases of the targets run. Of a test listed in ``one``, each program or sample
+runs in one target, which a hash of its name determines.
 """
 
 from __future__ import annotations
@@ -94,12 +94,13 @@ EVERY_PROGRAM = (*(test for tests in PROGRAMS.values() for test in tests), *LOOP
 
 @dataclass(frozen=True)
 class Reach:
-    """The tests that a changed file reaches.
+    """A row of the table: the tests that changes of some files reach.
 
-    files: pattern of the files, in the syntax of ``re``.
-    each: tests that run whole in the targets.
-    one: tests of which each program runs in one target.
-    targets: the targets of ``each``; the name of a group of the pattern stands for what it matched.
+    files: regular expression that the whole path of a file matches.
+    each: patterns of test files of which all cases in ``targets`` run.
+    one: patterns of test files of which each program runs in one target.
+    targets: targets for ``each`` and ``one``; the name of a group of ``files`` stands for what the group
+        matched.
     """
 
     files: str
@@ -168,12 +169,12 @@ LARGE = (
 
 # -------------------------------------------------------------------------------------------- what it reaches
 def affected(nodes: Iterable[str], files: Iterable[str]) -> set[str]:
-    """Return the ids of the cases that changes of these files can affect."""
+    """Return the ids among ``nodes`` that changes of ``files`` can affect."""
     return set[str]().union(*affected_by_file(nodes, files).values())
 
 
 def affected_by_file(nodes: Iterable[str], files: Iterable[str]) -> dict[str, set[str]]:
-    """Return for each file the ids of the cases that a change of it can affect."""
+    """Map each of ``files`` to the ids among ``nodes`` that a change of it can affect."""
     of_file: dict[str, list[str]] = {}
     for node in nodes:
         of_file.setdefault(node.partition("::")[0], []).append(node)
@@ -190,8 +191,8 @@ def _affected(of_file: dict[str, list[str]], changed: str) -> Iterator[str]:
 
 
 def summary(added: dict[str, int], base: str) -> str:
-    """Return in a line how many cases changes since ``base`` added to the selection, and the files that added
-    most.
+    """Return a line that says how many cases the changes since ``base`` added, and for which (at most four)
+    files most.
 
     >>> summary({"a.py": 0, "b.py": 7, "c.py": 9}, "HEAD")
     '3 files changed since HEAD; cases added to the selection (some by several files): 9 for c.py, 7 for b.py'
@@ -206,15 +207,19 @@ def summary(added: dict[str, int], base: str) -> str:
 
 
 def is_of_table(case: str, changed: str) -> bool:
-    """Return True if the id of a case begins with the name of a table of cases that changed, as those of
-    samples and programs do.
+    """Return True if ``changed`` is a table of samples or programs below ``tests`` and ``case`` is one of its
+    rows.
+
+    The ids of such cases begin with the name of the table: ``test_sample[elementwise-abs-jax]``.
     """
     return changed.startswith("tests/") and case.partition("[")[2].startswith(f"{Path(changed).stem}-")
 
 
 def reached(changed: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Yield (pattern of test files, targets, whether each program runs in one target) for a file that
-    changed.
+    """Yield (pattern of test files, targets, True if each program runs in only one of them) for a changed
+    file.
+
+    Yield nothing for a file that no row matches.
     """
     if changed.startswith("tests/"):
         yield from ((test, TARGETS, False) for test in tests_with(changed))
@@ -229,7 +234,9 @@ def reached(changed: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
 
 
 def _filled(test: str, names: dict[str, str]) -> tuple[str, ...]:
-    """Return the patterns that a pattern with the names of groups stands for."""
+    """Return the test patterns that an entry of a row stands for: those of a table if it is ``{samples}`` or
+    ``{programs}``, else itself with the groups ``names`` filled in.
+    """
     framework = names.get("framework", "")
     if test == "{samples}":
         return SAMPLES.get(framework, EVERY_SAMPLE)
@@ -240,7 +247,7 @@ def _filled(test: str, names: dict[str, str]) -> tuple[str, ...]:
 
 # ---------------------------------------------------------------------------------------------- cases
 def target_of(case: str) -> str | None:
-    """Return the target of a case, which is the last one that its id names; None if it names none.
+    """Return the target of a case: the last one that its id names, or None.
 
     >>> target_of("t.py::test[elementwise-abs-jax]"), target_of("t.py::test[numpy jax]"), target_of("t.py::test")
     ('jax', 'jax', None)
@@ -250,12 +257,14 @@ def target_of(case: str) -> str | None:
 
 
 def runs_in(case: str, targets: tuple[str, ...]) -> bool:
-    """Return True if a case runs in one of these targets; a case whose id names no target may run in any."""
+    """Return True if the id of the case names one of ``targets`` or no target."""
     return target_of(case) in (None, *targets)
 
 
 def one_target(cases: Iterable[str]) -> Iterator[str]:
-    """Yield for each program one of the cases that differ in the target alone."""
+    """Yield one case of each group of cases whose ids differ only in the target; the hash of the name decides
+    which.
+    """
     programs: dict[str, list[str]] = {}
     for case in cases:
         target = target_of(case)
@@ -266,7 +275,12 @@ def one_target(cases: Iterable[str]) -> Iterator[str]:
 
 # ----------------------------------------------------------------------------------------- files of the tests
 def tests_with(changed: str) -> list[str]:
-    """Return the files of tests that are, or import directly or through others, a file below ``tests``."""
+    """Return the test files that are ``changed`` or import it, directly or through other files below
+    ``tests``.
+
+    Changes of tests/support and tests/conftest.py reach only the tests of these helpers; every other test
+    uses them, and the selection runs in any case.
+    """
     if changed.startswith("tests/support/") or changed == "tests/conftest.py":
         return [
             "tests/repository/test_support.py",
@@ -281,7 +295,7 @@ def tests_with(changed: str) -> list[str]:
 
 @cache
 def _imports() -> dict[str, frozenset[str]]:
-    """Return for each file below ``tests`` the files below ``tests`` that it imports."""
+    """Map each file below ``tests`` to the files below ``tests`` that it imports."""
     files = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "tests").rglob("*.py")}
     return {name: frozenset(_imported(name, path) & files.keys()) for name, path in files.items()}
 

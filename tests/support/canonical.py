@@ -1,4 +1,6 @@
-"""Graphs that go through the canonical level, also from torch to torch, where a compilation leaves it out."""
+"""Graphs that are lifted to canonical operations and lowered, even from torch to torch, where `compile` skips
+these stages.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from graph_compiler.runtime.pipeline import Pipeline
 
 
 def lifted(graph: Any) -> Any:
-    """A lazy graph that will be lifted and lowered, whatever its target is."""
+    """Make the lazy ``graph`` lift and lower what it records, even if its target is its source framework, and
+    return it.
+
+    The graph is changed in place.
+    """
     pipeline = graph.pipeline
     if isinstance(pipeline, DeferredPipeline):
         settle = pipeline.settle
@@ -33,8 +39,9 @@ def through_canonical(
     kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """``transpile(function, source="torch", to=to, args=args, kwargs=kwargs)``, lifted and lowered whatever
-    the target is.
+    """Transpile a torch function to the framework ``to``, lifting and lowering it even if ``to`` is torch.
+
+    Return a graph that has recorded ``args`` and ``kwargs``.
     """
     graph = lifted(graph_compiler.transpile(function, source="torch", to=to, **options))
     graph.add_variant(tuple(args), dict(kwargs or {}), "args= given")

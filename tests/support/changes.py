@@ -1,7 +1,7 @@
-"""Find the files whose code differs between a commit and the working tree.
+"""Files whose code differs between a commit and the working tree.
 
-Docstrings, comments and layout are no code. A statement of a module that only moved to another file is no
-change, and neither is an import of what only moved.
+Docstrings, comments and layout do not count as code. Nor does it count if a statement moves to another
+file, or if an import follows a name that moved.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ OWN = ("graph_compiler", "backends", "frontends", "tests")
 
 
 def changed_files(base: str, root: Path) -> list[str]:
-    """Return the files whose code is not that of the commit ``base``, untracked files among them.
+    """Return the files whose code differs from the commit ``base``, including untracked files.
 
-    A file that is gone is named too, unless all its statements stand elsewhere now.
+    A deleted file is included unless all its statements are in other files now. If a Python file has a
+    syntax error, return all files that differ in any way.
     """
     names = _differing_files(base, root)
     python = [name for name in names if name.endswith(".py")]
@@ -56,7 +57,9 @@ def changed_files(base: str, root: Path) -> list[str]:
 
 
 def moved_files(base: str, root: Path) -> dict[str, str]:
-    """Return the new name of each file below ``tests`` that has another name than at the commit ``base``."""
+    """Map the old name of each file below ``tests`` that was renamed since the commit ``base`` to the new
+    one.
+    """
     command = ["git", "diff", "--find-renames", "--diff-filter=R", "--name-status", base, "--", "tests"]
     listing = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     rows = (line.split("\t") for line in listing.splitlines())
@@ -65,10 +68,10 @@ def moved_files(base: str, root: Path) -> dict[str, str]:
 
 @dataclass
 class Code:
-    """The code of a module, without what has no effect.
+    """The code of a module as far as it has an effect.
 
-    statements: how often each statement of the module stands there, as the text of its syntax tree. Of
-        imports from this project the names alone count.
+    statements: number of occurrences of each top-level statement, as a dump of its syntax tree; an import
+        from this project is represented by the imported name alone.
     imports: (file without suffix, name) of each import from this project.
     """
 
@@ -77,7 +80,7 @@ class Code:
 
 
 def code_of(name: str, text: str) -> Code:
-    """Return the code of the module ``text`` that stands in the file ``name``.
+    r"""Return the code of a module, given its file name (to resolve relative imports) and its text.
 
     >>> code_of("a.py", "x = 1  # one").statements == code_of("b.py", "'''Doc.'''\\nx=1").statements
     True
@@ -97,7 +100,7 @@ def code_of(name: str, text: str) -> Code:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, without the docstrings in them."""
+    """Yield the top-level statements, after removing all docstrings from ``tree`` in place."""
     for node in ast.walk(tree):
         if (
             isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
@@ -108,20 +111,20 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def _module(name: str, node: ast.ImportFrom) -> str:
-    """Return the file, without its suffix, that an import in the file ``name`` reads."""
+    """Return the path, without suffix, of the module that an import in the file ``name`` reads."""
     folder = Path(name).parent.parts
     start = folder[: len(folder) - node.level + 1] if node.level else ()
     return "/".join((*start, *(node.module or "").split("."))).rstrip("/")
 
 
 def _is_kept(name: str, code: Code) -> bool:
-    """Return True if the code still imports something of this name."""
+    """Return True if ``code`` imports ``name`` from any module of this project."""
     return any(name == each for _, each in code.imports)
 
 
 def _is_defined(module: str, name: str, root: Path) -> bool:
-    """Return True if a module of the working tree defines the name, so that an import of it elsewhere is of
-    something else.
+    """Return True if the module still defines ``name`` in the working tree, so that an import of ``name``
+    from elsewhere imports another object.
     """
     paths = (root / f"{module}.py", root / module / "__init__.py")
     defined = re.compile(rf"^(def|class) {re.escape(name)}\b|^{re.escape(name)}\b.*=", re.MULTILINE)
@@ -140,7 +143,7 @@ def _differing_files(base: str, root: Path) -> list[str]:
 
 
 def _text_at(base: str, name: str, root: Path) -> str:
-    """Return the text of a file at a commit; nothing where it was not there."""
+    """Return the text of a file at a commit, or an empty string if the file does not exist there."""
     return subprocess.run(
         ["git", "show", f"{base}:{name}"], cwd=root, capture_output=True, text=True, check=False
     ).stdout

@@ -1,5 +1,5 @@
-"""A page in headless Chromium, driven through the pipe of its DevTools protocol: no package and no port is
-needed.
+"""A page in headless Chromium, controlled through the pipe of the DevTools protocol, without a package or a
+port.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ _LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]
 
 
 class Page:
-    """Opens a file in Chromium.
+    """Context manager that opens ``file`` in Chromium with the profile directory ``folder`` and kills
+    Chromium at the end.
 
-    ``problems`` holds what the page has logged as an error, ``requests`` all addresses it has asked for.
+    problems: errors that the page has logged or not caught.
+    requests: addresses that the page has requested.
     """
 
     def __init__(self, file: Path, folder: Path) -> None:
@@ -76,7 +78,10 @@ class Page:
         self._read.close()
 
     def ask(self, method: str, **params: Any) -> Any:
-        """The answer to one command; events that come before it are noted."""
+        """Send a command and return its result. Events that arrive first are recorded.
+
+        Raise ``AssertionError`` if Chromium answers with an error or exits.
+        """
         self._number += 1
         session = {"sessionId": self._session} if self._session else {}
         self._write.write(
@@ -88,13 +93,17 @@ class Page:
         return message["result"]
 
     def evaluate(self, expression: str) -> Any:
-        """What an expression gives in the page."""
+        """Return the JSON value of a JavaScript expression, or raise ``AssertionError`` if it throws."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def wait(self, expression: str) -> Any:
-        """What an expression gives as soon as that is something true."""
+        """Return the value of a JavaScript expression once it is truthy.
+
+        Exceptions count as false, since the page may be loading. Raise ``AssertionError`` after 60
+        seconds.
+        """
         end = time.monotonic() + _SECONDS
         attempt = f"(() => {{ try {{ return {expression}; }} catch {{ return null; }} }})()"  # the page may just be being replaced
         while not (found := self.evaluate(attempt)):
@@ -103,7 +112,7 @@ class Page:
         return found
 
     def click(self, selector: str) -> None:
-        """Presses and releases the mouse in the middle of the first element that fits, as a person does."""
+        """Press and release the left mouse button on the first element that matches ``selector``."""
         box = self.evaluate(
             "(r => [r.x + Math.min(r.width, 60) / 2, r.y + Math.min(r.height, 20) / "
             f"2])(document.querySelector({selector!r}).getBoundingClientRect())"
@@ -112,11 +121,10 @@ class Page:
             self.ask("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
     def type(self, text: str) -> None:
-        """Types into what has the focus."""
+        """Insert ``text`` at the focus."""
         self.ask("Input.insertText", text=text)
 
     def press(self, key: str) -> None:
-        """Presses and releases one key."""
         for kind in ("keyDown", "keyUp"):
             self.ask(
                 "Input.dispatchKeyEvent",

@@ -1,8 +1,8 @@
-"""Comparison of what a graph returned with what the source framework returned.
+"""Comparison of the result of a graph with the result of the source framework.
 
-Nothing here imports graph_compiler: the code under test has no part in judging itself. Trees are opened here
-with code of its own, arrays are compared as numpy arrays, and every comparison raises: none returns an answer
-that a caller could drop.
+This module imports nothing of graph_compiler, so that the code under test has no part in judging itself:
+it flattens trees with its own code and compares arrays as NumPy arrays. A comparison raises
+``AssertionError`` and returns nothing, so that a test cannot forget to check an answer.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ _VALUES = (str, bytes, int, float, complex, bool, type(None))
 
 # ---------------------------------------------------------------------------------------------- trees
 def is_array(value: Any) -> bool:
-    """Whether this is an array of any framework, or a numpy scalar."""
+    """Return True for an array of any framework and for a NumPy scalar."""
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
 def _children(value: Any) -> list[tuple[Any, Any]] | None:
-    """The named parts of a container; None where this is no container."""
+    """Return (key, child) of the parts of a container, or None for a leaf: an array, a plain value, a
+    callable, or an object without ``__dict__``.
+    """
     if is_array(value) or isinstance(value, _VALUES) or callable(value):
         return None
     if isinstance(value, Mapping):
@@ -40,7 +42,7 @@ def _children(value: Any) -> list[tuple[Any, Any]] | None:
 
 
 def nodes(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any, bool]]:
-    """(path, value, is it a leaf?) of every container and leaf; containers come before their parts."""
+    """Yield (path, value, True if it is a leaf) of every container and leaf of ``tree``, parents first."""
     children = _children(tree)
     yield path, tree, children is None
     for key, child in children or ():
@@ -48,17 +50,20 @@ def nodes(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any, bool]]:
 
 
 def leaves(tree: Any) -> dict[Path, Any]:
-    """Path -> array or plain value."""
+    """Map the path of each leaf to the leaf."""
     return {path: value for path, value, is_leaf in nodes(tree) if is_leaf}
 
 
 def arrays(tree: Any) -> dict[Path, Any]:
-    """Path -> array."""
+    """Map the path of each array leaf to the array."""
     return {path: value for path, value in leaves(tree).items() if is_array(value)}
 
 
 def _classes(tree: Any) -> dict[Path, type]:
-    """A class that stands for another one, whose methods take arrays of the target, counts as that."""
+    """Map the path of each container to its class.
+
+    A class that a graph generated for results of another framework counts as the class that it replaces.
+    """
     classes = ((path, type(value)) for path, value, is_leaf in nodes(tree) if not is_leaf)
     return {path: vars(cls).get("_graph_compiler_stands_for", cls) for path, cls in classes}
 
@@ -69,7 +74,7 @@ def _where(path: Path) -> str:
 
 # ---------------------------------------------------------------------------------------------- arrays
 def dtype_name(array: Any) -> str:
-    """The dtype's name without its framework: float32."""
+    """Return the dtype's name without its framework, such as ``float32``."""
     dtype = array.dtype
     return (
         str(getattr(dtype, "name", dtype)).removeprefix("torch.").removeprefix("<dtype: '").removesuffix("'>")
@@ -77,7 +82,7 @@ def dtype_name(array: Any) -> str:
 
 
 def to_numpy(array: Any) -> np.ndarray[Any, Any]:
-    """The numbers of an array of any framework; bfloat16, which numpy lacks, as float32."""
+    """Return the elements as a NumPy array; bfloat16 and float8, which NumPy lacks, become float32."""
     if type(array).__module__.startswith("torch"):
         array = array.detach().cpu().to_dense()
         wider = {"bfloat16": "float32", "complex32": "complex64"}.get(
@@ -103,7 +108,9 @@ def _has_x64() -> bool:
 
 
 def expected_dtype(actual: Any, expected: Any) -> str:
-    """The dtype an array must have: the expected one, or the nearest that jax has without x64."""
+    """Return the name of the dtype that ``actual`` must have: that of ``expected``, or its 32-bit counterpart
+    if ``actual`` is a JAX array and x64 is disabled.
+    """
     name = dtype_name(expected)
     return NARROWER.get(name, name) if _is_jax(actual) and not _has_x64() else name
 
@@ -116,7 +123,9 @@ def _assert_numbers(actual: Any, expected: Any, dtype: str, where: str) -> None:
 
 
 def assert_same_array(actual: Any, expected: Any, where: str = "result") -> None:
-    """Dtype, shape and numbers are those expected."""
+    """Assert that ``actual`` is an array with the dtype, shape and, within the tolerance of the dtype, the
+    elements of ``expected``.
+    """
     assert is_array(actual), f"{where}: expected an array, got {actual!r}"
     dtype = expected_dtype(actual, expected)
     assert dtype_name(actual) == dtype, f"{where}: dtype {dtype_name(actual)}, expected {dtype}"
@@ -141,7 +150,7 @@ def _assert_same_leaf(actual: Any, expected: Any, where: str) -> None:
 
 # ---------------------------------------------------------------------------------------------- whole results
 def assert_same_structure(actual: Any, expected: Any) -> None:
-    """The same leaves at the same places, in containers of the same classes."""
+    """Assert that both trees have leaves at the same paths, in containers of the same classes."""
     there, wanted = leaves(actual).keys(), leaves(expected).keys()
     assert _classes(actual) == _classes(expected), (
         f"containers {_classes(actual)}, expected {_classes(expected)}"
@@ -156,8 +165,10 @@ def assert_same_structure(actual: Any, expected: Any) -> None:
 
 
 def assert_same(actual: Any, expected: Any) -> None:
-    """Structure, container classes, dtypes, shapes and numbers are those expected, within the table of
-    tolerances.
+    """Assert that both trees have the same structure and container classes, and that their leaves agree.
+
+    Arrays are compared as in ``assert_same_array``. Strings, numbers and None must be equal, floats only
+    within the tolerance of float32. Other objects are not compared.
     """
     assert_same_structure(actual, expected)
     found = leaves(actual)
@@ -166,7 +177,7 @@ def assert_same(actual: Any, expected: Any) -> None:
 
 
 def assert_same_leaves(actual: Any, expected: Any, where: str = "") -> None:
-    """Assert that the leaves are those expected one after the other, in whatever containers."""
+    """Assert that the leaves agree in order, whatever containers they are in."""
     for (path, one), other in zip(leaves(actual).items(), leaves(expected).values(), strict=True):
         _assert_same_leaf(one, other, f"{_where(path)} {where}")
 
@@ -177,7 +188,9 @@ def _largest(array: Any) -> float:
 
 
 def _error(array: Any, reference: Any) -> float:
-    """The largest absolute error; NaN wherever one side alone is not finite."""
+    """Return the largest absolute difference; NaN, which no bound allows, if only one side is finite
+    somewhere.
+    """
     return float(
         np.abs(to_numpy(array).astype(np.float64) - to_numpy(reference).astype(np.float64)).max(initial=0.0)
     )
@@ -189,11 +202,12 @@ def _resolution(array: Any) -> float:
 
 
 def assert_no_further(actual: Any, expected: Any, reference: Any, *, factor: float = 2.0) -> None:
-    """No further from a float64 ``reference`` than the source framework's own result ``expected`` is.
+    """Assert that no array of ``actual`` is further from the float64 ``reference`` than ``factor`` times the
+    error of ``expected``, the result of the source framework.
 
-    Sums in another order land elsewhere within the same error, hence the factor and a few units in the last
-    place. The unit of an array that is nothing but rounding beside the others (a gradient that is zero in
-    theory) is taken from the others.
+    Sums in another order have another error of the same size, hence ``factor`` and an allowance of 8 units
+    in the last place. The unit follows the largest element of the array, but is at least 1e-3 of that of
+    the largest array, because the error of a gradient that is zero in theory comes from the other arrays.
     """
     assert_same_structure(actual, expected)
     results, sources, exact = arrays(actual), arrays(expected), arrays(reference)

@@ -1,5 +1,6 @@
-"""Programs that JAX has compiled, for the other process of a run and for later runs: reading one takes a
-third of the time of compiling it.
+"""Cache of the programs that XLA compiled, shared by the processes of a run and by later runs.
+
+Reading a program takes a third of the time of compiling it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ _SECONDS = 30 * 86400  # programs that are older are compiled anew
 
 
 def keep_programs(folder: Path = FOLDER) -> None:
-    """From here on this process reads and writes programs there; does nothing where JAX is not loaded, or
-    keeps its programs otherwise.
+    """Let JAX in this process read and write compiled programs in ``folder``.
 
-    Processes that tests start are told by ``tests/support/environment.py`` to keep none.
+    Do nothing if JAX is not imported, if its version has other internals, or if the folder cannot be
+    written. Child processes do not use the cache (``tests/support/environment.py`` disables it).
     """
     jax, files, cache = map(_loaded, ("jax", "jax._src.lru_cache", "jax._src.compilation_cache"))
     if jax is None or not hasattr(files, "LRUCache") or not hasattr(cache, "reset_cache"):
@@ -44,7 +45,7 @@ def _loaded(name: str) -> Any:
 
 
 def drop_old(folder: Path) -> None:
-    """Removes what is older than a month."""
+    """Delete the files of ``folder`` that are older than 30 days."""
     oldest = time.time() - _SECONDS
     for path in folder.iterdir():
         if path.stat().st_mtime < oldest:
@@ -52,7 +53,9 @@ def drop_old(folder: Path) -> None:
 
 
 def _put(cache: Any, key: str, value: bytes) -> None:
-    """Whole at once: another process may be reading, and this one may be ended."""
+    """Write the file under a temporary name first: another process may be reading it, and this process may be
+    killed.
+    """
     part = cache.path / f"{key}.{os.getpid()}"
     part.write_bytes(value)
     part.replace(cache.path / f"{key}-cache")

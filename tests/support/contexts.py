@@ -1,5 +1,6 @@
-"""One context of MLIR for many of JAX's programs: making and dropping one takes a fifth of the time in which
-a small program is compiled.
+"""One MLIR context for many JAX programs.
+
+To create and destroy a context takes a fifth of the time of compiling a small program.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ _PROGRAMS = 1000  # of one context, which keeps the types and constants of all o
 
 
 def share_contexts() -> None:
-    """From here on JAX writes its programs in a shared context; does nothing where JAX is not loaded, or
-    makes its contexts otherwise.
+    """Let JAX lower its programs in a shared MLIR context, which is replaced after 1,000 programs.
+
+    Do nothing if JAX is not imported or has no ``make_ir_context``.
     """
     mlir: Any = sys.modules.get("jax._src.interpreters.mlir")
     make = getattr(mlir, "make_ir_context", None)
@@ -31,7 +33,9 @@ def share_contexts() -> None:
 
 
 def wide_types() -> Any:
-    """The context in which JAX has types of 64 bits; a public name since jax 0.8."""
+    """Return a context manager that enables 64-bit types in JAX. The name of its function is public only
+    since jax 0.8.
+    """
     import jax
 
     enable = (

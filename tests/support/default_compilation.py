@@ -1,7 +1,7 @@
-"""Which tests run graphs as users do by default: as one compiled program where the target asks for it.
+"""Choice of the tests whose graphs run compiled, as they do for users by default.
 
-To compile thousands of small graphs would take the suite several times as long, so most tests run them
-operation by operation. A fixed share of all tests, and the files that test the default, compile them.
+To compile thousands of small graphs would multiply the duration of the suite, so most tests run graphs
+operation by operation. A fixed twelfth of the tests, and the files that test the default, compile them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ _by_default = Compilation.is_compiled
 
 
 def runs_compiled(node: str) -> bool:
-    """Return True if the test with this id runs graphs as they run by default."""
+    """Return True if graphs run as they do by default in the test with the id ``node``."""
     asked = os.environ.get(VARIABLE)
     return node.startswith(FILES) or asked == "all" or (asked != "none" and bucket(case_of(node), SHARE) == 0)
 
 
 def choose(node: str) -> None:
-    """Let graphs that the test with this id makes run compiled by default, or operation by operation."""
+    """Patch ``Compilation.is_compiled`` for the test with the id ``node``.
+
+    Graphs then compile by default, or only if they were created with ``compile=True``.
+    """
     Compilation.is_compiled = _by_default if runs_compiled(node) else _only_if_wanted  # type: ignore[method-assign]
 
 

@@ -1,5 +1,7 @@
-"""The environment variables of every process that tests: no hub, no accelerator, one thread, graphs verified
-after every pass, and programs that compile quickly.
+"""Environment variables of every process that runs tests.
+
+They disable model downloads and accelerators, limit frameworks to one thread, verify graphs after every
+pass, and let XLA compile quickly instead of well.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ XLA_FLAGS_OF_VERSION = {
 
 
 def xla_flags() -> str:
-    """What XLA is told, in the version that is installed."""
+    """Return the value of ``XLA_FLAGS`` for the installed version of jaxlib; an empty string if there is
+    none.
+    """
     try:
         version = importlib.metadata.version("jaxlib")
     except importlib.metadata.PackageNotFoundError:
@@ -27,7 +31,10 @@ def xla_flags() -> str:
 
 
 def variables() -> dict[str, str]:
-    """The variables. Two processes share two cores: more threads would only wait for each other."""
+    """Return the variables and their values.
+
+    Each of two processes has one of two cores, so more threads would only wait for each other.
+    """
     return {
         "GRAPH_COMPILER_CACHE": "off",
         "GRAPH_COMPILER_TRACEBACK": "full",  # a test that fails is to show where
@@ -44,6 +51,6 @@ def variables() -> dict[str, str]:
 
 
 def set_variables() -> None:
-    """Sets those that the caller did not set; has to be called before any framework is imported."""
+    """Set the variables that the environment does not have yet. Call this before any framework is imported."""
     for variable, value in variables().items():
         os.environ.setdefault(variable, value)

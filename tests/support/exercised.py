@@ -1,8 +1,7 @@
-"""Record what a run exercises: lowering rows, lifting rules, passes that changed a graph, and kinds of
-guards.
+"""Record of what a run exercises: lowering rows, lifting rules, passes that changed a graph, kinds of guards.
 
-The names come from what runs, not from a list: the tables and passes are wrapped before the first test. A run
-of the whole selection fails if something that exists was not exercised.
+The tables and passes are wrapped before the first test, so that the names come from what runs. A run of
+the whole selection fails if something that exists was not exercised.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ found: set[str] = set()
 
 
 def install() -> None:
-    """Wrap the tables and passes of the package, so that what runs is noted in ``found``."""
+    """Wrap the tables and passes of the package, so that ``found`` collects the names of what runs."""
     _note_lowering()
     _note_lifting()
     _note_passes()
@@ -40,7 +39,7 @@ def install() -> None:
 
 
 def everything() -> set[str]:
-    """Return the names of all that a run of the selection has to exercise."""
+    """Return the names of everything that a run of the selection has to exercise."""
     return {*_lowering_rows(), *_lifting_rules(), *(f"pass {name}" for name in _passes()), *_guard_kinds()}
 
 
@@ -86,7 +85,7 @@ def _note_lifting() -> None:
 
 
 def _rule(table: Any, row: Any) -> str:
-    """Return the first of the names that a rule is registered under."""
+    """Return the first of the names under which a lifting rule is registered."""
     names: dict[int, str] = table.__dict__.setdefault("_first_names", {})
     if len(names) == 0 or id(row) not in names:
         names.update((id(each), name) for name, each in reversed(table._rows.items()))
@@ -107,7 +106,7 @@ def _has(module: str, name: str) -> bool:
 
 # ---------------------------------------------------------------------------------------------- passes
 def _passes() -> dict[str, Any]:
-    """Return the passes that ``graph_compiler.passes`` offers, by name."""
+    """Return the passes in ``graph_compiler.passes`` by name, including functions that create passes."""
     package = importlib.import_module("graph_compiler.passes")
     return {name: item for name, item in vars(package).items() if _is_pass(package, item)}
 
@@ -137,7 +136,9 @@ def _note_passes() -> None:
 
 
 def _changing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a pass, or a function that makes one, which notes the name whenever the pass changes a graph."""
+    """Wrap a pass, or a function that creates passes, so that ``found`` gets ``name`` whenever a graph is
+    changed.
+    """
     makes_a_pass = function.__annotations__["return"] == _PASS
 
     @functools.wraps(function)
@@ -167,7 +168,7 @@ def _of_made(name: str, made: Any) -> Any:
 
 
 def _replace(old: Any, new: Any) -> None:
-    """Put ``new`` in the place of ``old`` in each module of the package that has imported it."""
+    """Replace ``old`` by ``new`` in every module of the package that has imported it."""
     for module in [
         module for name, module in sys.modules.items() if name.partition(".")[0] == "graph_compiler"
     ]:

@@ -1,4 +1,4 @@
-"""Judge of the ways to record that a graph gave up: exactly those that a case lists."""
+"""Assertion on the ways to record that a graph gave up."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def assert_gave_up(graph: Any, listed: Collection[str] = ()) -> None:
-    """Raise ``AssertionError`` if the ways that the graph gave up are not those that are ``listed``."""
+    """Assert that the graph gave up exactly the ways to record that are in ``listed``."""
     assert {each.way for each in graph.gave_up} == set(listed), graph.explain()

@@ -1,12 +1,12 @@
-"""Canonical graphs read from text, for tests of passes.
+"""Parser and printer of canonical graphs as text, for tests of passes.
 
-The text is Python: an annotation declares an input (``x: float32[n, 4]``), a parameter (``w: float32[4] =
-parameter``) or a constant (``c: int32[2] = [3, 5]``; ``int32`` alone is an array without axes), an assignment
-makes nodes, ``return`` names the results. A name in the shape of an input that nothing has yet is the size of
-that axis. A function is the body of a ``call``, ``scan``, ``while_loop``, ``branch`` or ``associative_scan``,
-and may read any value above it. ``item(i)`` is an array without axes as a number in a key, ``guard(size)``
-and ``guard(value, expected)`` are guards, ``effect(kind, target, value)`` is an effect. Functions of sizes
-have the names of ``graph_compiler.sizes`` (``max(n, 0)``, ``ge(n, 2)``).
+The text is Python. An annotation declares an input (``x: float32[n, 4]``), a parameter (``w: float32[4] =
+parameter``) or a constant (``c: int32[2] = [3, 5]``); ``int32`` alone is an array without axes. An
+assignment appends nodes, and ``return`` names the results. A new name in the shape of an input is the
+symbolic size of that axis. A function is the body of a ``call``, ``scan``, ``while_loop``, ``branch`` or
+``associative_scan``, and may read any value above it. ``item(i)`` is an array without axes as a number in
+a key, ``guard(size)`` and ``guard(value, expected)`` are guards, ``effect(kind, target, value)`` is an
+effect. Functions of sizes have the names of ``graph_compiler.sizes`` (``max(n, 0)``, ``ge(n, 2)``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,13 @@ _NAMED = "__named__"
 
 @dataclass
 class Reader:
-    """Writes one text into a graph; ``names`` are all names that the text may use."""
+    """Interpreter that runs a text and adds what it declares to ``graph``.
+
+    hints: concrete size for each symbolic size, by name.
+    graph: the graph under construction.
+    names: namespace in which the text runs.
+    regions: regions of calls by function, sizes and dtypes, so that equal calls share one.
+    """
 
     hints: Mapping[str, int]
     graph: Graph = field(default_factory=lambda: Graph("f", "canonical"))
@@ -65,7 +71,7 @@ class Reader:
         self.names.update({**sizes, **ops, **both, **control, "item": _item, _NAMED: self._named})
 
     def read(self, text: str) -> Graph:
-        """Return the graph of the text, verified."""
+        """Run the text and return the graph, verified."""
         for statement in ast.parse(textwrap.dedent(text)).body:
             if isinstance(statement, ast.AnnAssign):
                 self._declare(statement)
@@ -106,7 +112,9 @@ class Reader:
         return eval(compile(ast.Expression(expression or ast.Constant(None)), "<graph>", "eval"), self.names)
 
     def _named(self, names: Sequence[str], write: Callable[[], Any]) -> Any:
-        """Return what ``write`` makes; what it makes anew has these names."""
+        """Call ``write`` and give the values that it creates these names; values that existed before keep
+        theirs.
+        """
         nodes, before = self.graph.nodes, len(self.graph.nodes)
         made = write()
         fresh = {value for node in nodes[before:] for value in node.outputs}
@@ -117,17 +125,14 @@ class Reader:
 
     # ------------------------------------------------------------------------------ guards, effects, regions
     def guard(self, condition: Any, expected: Any = True) -> None:
-        """Add a guard."""
         self.graph.guards.append(Guard(condition, expected, Origin()))
 
     def effect(self, kind: str, target: Any, value: Value) -> None:
-        """Add an effect."""
         self.graph.effects.append(Effect(kind, target, value))
 
     def call(self, operands: Sequence[Value], body: Callable[..., Any], **params: Any) -> Any:
-        """Append a ``call`` of a function with these operands.
-
-        Calls with operands of the same sizes share one region.
+        """Append a ``call`` of ``body``. Calls of one function with operands of equal sizes and dtypes share
+        a region.
         """
         made = self._run("call", operands, [(body, operands)], **params)
         node = self.graph.nodes.pop()
@@ -141,7 +146,7 @@ class Reader:
     def scan(
         self, carried: Sequence[Value], sequences: Sequence[Value], body: Callable[..., Any], **params: Any
     ) -> Any:
-        """Append a ``scan`` of a function of what is carried and of rows of the sequences."""
+        """Append a ``scan`` whose ``body`` takes the carry and one row of each sequence."""
         rows = [Value(item.name, ArraySpec(item.shape[1:], item.dtype)) for item in sequences]
         counts = {"carried": len(carried), "sequences": len(sequences)}
         return self._run("scan", [*carried, *sequences], [(body, [*carried, *rows])], **counts, **params)
@@ -149,19 +154,19 @@ class Reader:
     def while_loop(
         self, carried: Sequence[Value], condition: Callable[..., Any], body: Callable[..., Any], **params: Any
     ) -> Any:
-        """Append a ``while_loop``."""
         return self._run(
             "while_loop", carried, [(condition, carried), (body, carried)], carried=len(carried), **params
         )
 
     def branch(self, index: Value, operands: Sequence[Value], *branches: Callable[..., Any]) -> Any:
-        """Append a ``branch``."""
         return self._run("branch", [index, *operands], [(each, operands) for each in branches])
 
     def associative_scan(
         self, sequences: Sequence[Value], combine: Callable[..., Any], axis: int = 0, **params: Any
     ) -> Any:
-        """Append an ``associative_scan``, whose function combines so many pairs as its first input has."""
+        """Append an ``associative_scan``; the number of pairs that ``combine`` gets is the size of its first
+        input.
+        """
         first = Value("left", sequences[0].spec)
         own = Size.of(Symbol(first, axis, sequences[0].spec.hints[axis]))
         pairs = [
@@ -196,7 +201,7 @@ class Reader:
 
 
 class _Naming(ast.NodeTransformer):
-    """Gives what an assignment makes the names that it is assigned to."""
+    """Transformer that passes the names on the left of an assignment to ``Reader._named``."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         (target,) = node.targets
@@ -233,7 +238,7 @@ def _either(op: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..
 
 # ---------------------------------------------------------------------------------------------- graphs
 def read(text: str, **hints: int) -> Graph:
-    """Return the graph that a text describes; ``hints`` are sizes while recording that are not those of
+    """Return the graph that a text describes, verified; ``hints`` overrides the concrete sizes of
     :data:`HINTS`.
 
     >>> print(written(read("x: float32[n, 2]; y = add(x, 1.0); return multiply(y, x)")))
@@ -246,8 +251,9 @@ def read(text: str, **hints: int) -> Graph:
 
 
 def numbered(graph: Graph) -> str:
-    """Return :func:`written` in one order, where what nodes make, and inputs of regions, are called by
-    number: for graphs that are equal but for names and the order of nodes that need not one another.
+    """Return the text of a graph in a canonical order, with numbered values.
+
+    Graphs that differ only in names and in the order of independent nodes have the same text.
     """
     ordered = graph.derive(nodes=list(_ordered(graph.block).nodes))
     nodes = list(every(ordered.nodes))
@@ -269,7 +275,7 @@ def numbered(graph: Graph) -> str:
 
 
 def _ordered(block: Block) -> Block:
-    """Return the block with each node before the first one that needs it; what nothing needs comes last."""
+    """Return the block with each node directly before the first node that needs it, and unused nodes last."""
     nodes: dict[Node, Node] = {}
     regions = {
         id(each): replace(each, block=_ordered(each.block)) for node in block.nodes for each in node.regions
@@ -290,7 +296,7 @@ def _ordered(block: Block) -> Block:
 
 
 def written(graph: Graph) -> str:
-    """Return all of a graph that a pass may change, as text."""
+    """Return everything of a graph that a pass may change, as text."""
     lines = [to_text(graph)]
     lines += [f"   parameter {value!r}" for value in graph.parameters.values()]
     lines += [
@@ -306,8 +312,9 @@ def _named(item: Any) -> str:
 
 
 def shapes_of(graph: Graph, **sizes: int) -> list[tuple[int, ...]]:
-    """Return the shapes of the inputs where the sizes of :data:`HINTS` are others: those that are equal while
-    recording are so then.
+    """Return the shapes of the inputs if the sizes of :data:`HINTS` named in ``sizes`` have other values.
+
+    Sizes with equal hints get equal values.
     """
     others = {HINTS[name]: size for name, size in sizes.items()}
     return [
@@ -320,7 +327,7 @@ def shapes_of(graph: Graph, **sizes: int) -> list[tuple[int, ...]]:
 
 
 def arrays_for(graph: Graph, seed: int = 0, **sizes: int) -> list[Any]:
-    """Return arrays for the inputs: floats with zeros of both signs, small whole numbers, truth values."""
+    """Return random arrays for the inputs: floats with zeros of both signs, small integers, booleans."""
     rng = np.random.default_rng(seed)
     return [_array(rng, shape, value.dtype) for value, shape in zip(graph.inputs, shapes_of(graph, **sizes))]
 

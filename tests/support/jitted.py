@@ -1,4 +1,4 @@
-"""What tests compare with in JAX, without a program of XLA for each operation at each shape."""
+"""References in JAX, without compiling an XLA program for each operation and each shape."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 
 
 def by_jit(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` as one program, which takes a third of the time of one for each operation.
+    """Return ``function(*args)``, computed as one program in a third of the time.
 
-    For a function of JAX that gives arrays alone: numbers of Python come out as arrays.
+    All results are arrays, even if ``function`` returns Python numbers.
     """
     return jax.jit(function)(*args)
 
 
 def jax_array(item: Any, dtype: Any = None) -> jax.Array:
-    """A copy as ``jnp.asarray`` gives it, converted by numpy: JAX compiles a conversion for each new shape."""
+    """Return a copy of ``item`` as ``jnp.asarray`` does, but convert it with NumPy: JAX compiles a conversion
+    for each new shape.
+    """
     return jax.device_put(np.array(item, dtype and jax.numpy.dtype(dtype)))

@@ -1,6 +1,4 @@
-"""Calls of TensorFlow's functions on any processor: which kernels TensorFlow has depends on it, and XLA has
-the others.
-"""
+"""Calls of TensorFlow functions for which TensorFlow may have no kernel on this processor."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ from graph_compiler.frontends.tensorflow.evaluation import MISSING, is_missing
 
 
 def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``, compiled by XLA if TensorFlow says that it has no kernel for
-    something in it.
+    """Return ``function(*args, **kwargs)``, compiled by XLA if TensorFlow reports that it has no kernel for
+    it.
     """
     try:
         return function(*args, **kwargs)

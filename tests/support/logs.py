@@ -1,5 +1,5 @@
-"""What the package logs, for tests that look at it: pytest's own plugin is off, for it costs every test a
-millisecond.
+"""Messages that the package logs. pytest's own logging plugin is disabled because it costs a millisecond per
+test.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class _Kept(logging.Handler):
 
 @contextmanager
 def logged(level: int = logging.WARNING, name: str = "graph_compiler") -> Iterator[list[str]]:
-    """The messages of ``graph_compiler``, or of the logger of another name, that are at least of this level
-    and come inside of the block.
+    """Yield a list that collects the messages of the logger ``name`` of at least ``level`` while the block
+    runs.
     """
     log, kept = logging.getLogger(name), _Kept()
     before = log.level

@@ -1,5 +1,5 @@
-"""Runs one lifting row on concrete arrays: torch call -> canonical graph -> JAX source -> result, without
-recording.
+"""Test of one lifting row on concrete arrays, without recording: torch call, canonical graph, JAX source,
+result.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from graph_compiler.trees import flatten, iterate_structure, map_structure
 
 
 def spec_of(tensor: torch.Tensor) -> ArraySpec:
-    """Shape and dtype of a tensor."""
     return ArraySpec(tuple(tensor.shape), dtype_name(tensor.dtype))
 
 
 def lift_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Graph:
-    """The verified canonical graph of one call."""
+    """Return the verified canonical graph of ``function(*args, **kwargs)``, lifted by the row ``name``."""
     expected = function(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     graph = Graph("call", "canonical")
     b = TorchBuilder(graph)
@@ -47,7 +46,9 @@ def lift_call(
 def run_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> tuple[list[Any], list[torch.Tensor], str]:
-    """(results in JAX, results of torch, the generated source), results as flat lists of arrays."""
+    """Return (results in JAX, results of torch, generated source) of one call. Both results are flat lists of
+    arrays.
+    """
     graph = lift_call(name, function, args, kwargs or {})
     program = write(graph, jax_backend.dialect, f"{name}, one call.")
     scope: dict[str, Any] = dict(program.globals)
@@ -81,8 +82,10 @@ def _to_jax(tensor: Any) -> Any:
 def check_call(
     name: str, function: Callable[..., Any], *args: Any, rtol: float = 1e-5, atol: float = 1e-5, **kwargs: Any
 ) -> str:
-    """Asserts that the row ``name`` gives what ``function(*args, **kwargs)`` gives in torch: shapes, dtypes,
-    numbers. Returns the source.
+    """Assert that the row ``name`` computes what ``function(*args, **kwargs)`` does in torch; return the JAX
+    source.
+
+    Shapes must be equal, dtypes equal or the 32-bit counterpart, elements within ``rtol`` and ``atol``.
     """
     actual, expected, source = run_call(name, function, args, kwargs)
     assert len(actual) == len(expected), f"{len(actual)} results for {len(expected)}\n{source}"
@@ -103,7 +106,7 @@ def check_call(
 
 
 def lowered(build: Callable[..., Any], args: tuple[torch.Tensor, ...]) -> Any:
-    """What ``build(builder, *arrays)`` gives, written in torch and run at once."""
+    """Return what ``build(builder, *arrays)`` computes when it is written for torch and run on ``args``."""
     from graph_compiler.backends import torch as torch_backend
 
     graph = Graph("call", "canonical")

@@ -1,4 +1,4 @@
-"""A child of this process, that tells by its exit status whether something holds in it."""
+"""Fork of the test process that reports by its exit status."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _SECONDS = 60  # a child that waits for a lock which nobody holds is killed
 
 
 def holds_in_child(right: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> bool:
-    """Forks; ``right`` is asked in the child, and ``meanwhile`` done by the parent.
+    """Fork, call ``right`` in the child and ``meanwhile`` in the parent, and return True if ``right``
+    returned True.
 
-    False where the child fails or does not end.
+    Return False if ``right`` raises, or if the child runs for more than 60 seconds; it is killed then.
     """
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""What programs call in a module that they name through its package."""
+"""A function in a module that programs access through its package."""
 
 from __future__ import annotations
 
@@ -6,5 +6,4 @@ from typing import Any
 
 
 def quarter(x: Any) -> Any:
-    """The first quarter of the rows, one at least."""
     return x[: max(int(len(x) / 4), 1)]

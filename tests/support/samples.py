@@ -1,6 +1,4 @@
-"""Samples as data: one call of a torch function with descriptions of its arrays, and a second set at other
-sizes.
-"""
+"""Samples: calls of torch functions as data, with descriptions of their arrays at two sets of sizes."""
 
 from __future__ import annotations
 
@@ -16,8 +14,13 @@ from graph_compiler.trees import map_structure
 
 @dataclass(frozen=True)
 class Array:
-    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), fraction (0.05 to 0.95),
-    integers (``low`` to ``high``), bools, or distinct.
+    """Description of a random array.
+
+    shape: sizes of the axes.
+    dtype: name of the torch dtype.
+    kind: ``"normal"``, ``"positive"`` (0.5 to 2), ``"unit"`` (-0.9 to 0.9), ``"fraction"`` (0.05 to 0.95),
+        ``"integers"``, ``"bools"``, or ``"distinct"`` (no element twice).
+    low, high: range of integers, without ``high``; unsigned dtypes begin at 0.
     """
 
     shape: tuple[int, ...]
@@ -27,7 +30,7 @@ class Array:
     high: int = 5
 
     def make(self, generator: torch.Generator) -> torch.Tensor:
-        """The array, from the generator's numbers."""
+        """Return a tensor of random numbers from ``generator``."""
         dtype = getattr(torch, self.dtype)
         if self.kind == "bools" or dtype == torch.bool:
             return torch.rand(self.shape, generator=generator) > 0.5
@@ -53,24 +56,24 @@ class Array:
 
 
 def array(*shape: int, **options: Any) -> Array:
-    """An :class:`Array` of this shape."""
     return Array(shape, **options)
 
 
 def ints(*shape: int, low: int = -5, high: int = 5, dtype: str = "int64") -> Array:
-    """Random integers."""
     return Array(shape, dtype, "integers", low, high)
 
 
 def bools(*shape: int) -> Array:
-    """Random truth values."""
     return Array(shape, "bool", "bools")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """``function(*args, **kwargs)`` must give in every target what it gives in torch; at ``other`` arguments
-    too, with the same graph.
+    """A call that must give in every target what it gives in torch.
+
+    function, args, kwargs: the recorded call; arguments may contain :class:`Array`.
+    other: positional arguments of another call, which the same graph must serve; None if there is none.
+    name: name in test ids; that of the function by default.
     """
 
     function: Callable[..., Any]
@@ -86,8 +89,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class ErrorSample:
-    """``function(*args, **kwargs)`` must raise ``exception`` with ``message`` (a regular expression) while it
-    is converted.
+    """A call whose conversion must raise ``exception`` with a message that matches the regular expression
+    ``message``.
     """
 
     function: Callable[..., Any]
@@ -98,13 +101,13 @@ class ErrorSample:
 
 
 def made(structure: Any, seed: int = 0) -> Any:
-    """``structure`` with arrays in the place of their descriptions; the same for the same seed."""
+    """Return ``structure`` with a tensor in place of each :class:`Array`; equal seeds give equal tensors."""
     generator = torch.Generator().manual_seed(seed)
     return map_structure(lambda item: item.make(generator) if isinstance(item, Array) else item, structure)
 
 
 def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)`` without its warnings: for what torch calls deprecated and still has."""
+    """Return ``function(*args, **kwargs)`` with warnings ignored, for functions that torch has deprecated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*args, **kwargs)

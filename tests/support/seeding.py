@@ -1,4 +1,4 @@
-"""Seeding torch thousands of times."""
+"""A fast way to seed torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import torch
 
 
 def seed(number: int) -> None:
-    """``torch.manual_seed`` of the CPU alone: torch's own also notes the stack of its caller for every kind
-    of accelerator, 2 ms below pytest.
+    """Seed torch's generator of the CPU.
+
+    ``torch.manual_seed`` also records the caller's stack for each kind of accelerator, which takes 2 ms
+    under pytest.
     """
     torch.default_generator.manual_seed(number)

@@ -1,11 +1,13 @@
-"""Choose the cases that ``scripts/test`` runs: the same ones for a commit on every machine and on every day.
+"""Choice of the cases that ``scripts/test`` runs: for a commit the same ones on every machine and every day.
 
-``selection.json`` holds the choice as data. ``shares`` maps a test to a number n: about one case in n runs,
-drawn by a hash of the case's name (the id without the file, so
-that a file can be moved), and at least one. A test without a share runs whole. ``cases`` names the
-cases that run besides their share, each with the rows, rules, passes and guards that no other selected case
-reaches (see ``exercised.py``). ``exceptions`` lists what no case in this process can exercise, or none does
-yet, with the reason.
+The choice is data in ``selection.json``:
+
+shares: maps a test to a number n. About one of n of its cases runs, chosen by a hash of the case's name
+    (the id without the file, so that a file can be moved), and at least one. A test that is not listed
+    runs completely.
+cases: cases that run in addition, each with the rows, rules, passes and guards that no other selected case
+    reaches (see ``exercised.py``).
+exceptions: what no case in this process can exercise, or none does yet, with the reason.
 """
 
 from __future__ import annotations
@@ -23,18 +25,17 @@ PATH = Path(__file__).with_name("selection.json")
 
 @functools.cache
 def table() -> dict[str, Any]:
-    """Return ``selection.json``."""
     found: dict[str, Any] = json.loads(PATH.read_text("utf-8"))
     return found
 
 
 def digest(name: str) -> int:
-    """Return a number that depends on nothing but the name."""
+    """Return a hash of the name that is the same in every process."""
     return zlib.crc32(name.encode())
 
 
 def bucket(name: str, count: int) -> int:
-    """Return a number below ``count`` that follows from the name.
+    """Return a number from 0 to ``count - 1`` that a hash of the name determines.
 
     >>> bucket("abs", 4) == bucket("abs", 4) < 4
     True
@@ -52,7 +53,7 @@ def case_of(node: str) -> str:
 
 
 def pairs(names: Iterable[Any], ways: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Return each name in each way.
+    """Return the Cartesian product as a list.
 
     >>> pairs("ab", (1, 2))
     [('a', 1), ('a', 2), ('b', 1), ('b', 2)]
@@ -61,8 +62,9 @@ def pairs(names: Iterable[Any], ways: Iterable[Any]) -> list[tuple[Any, Any]]:
 
 
 def is_jitted(name: str, to: str) -> bool:
-    """Return True if the test ``name`` calls its graph for JAX as one compiled function: three of four do,
-    for it takes half the time.
+    """Return True if the test ``name`` calls its graph for JAX under ``jax.jit``.
+
+    Three of four tests do, because that takes half the time.
     """
     return to == "jax" and bucket(f"{name} operation by operation", 4) != 0
 
@@ -77,13 +79,13 @@ def test_of(node: str) -> str:
 
 
 def is_drawn(test: str, case: str) -> bool:
-    """Return True if the case is drawn by the share of its test, or named."""
+    """Return True if the case runs by the share of its test, or because ``cases`` lists it."""
     node = f"{test}[{case}]"
     return bucket(case_of(node), table()["shares"].get(test, 1)) == 0 or node in table()["cases"]
 
 
 def selected(nodes: Iterable[str]) -> set[str]:
-    """Return the ids that the selection takes out of the ids of all cases."""
+    """Return the ids among ``nodes``, the ids of all cases, that the selection contains."""
     nodes = list(nodes)
     of_test: dict[str, list[str]] = {}
     for node in nodes:
@@ -97,9 +99,11 @@ def selected(nodes: Iterable[str]) -> set[str]:
 
 
 def unexercised(existing: Iterable[str], exercised: Iterable[str], is_selection: bool = True) -> list[str]:
-    """Return what a run should have exercised and did not, and names in ``exceptions`` that are none.
+    """Return the names in ``existing`` that were not exercised, and the wrong entries of ``exceptions``, as
+    lines.
 
-    A run of more than the selection may exercise exceptions: with ``is_selection=False`` that is no fault.
+    An exception is wrong if it was exercised or does not exist. A run of more than the selection
+    (``is_selection=False``) may exercise exceptions.
     """
     exceptions, ran, there = table()["exceptions"], set(exercised), set(existing)
     missing = [name for name in sorted(there - ran) if name not in exceptions]

@@ -1,4 +1,4 @@
-"""Work done by several threads at once."""
+"""Threads in tests."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 class Signal:
-    """What one thread waits for until another has sent it.
+    """One-time signal from one thread to another.
 
-    An event would be state to a recording: this is none but for a lock.
+    It consists of a lock alone: a recording would take a ``threading.Event`` for state of the function.
     """
 
     def __init__(self) -> None:
@@ -18,12 +18,11 @@ class Signal:
         self._closed.acquire()
 
     def send(self) -> None:
-        """From now on nobody waits."""
         if self._closed.locked():
             self._closed.release()
 
     def came(self, timeout: float) -> bool:
-        """Waits, and whether it was sent within as many seconds."""
+        """Wait for the signal; return False if it is not sent within ``timeout`` seconds."""
         came = self._closed.acquire(timeout=timeout)
         if came:
             self._closed.release()
@@ -31,7 +30,9 @@ class Signal:
 
 
 def several(work: Callable[[int], Any], count: int = 4) -> None:
-    """Runs ``work(i)`` in ``count`` threads; an exception in one of them is raised here."""
+    """Run ``work(0)`` to ``work(count - 1)`` in threads of their own, and raise the first exception that one
+    of them raised.
+    """
     problems: list[BaseException] = []
 
     def run(number: int) -> None:

@@ -1,5 +1,5 @@
-"""Calls of many graphs for JAX as one program: XLA takes a third of the time, or less, that it takes for one
-program each.
+"""Calls of many JAX graphs compiled as one XLA program, which takes at most a third of the time of one
+program for each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALONE = (
 
 @dataclass(frozen=True)
 class Call:
-    """``graph(*args, **kwargs)`` with arrays of the source framework."""
+    """A call ``graph(*args, **kwargs)`` with arrays of the source framework."""
 
     graph: Any
     args: tuple[Any, ...]
@@ -31,8 +31,10 @@ class Call:
 
 
 def results_of(calls: Sequence[Call]) -> list[Any]:
-    """Of every call its result, or ALONE where it cannot be a part of a program (sizes depend on elements,
-    arguments are written to) or fails.
+    """Return the result of each call, computed by one program.
+
+    A result is ``ALONE`` if its call fails or writes to its state, and all are if the program cannot be
+    compiled.
     """
     import jax
 
@@ -67,8 +69,9 @@ def results_of(calls: Sequence[Call]) -> list[Any]:
 
 
 class Together:
-    """The calls of many samples, each ``samples[place]()`` a list of them or an error; the first result that
-    is asked for brings those beside it.
+    """The calls of many samples, in groups of 12 that are compiled as one program.
+
+    samples: for each sample a function that returns its calls, or raises.
     """
 
     def __init__(self, samples: Sequence[Callable[[], list[Call]]]) -> None:
@@ -76,7 +79,11 @@ class Together:
         self._of_number = functools.cache(self._results)  # in any order of the tests
 
     def results(self, place: int) -> list[Any]:
-        """Of every call of a sample its result or ALONE."""
+        """Return the results of the calls of sample number ``place``, each an array structure or ``ALONE``.
+
+        The first request for a sample of a group computes the whole group. Return ``[ALONE]`` if the
+        sample raises, or if the environment variable of ``EACH_ALONE`` is set.
+        """
         if os.environ.get(EACH_ALONE):
             return [ALONE]
         return self._of_number(place // IN_ONE_PROGRAM)[place % IN_ONE_PROGRAM]

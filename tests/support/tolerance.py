@@ -1,8 +1,8 @@
-"""The one table of tolerances: how far a result may be from the source framework's, by the dtype of the
+"""The table of tolerances: how much a result may differ from the source framework's, by the dtype of the
 expected array.
 
-Where one number is not enough, do not loosen the table: use ``assert_no_further`` of compare.py, which asks
-how far the source framework itself is from float64.
+Where one number is not enough, do not loosen the table. Use ``assert_no_further`` of compare.py, which
+compares with the error of the source framework itself.
 """
 
 from __future__ import annotations
@@ -27,5 +27,7 @@ NARROWER = {
 
 
 def tolerance(dtype: str) -> tuple[float, float]:
-    """The relative and the absolute tolerance of a dtype; integers and booleans are exact."""
+    """Return (relative tolerance, absolute tolerance); (0, 0) for integers, booleans and dtypes not in the
+    table.
+    """
     return TOLERANCE.get(dtype, EXACT)

@@ -1,9 +1,9 @@
-"""torch's control-flow operators as Python's own loops and branches: what programs with them are compared
-with.
+"""torch's control-flow operators as plain Python loops and branches, which serve as the reference for
+programs that use them.
 
-torch compiles each call of such an operator anew, which takes a second and more where operators stand in
-operators. Its own tests compare with loops like these as well. ``tests/frontends/torch/test_control_flow.py`` holds
-that they give what the operators give.
+torch compiles each call of such an operator, which takes a second or more if operators are nested; torch's
+own tests use similar loops. ``tests/frontends/torch/test_control_flow.py`` checks that these functions
+agree with the operators.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ torch = pytest.importorskip("torch")
 
 
 def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-    """``torch.cond``."""
     return (true_fn if pred else false_fn)(*operands)
 
 
 def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any:
-    """``torch._higher_order_ops.while_loop``."""
     held = tuple(carried_inputs)
     while cond_fn(*held):
         held = tuple(body_fn(*held))
@@ -32,7 +30,6 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any:
 
 
 def scan(combine_fn: Any, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> Any:
-    """``torch._higher_order_ops.scan``."""
     count, held, made = torch.utils._pytree.tree_leaves(xs)[0].shape[dim], init, []
     for place in reversed(range(count)) if reverse else range(count):
         held, row = combine_fn(
@@ -43,7 +40,6 @@ def scan(combine_fn: Any, init: Any, xs: Any, *, dim: int = 0, reverse: bool = F
 
 
 def map_rows(f: Any, xs: Any, *args: Any) -> Any:
-    """``torch._higher_order_ops.map``."""
     count = torch.utils._pytree.tree_leaves(xs)[0].shape[0]
     return _stacked(
         [
@@ -59,8 +55,8 @@ def _stacked(rows: list[Any], dim: int = 0) -> Any:
 
 @contextmanager
 def loops_of_python(names: dict[str, Any]) -> Iterator[None]:
-    """Inside of the block the operators that a module has by name (``globals()``) are Python's own loops and
-    branches.
+    """Replace ``torch.cond``, and ``scan``, ``while_loop`` and ``map_rows`` in the namespace ``names``, by
+    the functions of this module while the block runs.
     """
     own = {"scan": scan, "while_loop": while_loop, "map_rows": map_rows}
     with (
