@@ -137,8 +137,9 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
 
-    Bounds at the ends of the axis are None. Guards fix the sign and the order of symbolic bounds as
-    recorded. ``step`` must be positive or None.
+    Bounds at the ends of the axis are None. The signs of symbolic bounds are guarded. A bound that was in
+    range while recording is guarded to stay there; any other is clamped by ``max`` or ``min``. ``step``
+    must be positive or None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     # A slice whose stop is before its start is empty.

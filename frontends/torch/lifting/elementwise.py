@@ -65,8 +65,8 @@ def with_fixed_numbers(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments with symbolic numbers replaced by their recorded values, with guards.
 
-    Numbers stay symbolic in the arguments that `_ELEMENTS` and `_FLOATS` list for the call `key`, and
-    integers in an index become arrays.
+    Numbers stay symbolic in the arguments that `_ELEMENTS` and `_FLOATS` list for the call `key`. In an
+    index, numbers that were read from arrays become arrays.
     """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs

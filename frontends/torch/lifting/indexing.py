@@ -433,7 +433,7 @@ def segment_reduce(
     """Lift ``torch.segment_reduce`` over consecutive segments along `axis`, with given lengths or offsets.
 
     Guard that the segments are in order and, unless `unsafe`, that `lengths` add up to the size of the
-    axis.
+    axis. Raise ``NotImplementedError`` for an unknown `reduce`.
     """
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")

@@ -134,7 +134,8 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     """Return guards that the captured `tensor` has the same memory and contents.
 
     They compare its layout, its version counter and, for writes that do not increment it, its bytes. The
-    bytes of a large tensor with gaps between its elements are compared only if NumPy shares them.
+    bytes of a large tensor with gaps between its elements are compared only if torch did not allocate
+    them.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
@@ -230,7 +231,8 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 def _contents(item: Any) -> bytes | None:
     """Return the bytes of memory whose writes torch does not count, or None for any other object.
 
-    These are NumPy arrays, bytearrays, arrays of :mod:`array`, and tensors that share their memory.
+    These are NumPy arrays, bytearrays, arrays of :mod:`array`, and tensors on memory that torch did not
+    allocate, such as that of a NumPy array.
     """
     if isinstance(item, np.ndarray):
         return item.tobytes()

@@ -49,7 +49,8 @@ class LiveTensors(contracts.Live):
     A call returns the same dict until a tensor is replaced. A call and ``refresh`` raise ``GuardFailed``
     if a tensor was removed, or replaced by a tensor of another shape or dtype.
 
-    dicts: the objects that hold the tensors, by name of the attribute.
+    dicts: the dict that holds the tensor, for each name; another object for a scripted module.
+    is_counted: True if all of them are dicts.
     current: the tensors at the last ``refresh``.
     """
 

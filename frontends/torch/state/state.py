@@ -151,7 +151,7 @@ class ReachableState:
         """Yield the places of arrays that were recorded as constants and that the function writes to.
 
         Raise ``TracingError`` for an array that is in no place, if the graph is for another framework or
-        NumPy shares the memory.
+        torch did not allocate the memory.
         """
         arrays, alone = _constants_written(capture)
         entries = (

@@ -163,7 +163,7 @@ def drop(
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
     """Set dropped elements to the saturation value of selu, and rescale all to preserve mean and variance.
 
-    Axes in `shared_axes` are dropped as a whole. Return `x` unless `training`.
+    Axes in `shared_axes` are dropped as a whole. Return `x` itself unless `training`, and for `p` 0.
     """
     if not training or p == 0:
         return x
