@@ -64,7 +64,10 @@ def _advance(
 
 
 def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift a stateful random operation to the stateless one, and advance the state of the generator."""
+    """Lift a stateful random operation to the stateless one, and advance the state of the generator.
+
+    Raise ``UnsupportedOperation`` if the generator uses another algorithm than Philox.
+    """
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
     count = TensorValue(

@@ -110,6 +110,7 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
         yield from () if isinstance(owner, keras.Layer) else _keras_guards(owner, free)
 
+    # Tracing a ``tf.function`` changes these attributes, so a guard on them would fail at once.
     of_calls = FreeParts(lambda holder: _tracing_attributes(holder) or free.keys_of(holder))
     facts = (
         fact

@@ -52,6 +52,7 @@ for _name, _meaning in REDUCTIONS.items():
 def all_gather(x: Input, /, *, axis_name: Any, size: Dim) -> ArraySpec:
     """Stack the arrays of all ``size`` devices of a mesh axis along a new first axis."""
     spec = elementwise(x)
+    # The operand does not tell the number of devices, so it is a parameter.
     return ArraySpec((size, *spec.shape), spec.dtype)
 
 

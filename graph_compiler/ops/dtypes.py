@@ -27,6 +27,7 @@ NARROWED: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "
 KEYS: Final = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 _REAL_OF = {"complex64": "float32", "complex128": "float64"}
+# Not all frameworks have complex numbers of halves, so these have complex64.
 _COMPLEX_OF = {
     "float16": "complex64",
     "bfloat16": "complex64",

@@ -148,6 +148,7 @@ class Op:
 
 _OPS: dict[str, Op] = {}
 _DECOMPOSITIONS: dict[str, Callable[..., Any]] = {}
+# None is the default of some parameters, so another object marks those without one.
 REQUIRED = inspect.Parameter.empty
 
 

@@ -83,6 +83,7 @@ class TensorFlowBuilder(RaisingBuilder):
     """
 
     def result_type(self, *operands: Any) -> str:
+        # TensorFlow does not promote, so all arrays have one dtype.
         found = [item.dtype for item in operands if isinstance(item, Value)]
         return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 

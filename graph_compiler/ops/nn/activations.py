@@ -172,6 +172,7 @@ _decompose(
     soft_sign=lambda b, x: b.divide(x, b.add(b.abs(x), 1.0)),
     # ``softplus`` does not overflow.
     log_sigmoid=lambda b, x: b.negative(b.softplus(b.negative(x))),
+    # NaN fails the comparison, so it stays NaN.
     hard_shrink=lambda b, x, threshold: b.where(b.less_equal(b.abs(x), threshold), 0.0, x),
     threshold=lambda b, x, threshold, value: b.where(b.less_equal(x, threshold), value, x),
 )

@@ -151,6 +151,7 @@ def _gru(
         reset = _set_name("reset", b.sigmoid(b.add(reset_x, reset_h)))
         update = _set_name("update", b.sigmoid(b.add(update_x, update_h)))
         new = _set_name("new", b.tanh(b.add(new_x, b.multiply(reset, new_h))))
+        # This form of ``(1 - update) * new + update * hidden`` has one product instead of two.
         return (b.add(new, b.multiply(update, b.subtract(hidden, new))),)
 
     return _scan_over_time(

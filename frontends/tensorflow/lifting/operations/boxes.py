@@ -50,6 +50,7 @@ def _select_boxes(
 
     alive = b.where(b.greater(scores, least), scores, b.array(_NEVER, "float32"))
     argument = b.argument("left", ArraySpec(alive.shape, "float32"))
+    # How many boxes are selected depends on elements, so the loop runs for the largest number.
     _, places, found, valid = b.run(
         "scan",
         [alive],

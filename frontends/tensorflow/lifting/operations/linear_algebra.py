@@ -337,6 +337,7 @@ def svd(
     b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matrices: bool = False, **_: Any
 ) -> Any:
     if not compute_uv:
+        # The operation has outputs for U and V in any case.
         return b.svdvals(input), *(b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])
     left, values, right = b.svd(input, full_matrices=bool(full_matrices))
     return values, left, _adjoint(b, right)
@@ -347,6 +348,7 @@ def eigh(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) 
     if not compute_v:
         return b.as_result(b.eigvalsh(input)), b.zeros(shape=b.recorded[1].hints, dtype=input.dtype)
     values, vectors = b.eigh(input)
+    # In TensorFlow the eigenvalues of a complex matrix are complex, too.
     return b.as_result(values), vectors
 
 
@@ -361,6 +363,7 @@ def eig(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -
 def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_: Any) -> Any:
     """Lift ``Lu``: L and U packed in one matrix, and the row permutation."""
     packed, pivots = b.lu_factor(input)
+    # TensorFlow returns the permutation as row indices, ``lu_unpack`` as a matrix.
     exchange, _, _ = b.lu_unpack(packed, pivots)
     exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
     return packed, b.astype(b.argmax(exchange, axis=input.ndim - 2), dtype=output_idx_type)

@@ -235,6 +235,8 @@ class _CtcLabels:
     """
 
     def __init__(self, b: TensorFlowBuilder, indices: Value, values: Value, batch: Any, blank: Any) -> None:
+        # The length of the longest sequence depends on elements, but it is at most the total number of
+        # labels.
         most = values.shape[0]
         row, column = (b.getitem(indices, key=along(1, place)) for place in range(2))
         none = b.broadcast_to(b.array(blank, "int32"), shape=(batch, most))

@@ -52,6 +52,7 @@ def _extreme_of_empty(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], nam
 
     It is infinite for floats, otherwise the lowest or highest number of the dtype.
     """
+    # A call in which another axis is empty needs another form of the graph.
     for size in x.shape:
         b.fix(size)
     beyond = -math.inf if name == "max" else math.inf

@@ -140,8 +140,8 @@ def mfcc(
 def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
     """Lift ``IsotonicRegression``: the nearest nonincreasing rows, and the level number of each element.
 
-    Each element is the minimum over all starts up to it of a maximum: that of the means from the start to
-    any end at or after the element.
+    Element ``i`` is the minimum over all starts up to ``i`` of the largest mean of a slice from that start
+    to an end at or after ``i``.
     """
     count, dtype = input.shape[-1], b.result.dtype
     x = b.astype(input, dtype=dtype)
