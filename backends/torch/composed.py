@@ -19,7 +19,7 @@ def rms_norm(
     weight: torch.Tensor | None = None,
     eps: float | None = None,
 ) -> torch.Tensor:
-    """Compute ``torch.nn.functional.rms_norm``; half precision is computed in float32.
+    """Compute ``torch.nn.functional.rms_norm``. Half precision is computed in float32.
 
     >>> x = torch.randn(2, 3)
     >>> torch.allclose(rms_norm(x, (3,)), functional.rms_norm(x, (3,)))

@@ -97,7 +97,7 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
 
 
 def _summand(state: TrainState, value: Any) -> Any:
-    # Sums over an epoch would lose digits in half precision, and booleans have none.
+    # A sum over an epoch loses digits in half precision, and booleans cannot be summed.
     if not any(name in str(value.dtype) for name in _NARROW_DTYPES):
         return value
     derivatives = backend_of(state.graph.pipeline.target.name).derivatives()

@@ -361,8 +361,8 @@ class TrainState:
         Raises:
             NotCompilable: The target has no derivatives (NumPy), or the model keeps state that is not an
                 array.
-            InvalidOption: An optimizer, schedule, pattern or precision is invalid; or loss or example inputs
-                are missing.
+            InvalidOption: An option is invalid, loss or example inputs are missing, or no parameter can be
+                trained.
 
         >>> import torch
         >>> from graph_compiler import training

@@ -110,9 +110,11 @@ class Transformed(FunctionWrapper):
 
     Attributes:
         function: The function that was transformed.
+        rule: Computes the result of a call from a :class:`Function` and the arguments.
         words: Name of the transform, for messages.
         inner: Maps arguments of this function to arguments of ``function``. A graph that was not called yet
             is recorded with them, because arrays that a transform passes have no values.
+        differences: ``DerivativeOptions`` for :meth:`verify`; None if the transform is no derivative.
     """
 
     def __init__(

@@ -89,9 +89,9 @@ def scatter_reduce_at(
 def scatter_product(
     x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool
 ) -> torch.Tensor:
-    """Call ``torch.scatter_reduce`` with ``"prod"``; in forward mode, raise ``NotImplementedError``.
+    """Call ``torch.scatter_reduce`` with ``"prod"``.
 
-    In forward mode, torch would return the tangent 0.
+    Raise ``NotImplementedError`` for floats in forward mode, where torch would return the tangent 0.
     """
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(

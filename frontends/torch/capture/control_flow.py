@@ -82,7 +82,10 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
 
 
 def pointwise(capture: RunningTrace, args: Any) -> Any:
-    """Record an associative scan whose function combines two elements without the scanned axis."""
+    """Record an associative scan whose function combines two elements without the scanned axis.
+
+    Return the tensors of all prefixes along axis 0.
+    """
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
 

@@ -23,13 +23,17 @@ class KernelSizes(Protocol):
     """Tells which sizes the numbers in kernels below public calls are."""
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call whose kernels are examined."""
+        """Return ``function(*args, **kwargs)``, and meanwhile find the sizes in its kernels."""
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a kernel with sizes as expressions, or None if they are unknown."""
+        """Return the arguments of a kernel with expressions instead of numbers that are sizes.
+
+        Return None if these sizes are unknown, or if the kernel does not belong to a call that :meth:`run`
+        runs.
+        """
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the numbers of the kernel are known not to derive from unseen sizes."""
+        """Return True if the kernel's numbers are known not to be sizes, so that no size needs a guard."""
 
 
 class BackwardKernelSizes(KernelSizes, Protocol):
@@ -43,7 +47,7 @@ class MadeTensors(OwnMemory, Protocol):
     """Storages that belong to the recording, and tensors that kernels make but no public call returns."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
-        """Return the name of the call that made a hidden tensor, or None."""
+        """Return the name of the call that made a hidden tensor, or None for any other tensor."""
 
     def note(self, tensor: torch.Tensor) -> None:
         """Register the storage of `tensor` as belonging to the recording."""
@@ -82,12 +86,15 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         """Sizes in kernels of calls that are recorded kernel by kernel."""
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """Return the sizes of a tensor as the user's code gets them."""
+        """Return the sizes of a tensor as the user's code gets them: ints if they are fixed, else symbols."""
 
     def arguments_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call as they are recorded."""
+        """Return the arguments of a call as they are recorded.
+
+        Values replace tensors, and expressions replace symbolic numbers.
+        """
 
     def attempt(
         self,
@@ -97,7 +104,11 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a call that may fail."""
+        """Run a call and return its result. If it raises, guard on what the exception depends on."""
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """Record a kernel that runs outside of any public call as a call of its own."""
+        """Record a kernel that runs outside of any public call as a call of its own, and return its result.
+
+        If `sized` is True, numbers in the arguments may be sizes of unknown origin, so guards fix all
+        sizes.
+        """

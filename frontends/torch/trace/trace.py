@@ -34,7 +34,7 @@ class OwnMemory(Protocol):
     inside_call: bool
 
     def made(self, tensor: torch.Tensor) -> bool:
-        """Return True if the tensor's storage is that of an input, or was filled during the recording."""
+        """Return True if the tensor's storage is that of an input, or was allocated during the recording."""
 
 
 class ModelWeights(Protocol):
@@ -140,7 +140,11 @@ class Trace(Protocol):
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Add guards on all sizes so far, because sizes went into code that is not recorded."""
+        """Add guards on all sizes so far, because sizes went into code that is not recorded.
+
+        Raise ``TracingError`` while a rule of torch's own is recorded, and ``LengthAsked`` in a block that
+        must hold for any number of pairs.
+        """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
         """Guard on the property `fact` of all inputs, such as ``requires_grad``.
