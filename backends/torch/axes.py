@@ -25,7 +25,7 @@ class Axis(Protocol):
 
     @property
     def index(self) -> Any:
-        """The number of the current device, or an int32 tensor."""
+        """Number of the current device, or that of the current slice as an int32 tensor."""
 
     def exchange(self, array: Any, name: str) -> Any:
         """Apply a collective over the axis and return its result.

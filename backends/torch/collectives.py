@@ -386,9 +386,9 @@ def apply_function(function: type[Function], *inputs: Any) -> Any:
 
 @functools.cache
 def _without_transforms(function: Any) -> Any:
-    """Return ``function`` for autograd alone.
+    """Return a class with the forward and backward of ``function`` that transforms do not support.
 
-    torch recognizes such a function by the context argument of ``forward``.
+    torch recognizes such a class by the context argument of ``forward``. It is cached.
     """
 
     def forward(ctx: Any, *inputs: Any) -> Any:

@@ -70,7 +70,10 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Rows that get operands in another dtype if torch has no kernel for theirs. Results are cast back."""
+    """Rows that get operands in another dtype if torch has no kernel for theirs. Results are cast back.
+
+    Operations on uint64 that differ from those on int64 are written as calls of helpers.
+    """
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]

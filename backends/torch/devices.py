@@ -12,6 +12,7 @@ import torch
 
 from ...ir.graph import Graph
 
+# Calls that make an array on the current default device.
 _CREATES_ARRAY = re.compile(
     r"\btorch\."
     r"(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("

@@ -122,7 +122,8 @@ class TorchTarget(Target):
         """Compile by ``torch.compile``.
 
         A function for which the code generator fails runs uncompiled, and a log line says so. Set the
-        environment variable of Inductor's cache folder if it is unset.
+        environment variable of Inductor's cache folder if it is unset. Options that ``torch.compile`` does
+        not have are refused.
         """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR_CACHE not in os.environ and (folder := cache_folder("inductor")) is not None:

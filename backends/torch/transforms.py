@@ -115,10 +115,11 @@ class TorchDerivatives(Derivatives):
         return state, [torch.stack(each) for each in zip(*outputs)]
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute a vjp by ``torch.func.vjp``, or by ``torch.autograd`` if that fails for saved tensors.
+        """Compute a vjp by ``torch.func.vjp``, or else by ``torch.autograd``.
 
-        ``checkpoint`` uses hooks for saved tensors, which ``torch.func`` does not support. Raise
-        ``GradientRefused`` for an array that torch cannot differentiate.
+        The latter is for a ``function`` with hooks for saved tensors, as ``checkpoint`` has, or one that
+        is compiled together with its gradient. Raise ``GradientRefused`` for an array that torch cannot
+        differentiate.
         """
         try:
             results, pull, aux = torch.func.vjp(_with_tuples(function), *primals, has_aux=True)
@@ -152,8 +153,9 @@ class TorchDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Differentiate the vjp, which is linear in the cotangents, so that ``function`` runs only once.
+        """Compute the results, aux, and the linear map from tangents to tangents of the results.
 
+        It differentiates the vjp, which is linear in the cotangents, so that ``function`` runs only once.
         The point at which the vjp is differentiated is arbitrary. It is 1, because backward passes that
         compute logarithms have no derivative at 0.
         """

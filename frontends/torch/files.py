@@ -34,6 +34,7 @@ _CREATES = frozenset({
     "hamming_window", "bartlett_window", "blackman_window", "kaiser_window", "one_hot", "broadcast_shapes",
     "meshgrid",
 })  # fmt: skip
+# These would give a file access to memory, to other files or to the random state of the process.
 _REFUSED = reads.FOREIGN | {
     "set_",
     "register_hook",

@@ -122,6 +122,7 @@ def _numpy_if_on_cpu(leaf: Any) -> Any:
 
 
 def _is_array(item: Any) -> bool:
+    # Classes of arrays have these attributes, too.
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 

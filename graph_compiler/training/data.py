@@ -150,6 +150,7 @@ def _put(batches: queue.Queue[Any], item: Any, stopped: threading.Event) -> bool
 
 
 def _is_array(item: Any) -> bool:
+    # Classes of arrays have these attributes, too.
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 

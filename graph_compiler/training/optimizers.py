@@ -46,7 +46,7 @@ class Schedule:
     def __call__(self, step: int) -> float:
         """Return the learning rate of the update that follows ``step`` others.
 
-        It is a fraction of 1 if ``learning_rate`` is None.
+        If ``learning_rate`` is None, the highest rate is 1.
         """
         peak = 1.0 if self.learning_rate is None else self.learning_rate
         warmup, steps = self.options["warmup"], self.options["steps"]

@@ -53,9 +53,10 @@ class Function:
     framework: name of the framework.
     name: name of the function, for messages.
     untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
-        train. hand_back(result): converts a result to what the caller gets. number(item): converts a
-        Python number to what the source framework computes with. prepare(args, kwargs): records a graph
-        for arguments in which numbers have become arrays.
+        train.
+    hand_back(result): converts a result to what the caller gets.
+    number(item): converts a Python number to what the source framework computes with.
+    prepare(args, kwargs): records a graph for arguments in which numbers have become arrays.
     """
 
     call: Callable[..., Any]
@@ -96,7 +97,7 @@ class _BoundRule:
 
 
 class FunctionWrapper:
-    """Callable that wraps ``function`` and resolves it itself."""
+    """Base of callables that wrap ``function`` and are resolved by :meth:`resolve`."""
 
     function: Any
 
@@ -330,7 +331,7 @@ def _is_array(backend: Any, item: Any) -> bool:
 # Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
 def lazy_graph(function: Any, framework: str, to: str) -> Graph:
-    """Return a graph of ``function`` for ``to``, cached, which its first call records."""
+    """Return a cached graph of ``function`` for the framework ``to``. Its first call records it."""
     # Some targets cannot differentiate traced loops in reverse mode.
     graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
     return graph
@@ -517,6 +518,7 @@ def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
 
 
 def is_array(item: Any) -> bool:
+    # Classes of arrays have these attributes, too.
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 
@@ -708,7 +710,7 @@ class DifferentiatedCall:
             return self.function.derivatives.jvp(self, self.arrays, tangents)
 
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Linearize the function, as :meth:`Derivatives.linearize`."""
+        """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`."""
         with self._translating_refusals():
             results, extras, push = self.function.derivatives.linearize(self, self.arrays)
         return results, extras, self._translating_refusals()(push)
@@ -720,8 +722,8 @@ class DifferentiatedCall:
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Return the differentiable results, and the other results followed by the arrays of aux.
 
-        Raises ``CallMismatch`` if no result is differentiable, or if there is no aux although there should
-        be.
+        Raises ``CallMismatch`` if no result is differentiable, if an array belongs to another framework,
+        or if ``has_aux`` is True and the function returned no pair.
         """
         args, kwargs = self._arguments_with(arrays)
         return self._flatten_result(self.function.run(*args, **kwargs))

@@ -86,12 +86,12 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Latest graph; None before the first call."""
+        """Graph that was made last, one for each framework of arguments; None before the first call."""
         return next(reversed(self._graphs.values()), None)
 
     @property
     def source(self) -> str:
-        """Generated source of the latest graph; empty before the first call."""
+        """Generated source of :attr:`graph`; empty before the first call."""
         return self.graph.source if self.graph is not None else ""
 
     def __repr__(self) -> str:

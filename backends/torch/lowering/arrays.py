@@ -119,7 +119,7 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """Write ``F.pad``, or a helper for paddings by own elements that ``F.pad`` does not support."""
+    """Write ``F.pad``, or a helper if the mode is not supported for these axes, amounts or dtype."""
     # F.pad counts axes from the last one. Modes other than constant support few axes and dtypes.
     padded = next((axis for axis, pair in enumerate(padding) if pair != (0, 0)), x.ndim)
     flat = tuple(amount for pair in reversed(padding[padded:]) for amount in pair)

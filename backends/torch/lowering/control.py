@@ -70,9 +70,10 @@ def _branch(scope: Scope, node: Node) -> None:
 
 
 def _while_loop(scope: Scope, node: Node) -> None:
-    """Write a loop of functions, or a statement if an iteration writes to memory.
+    """Write a loop whose condition and body are nested functions, so that it can be compiled.
 
-    Functions would get copies of that memory.
+    If an iteration writes to memory, write a plain statement, since functions would get copies of that
+    memory.
     """
     if node.writes:
         while_loop(scope, node)

@@ -44,7 +44,10 @@ def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
 
 
 def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tensor:
-    """Return the elements of ``even`` and ``odd`` in turn along ``axis``."""
+    """Return the elements of ``even`` and ``odd`` in turn along ``axis``.
+
+    ``even`` may have one element more than ``odd``.
+    """
     count = odd.shape[axis]
     pairs = torch.stack((section(even, axis, 0, count), odd), axis + 1).flatten(axis, axis + 1)
     return pairs if even.shape[axis] == count else torch.cat((pairs, section(even, axis, count, None)), axis)

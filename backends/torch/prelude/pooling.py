@@ -13,7 +13,10 @@ import torch.nn.functional as F
 def over_leading_axes(
     pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
 ) -> Any:
-    """Apply ``pool`` over the last ``rank`` axes, with any number of axes before them."""
+    """Apply ``pool`` over the last ``rank`` axes, with any number of axes before them.
+
+    A tuple of results is returned as a tuple.
+    """
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
     if isinstance(result, tuple):

@@ -81,7 +81,7 @@ def incomplete_gamma(
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the derivative of ``gammainc`` by ``a``.
+    """Compute the derivative of ``gammainc`` by ``a``, which is 0 unless ``x`` is positive and finite.
 
     It differentiates the series ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))`` term by term.
     """

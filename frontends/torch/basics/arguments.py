@@ -104,7 +104,10 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 @contextmanager
 def tensors_pass_from_numpy() -> Iterator[None]:
-    """Patch ``torch.from_numpy``, which no mode intercepts, to return a tensor that it is given unchanged."""
+    """Patch ``torch.from_numpy`` in the block, so that it returns a tensor that it is given.
+
+    No mode intercepts this function. The patch is seen by all threads.
+    """
     original = torch.from_numpy
 
     def from_numpy(array: Any) -> torch.Tensor:

@@ -149,7 +149,9 @@ def pure_key(key: str) -> str:
 
 
 def resolve(name: str) -> Any:
-    """Return the callable that :func:`name_of` named. Raise ``AttributeError`` if there is none.
+    """Return the callable with the dotted name `name`, as :func:`name_of` returns it.
+
+    Raise ``AttributeError`` if there is none.
 
     >>> resolve("torch.Tensor.T.__get__")(torch.ones(2, 3)).shape
     torch.Size([3, 2])

@@ -118,8 +118,8 @@ def refuse_operator(function: Any, where: Any) -> NoReturn:
 class UnseenDraw(TracingError):
     """Raised if the state of a random generator moved without a recorded call.
 
-    The function may have moved it, or another thread just when the recording began. In that case, another
-    attempt succeeds.
+    The function may have moved it, or another thread just when the recording began, so recording is tried
+    again.
     """
 
 
@@ -131,7 +131,7 @@ class OperatorRefused(TracingError):
 def refusing(name: str) -> Iterator[None]:
     """Convert errors of torch's own tracers, which cannot run inside of a recording, to ``OperatorRefused``.
 
-    Drop what these tracers have cached, since it may contain tensors of the recording.
+    After such an error, drop what these tracers have cached.
     """
     try:
         yield

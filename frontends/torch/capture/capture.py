@@ -213,7 +213,7 @@ def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outco
 class BackwardSizes:
     """Sizes of kernels in backward passes, found by the autograd node that runs.
 
-    It maps autograd nodes to the recorded values that they made (see ``note``).
+    Autograd nodes are mapped to the recorded values that they made.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -538,6 +538,7 @@ class Capture(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        # Inside of a transform, tensors have no concrete elements, so the kernels below are recorded instead.
         if current_transform() is not None:
             return self.vmapped.run(function, args, kwargs)
         check_classes(types, self.here)
@@ -606,6 +607,7 @@ class Capture(TorchFunctionMode):
         operands: list[torch.Tensor] = []
         alike = self.known.key_of(name, key, function, args, kwargs, operands)
         outcome = self.known.outcome(alike)
+        # A seed is recorded before the next call, which this short path does not do.
         if outcome is not None and self.generators.are_unseeded():
             call = run_known_call(self, function, name, key, operands, args, kwargs, outcome)
             if outcome.fits(call):
@@ -667,6 +669,7 @@ class Capture(TorchFunctionMode):
         )
         return result
 
+    # Kernels of the function would otherwise be recorded, and its calls be seen by other modes of the user.
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:

@@ -53,7 +53,8 @@ _LENGTHS = (
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for torch's ``generic_associative_scan``, with the same parameters.
 
-    It records a node if torch's own wrapper calls it, and otherwise computes the prefixes by doubling.
+    It adds a node if torch's own wrapper calls it. It computes the prefixes by doubling for any other
+    caller, or if an earlier attempt found a backward pass through the scan.
     """
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)

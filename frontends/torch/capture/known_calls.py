@@ -134,6 +134,7 @@ class CallOutcomes:
         Append the tensors of the call to `operands`. Return None if the outcome may depend on something
         else, such as elements or autocast; `operands` is then incomplete.
         """
+        # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
         try:
@@ -204,7 +205,7 @@ def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
-    """Return the outcome that all calls like `call` have, or None if another one may differ.
+    """Return the outcome that all calls like `call` have, or None if it may differ between them.
 
     `node` is the node of the call. If it is None, the call has an outcome only if it returned an operand
     and has no size among its arguments.

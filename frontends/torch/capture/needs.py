@@ -15,11 +15,10 @@ _FACT = "requires_grad"
 
 
 def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a backward pass, whose kernels are recorded one by one.
+    """Run a backward pass, whose kernels are recorded one by one, and return its result.
 
     In a graph for torch, guard on ``requires_grad`` of the arguments. If the pass raises, guard on all
-    sizes and on ``requires_grad`` of all inputs, because the user's code may catch the exception, and
-    raise again.
+    sizes and on ``requires_grad`` of all inputs, because the user's code may catch the exception.
     """
     capture.gradients.last = capture.here()
     if capture.for_torch:
@@ -37,8 +36,9 @@ def guard_failed_call(
 ) -> None:
     """Guard on what a call that raised `problem` depends on, because the user's code may catch the exception.
 
-    These are all sizes, the numbers in its arguments, ``requires_grad`` of the inputs, and the elements of
-    `operands` that are no floats. After a ``LinAlgError`` the elements of all operands are guarded.
+    These are all sizes, the numbers in its arguments, and, if an operand varies between calls,
+    ``requires_grad`` of the inputs and the elements of operands that are no floats. After a
+    ``LinAlgError`` the elements of all operands are guarded.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))

@@ -154,6 +154,7 @@ def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs:
     """
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
+    # Most in-place variants, such as ``lerp_``, are methods only.
     one = _ONE.get(bare) or getattr(torch, bare, None) or getattr(torch.Tensor, bare)
     given = (*args, *kwargs.values())
     count = next(len(item) for item in given if isinstance(item, (list, tuple)))

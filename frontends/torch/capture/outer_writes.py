@@ -84,8 +84,8 @@ class OuterWrites:
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
         """Raise ``TracingError`` if the innermost block may not write to one of the values `written`.
 
-        It may write to what it made itself, and, as ``_OpenBlock`` says, to its inputs and to outer
-        tensors.
+        A block may write to what it made itself, to its inputs if it `is_free`, and to outer tensors that
+        were saved before if ``may_write`` and ``is_free`` of the :class:`_OpenBlock` allow it.
         """
         recorder = self.capture.recorder
         for value in written if self._open else ():

@@ -133,6 +133,7 @@ class BlockRecorder:
             item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype))
             for item in given
         ]
+        # The examples belong to the enclosing block, so the function gets tensors of its own.
         copies = [capture.quietly(item.tensor.clone) for item in given]
         decided, capture.count_decided = capture.count_decided, 0
         try:
@@ -324,7 +325,7 @@ class _TorchBlock(RecordedBlock):
 
 
 class TorchRegions(RecordedRegions[_TorchBlock]):
-    """Regions of one torch recording."""
+    """Records branches and loops that are Python statements as regions of one torch recording."""
 
     module, arrays, copy = torch, (torch.Tensor,), "clone"
 

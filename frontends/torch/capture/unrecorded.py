@@ -156,7 +156,8 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
     Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if no
-    recorded value has the same geometry in that storage.
+    recorded value has the same geometry in that storage, or if that value is an input or weight and the
+    tensor is a plain one without a gradient.
     """
     seen = capture.memory.same(tensor)
     if seen is None or (
@@ -203,9 +204,10 @@ class KernelwiseSizes:
         self._given: frozenset[Any] = frozenset()
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with numbers instead of symbolic sizes, and with kernels that every framework has.
+        """Run the call with numbers instead of symbolic sizes, and record its kernels.
 
-        Its kernels are recorded. Guard on sizes in its arguments and on which axes have length 1.
+        Attention is computed by portable kernels. Guard on sizes in the arguments, and on which axes have
+        length 1.
         """
         decide_all(self.capture, (args, kwargs))
         values = [
@@ -277,7 +279,7 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Run a kernel that compares the sizes of two tensors, and guard on its answer.
+    """Return the answer of a kernel that compares the sizes of two tensors, and guard on it.
 
     If the answer is False, or does not mean that all sizes agree, guards fix all sizes of the recording.
     """

@@ -31,6 +31,7 @@ def while_loop(mode: Mode, args: Any) -> Any:
     goes_on, body, carried, additional = args
     with mode:
         if not goes_on(*carried, *additional):
+            # Results of the operator never alias its operands.
             copies = [item.clone() if isinstance(item, torch.Tensor) else item for item in carried]
             return _as_given(goes_on, (*copies, *additional))
         while True:

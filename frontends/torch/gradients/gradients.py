@@ -28,6 +28,7 @@ class AutogradHistory:
 
     ambient: the grad mode when the recording began.
     mode_changed: True once a call was made in another grad mode, or in inference mode.
+    forwards: number of ``torch.autograd.Function`` objects whose ``forward`` runs now.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -133,6 +134,7 @@ def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kw
 class _GradientBefore(NamedTuple):
     """Autograd properties of a tensor before the recording.
 
+    tensor: the tensor.
     grad: its gradient, or None.
     wanted: its ``requires_grad``.
     """

@@ -98,8 +98,8 @@ class RecordedRule:
     ) -> RecordedRule:
         """Run `rule` on cotangents of ones, and return what it recorded.
 
-        The gradient that it returns for an argument that is no tensor, and None, are ignored. Raise
-        ``TracingError`` if its calls do not hold for every gradient, or if it returns no gradient.
+        A gradient that is None, or of an argument that is no tensor, is ignored. Raise ``TracingError`` if
+        the calls of the rule do not hold for every cotangent, or if no gradient is left.
         """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -146,7 +146,8 @@ class RecordedRule:
     def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
         """Add the node, whose function returns the results unchanged, and return its outputs.
 
-        The rule reads values that the calls of `forward` computed without their history, as in torch.
+        `forward` are the values that the function's ``forward`` computed. The rule reads them detached, as
+        in torch.
         """
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]

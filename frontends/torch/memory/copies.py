@@ -146,6 +146,8 @@ def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: d
                 f"the result has {computed.dtype}, which cannot be recorded; pass an array of the type of "
                 "the result, or none"
             )
+        # The user's arrays must contain the results while the function runs, although the graph returns
+        # others.
         capture.run(_fill, (out, computed), {})
         capture.recorder.track(out, capture.value(computed))
         capture.memory.note(out, capture.value(computed))

@@ -86,7 +86,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if `array` lies inside `owner`, which is contiguous, and has its dtype.
+        """Return True if `owner` is contiguous, has the dtype of `array` and contains all its elements.
 
         Return False if `array` requires a gradient, or if either is conjugated or negated lazily.
         """

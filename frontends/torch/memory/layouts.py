@@ -144,9 +144,9 @@ class Layouts:
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
         """Guard on the stride order of `value`, the operand of `node`.
 
-        Guards are on the stride orders of inputs, and on all sizes if these decide. A graph for torch
-        makes the same calls and needs no guard on sizes, so it is only barred from other targets.
-        `in_torch_too` adds that guard anyway.
+        If it depends on the inputs, guard on their stride orders. If it depends on sizes, guards fix all
+        sizes; a graph for torch makes the same calls and does not need them, so it is only barred from
+        other targets. `in_torch_too` adds the guards on sizes anyway.
         """
         capture = self.capture
         assert capture is not None
@@ -264,9 +264,9 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _was_there(capture: Trace, value: Value) -> bool:
-    """Return True if no call of the function made the tensor, seen through calls that return their operand.
+    """Return True if no call of the function made the tensor.
 
-    ``x.contiguous()`` may be ``x`` itself.
+    Calls that returned their operand do not count: ``x.contiguous()`` may be ``x`` itself.
     """
     while (
         (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself

@@ -12,9 +12,9 @@ class SavedContents:
     """Contents of a tensor, to be restored after calls have written to it.
 
     A write becomes part of the autograd history of the tensor, or of the base of a view. No call removes
-    it, but the tensor can be detached and be made a copy of a tensor that has the old history. A view
-    cannot be
-    detached: its base becomes a copy of an array that nobody else has, where its gradients end.
+    it, but the tensor can be detached and be made a copy of a tensor that has the old history. The base of
+    a view, which cannot be detached, becomes a copy of an array that nobody else has, where its gradients
+    end.
 
     tensor, elements: the tensor, and a copy of its elements.
     owner: the base of a view, or the tensor itself.

@@ -37,10 +37,11 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of ``as_strided`` for the tensor that owns the storage, which others can compute.
+    """Return the arguments of ``as_strided`` for the tensor that owns the storage.
 
-    The offset of a view depends on sizes, so guards then fix all sizes. If no recorded tensor fills the
-    storage, or the tensor itself does, return the arguments unchanged.
+    Other frameworks can compute this call. The offset of a view depends on sizes, so guards then fix all
+    sizes. If no recorded tensor fills the storage, or the tensor itself does, return the arguments
+    unchanged.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))

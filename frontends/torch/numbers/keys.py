@@ -64,6 +64,7 @@ class KeySizes:
         if not self.plain and (is_refused or any(name in str(problem) for name in _SYMBOLS)):
             self.plain = True
             return True
+        # If another exception ended the attempt, each size that was used as a key may be the reason.
         needed = frozenset(self.asked) if unhashable is None else unhashable
         new = not needed <= self.fixed
         self.fixed |= needed
@@ -73,7 +74,10 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[Size]:
-        """Return the sizes of a new input that must be fixed."""
+        """Return the sizes of the new input `value` that must be plain numbers.
+
+        They are all if ``plain`` is True, else those in ``fixed``.
+        """
         if not (self.plain or self.fixed):
             return []
         position = graph.inputs.index(value)

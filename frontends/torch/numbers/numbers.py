@@ -128,8 +128,9 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return the symbols that ``item`` or ``tolist`` (`name`) of a tensor returns while recording.
 
-    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``, or
-    the dtype has no symbols. The sizes of a tensor that is read by ``tolist`` are guarded.
+    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``,
+    there are no or too many elements, or their class has no symbols. The sizes of a tensor that ``tolist``
+    reads are guarded.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
@@ -152,8 +153,8 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return the expressions of operands of a Python function whose result can be an expression.
 
-    Return None if the function must get plain numbers: no operand is a symbol, one is no number, or the
-    code looks at ``type``.
+    Return None if the function must get plain numbers: no operand is a symbol, an operand is no number,
+    symbolic reads are off, or the code looks at ``type`` and no symbol reads elements.
     """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]

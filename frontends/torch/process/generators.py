@@ -462,7 +462,10 @@ class Generators:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Restore the generators after the block, in which a region is recorded, unless it raises."""
+        """Restore the generators after the block, in which a region is recorded.
+
+        If the block raises, they are not restored.
+        """
         with self._lock:
             before = [
                 (followed, followed.generator.get_state(), len(followed.points))
@@ -591,6 +594,7 @@ class Generators:
         graph = self.capture.recorder.graph
         node = self._node(names[0], which, ("state", whole, ArraySpec(tuple(whole.shape), "uint8")))
         self._alive = [*getattr(self, "_alive", []), whole]
+        # The state must be read before the calls that changed it, so the node is moved there.
         graph.nodes.remove(node)
         graph.nodes.insert(index, node)
         for other in self._followed.values():

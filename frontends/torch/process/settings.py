@@ -81,6 +81,7 @@ def without_modes(*classes: type) -> Iterator[None]:
         with pop_new_modes():
             yield
         return
+    # torch can only push and pop the innermost mode, so all are popped and the others pushed again.
     stacks = [[pop() for _ in range(height())][::-1] for height, pop, _ in _STACKS]
     try:
         _refill([[mode for mode in stack if not isinstance(mode, classes)] for stack in stacks])
