@@ -1,4 +1,4 @@
-"""The main job in its smallest form: what an install must be able to do, however it was installed."""
+"""Smoke tests: what an installation must be able to do, however it was installed."""
 
 from __future__ import annotations
 

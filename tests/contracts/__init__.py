@@ -1,1 +1,1 @@
-"""Tests of what frontends and backends provide."""
+"""Tests of the interfaces that frontends and backends implement."""

@@ -1,4 +1,4 @@
-"""What a frontend and a backend have to provide, and what is said where one lacks something."""
+"""Tests of the contracts of frontends and backends, and of the error that lists missing members."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _module(**members: Any) -> Any:
 
 
 def lacking(contract: type, item: Any) -> dict[str, str]:
-    """The members that the error lists, with what they are for."""
+    """Return the missing members that the error lists, each with its purpose."""
     with pytest.raises(InvalidRegistration) as found:
         require(contract, item, "it")
     lines = str(found.value).splitlines()

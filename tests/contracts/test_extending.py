@@ -1,4 +1,4 @@
-"""The region operation that docs/extending.md adds is one, by what stands on the page and nothing else."""
+"""Test of docs/extending.md: the code of the page alone adds a working region operation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(load(program)(np.arange(3, dtype="float32"), np.float32(0.5)))
 
 
 def test_the_block_of_the_page_makes_a_region_operation(checkout: Path) -> None:
-    """In a process of its own, for the vocabulary would keep it."""
+    """The code runs in a process of its own, because the registry of operations would keep the new operation."""
     page = (checkout / "docs" / "extending.md").read_text("utf-8")
     *_, operation, written = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     blocks = operation.split("# backends/")

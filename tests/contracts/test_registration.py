@@ -1,4 +1,4 @@
-"""How frontends and backends are registered, and what can be registered beside them."""
+"""Tests of the registration of frontends, backends and containers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ assert found and not {"torch", "jax", "tensorflow", "keras", "flax"} & sys.modul
 
 
 class Point:
-    """An entry point whose module is a thing of this file."""
+    """A stand-in for an entry point."""
 
     def __init__(self, name: str, found: Any) -> None:
         self.name, self.value, self._found = name, "somewhere:entry", found
@@ -76,7 +76,9 @@ def _backend(name: str, module: str = "somewhere") -> BackendEntry:
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A registry of its own, with the entry points that it is called with."""
+    """Return a function that creates a registry of backends; its arguments are the only installed entry
+    points.
+    """
 
     def made(*points: Point) -> Registry[BackendEntry]:
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: list(points))
@@ -165,7 +167,7 @@ def test_a_section_of_ones_own() -> None:
 
 
 class Pair:
-    """A container that keeps its parts where nobody looks."""
+    """A container whose parts are in a private slot, so that only its registration tells how to flatten it."""
 
     __slots__ = ("_held",)
 

@@ -1,5 +1,5 @@
-"""A frontend and a backend of other packages, found by their entry points alone: what docs/extending.md says
-is enough.
+"""Tests of a frontend and a backend in packages of their own, found by their entry points: what
+docs/extending.md describes is sufficient.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ except UnknownFramework as problem:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> list[str]:
-    """Where an installer would have put the two packages: their folders, and what it writes of their entry
-    points.
+    """Return the entries of ``sys.path`` with which both packages look installed: a folder with the metadata
+    of their entry points, and the folders of their code.
     """
     folder = tmp_path_factory.mktemp("site-packages")
     for name in PACKAGES:

@@ -1,1 +1,1 @@
-"""Programs, samples and models in every pair of frameworks, and the tests that run them."""
+"""Programs, samples and models that run in every pair of frameworks, and the tests that run them."""

@@ -1,3 +1,1 @@
-"""What is judged on a GPU alone: ``pytest tests/gpu`` on a machine that has one (docs/benchmarks.md says how,
-and what was seen).
-"""
+"""Tests that need a GPU: ``pytest tests/gpu`` on a machine that has one (docs/benchmarks.md says how)."""

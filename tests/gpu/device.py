@@ -1,5 +1,5 @@
-"""The device that these tests run on: ``cuda``, or what ``GRAPH_COMPILER_TEST_DEVICE`` names (``cpu``, to try
-the tests themselves).
+"""The device of these tests: ``cuda``, or the value of ``GRAPH_COMPILER_TEST_DEVICE`` (``cpu`` to try the
+tests themselves).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ needs_jax = pytest.mark.skipif(
 
 
 def moved(tree: Any, device: str = DEVICE) -> Any:
-    """The same structure with its tensors on the device; those that need a gradient are leaves."""
+    """Return the structure with its tensors on the device. Tensors that require a gradient are leaves."""
 
     def move(item: Any) -> Any:
         return (
@@ -40,21 +40,21 @@ def moved(tree: Any, device: str = DEVICE) -> Any:
 
 
 def places(tree: Any) -> set[str]:
-    """The kinds of devices of the tensors in a structure."""
+    """Return the device types of the tensors in a structure."""
     return {
         item.device.type for item in torch.utils._pytree.tree_leaves(tree) if isinstance(item, torch.Tensor)
     }
 
 
 def report(name: str, **numbers: float) -> None:
-    """One line of JSON for who measures (``pytest -rP``)."""
+    """Print measured numbers as a line of JSON, which ``pytest -rP`` shows."""
     sys.stdout.write(
         json.dumps({"name": name, **{key: float(f"{value:.3g}") for key, value in numbers.items()}}) + "\n"
     )
 
 
 def wait() -> None:
-    """Until the GPU has done what it was given."""
+    """Wait until the GPU is idle."""
     if IS_GPU:
         torch.cuda.synchronize()
 

@@ -1,6 +1,4 @@
-"""Functions of torch in which devices have a part: where constants lie, where arrays are made, what is asked
-of an array's device.
-"""
+"""Torch functions that depend on devices: constants, new arrays, and queries of an array's device."""
 
 from __future__ import annotations
 

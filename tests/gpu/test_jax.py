@@ -1,4 +1,4 @@
-"""JAX on a GPU: how precise products are, where arrays lie, and how they come from torch and go there."""
+"""Tests of JAX on a GPU: precision of products, devices of arrays, and exchange of arrays with torch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXACT = 2e-5  # of the result's length; TF32 is near 3e-4
 
 
 def off(found: Any, exact: Any) -> float:
-    """The distance by the length, of arrays of any framework."""
+    """Return the relative error in the Euclidean norm."""
     found, exact = np.asarray(to_numpy(found), np.float64), np.asarray(to_numpy(exact), np.float64)
     return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
 
@@ -156,7 +156,7 @@ def test_constants_lie_where_jax_computes() -> None:
 
 @needs_cuda
 def test_tensors_of_a_gpu_are_not_brought_to_the_host() -> None:
-    """They go over DLPack, copied on the GPU, so that the caller may write to them."""
+    """They are passed by DLPack and copied on the GPU, so that the caller may write to the originals."""
     x = torch.randn(64, 512, device=DEVICE)
     graph = graph_compiler.transpile(lambda x: x.exp(), to="jax", args=(x,))
     graph(x)
@@ -176,7 +176,7 @@ def test_tensors_of_a_gpu_are_not_brought_to_the_host() -> None:
 
 @needs_cuda
 def test_tensors_written_right_before_the_call() -> None:
-    """JAX waits for torch's stream, and torch for JAX's."""
+    """JAX must wait for torch's stream, and torch for JAX's."""
     graph = graph_compiler.transpile(
         lambda x: (x @ x).sum(), to="jax", args=(torch.ones(8, 8, device=DEVICE),)
     )

@@ -1,6 +1,4 @@
-"""Models of the zoo on a GPU: in torch as eager, in JAX as torch, at other sizes than they were recorded
-with.
-"""
+"""Tests of zoo models on a GPU, in torch and JAX, at other sizes than the recorded ones."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ def _exact() -> Iterator[None]:
 
 
 def loaded(load: Any) -> Any:
-    """Return what is loaded; skip if it needs a library that is not installed, and for no other reason."""
+    """Return the result of ``load``, or skip the test if a library is not installed."""
     try:
         return load()
     except ImportError as problem:
@@ -55,7 +53,7 @@ def test_small_models(name: str) -> None:
 
 
 def exact(model: Any, call: Any) -> Any:
-    """What the model gives in float64 on the CPU; in float32 where a kernel of it has no other."""
+    """Return the model's result in float64 on the CPU, or in float32 if it has a kernel for no other dtype."""
     model.cpu().double()
     with torch.no_grad():
         try:

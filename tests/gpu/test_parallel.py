@@ -1,4 +1,4 @@
-"""``parallel`` on one GPU: ``nccl`` in one process of torch, one device of JAX."""
+"""Tests of ``parallel`` on one GPU: ``nccl`` in one torch process, and one JAX device."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""torch to torch and to JAX on a GPU: recorded there and called there, recorded on the CPU and called there,
-and the other way round.
-"""
+"""Tests of graphs from torch on a GPU, recorded and called on the same device or on different ones."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ WAYS = {
 
 @pytest.fixture(autouse=True)
 def _exact() -> Iterator[None]:
-    """Convolutions as precise as products are."""
+    """Disable TF32 in convolutions, so that they are as precise as products."""
     before = torch.backends.cudnn.allow_tf32
     torch.backends.cudnn.allow_tf32 = False
     yield
@@ -251,7 +249,7 @@ def test_threads_on_streams_of_their_own() -> None:
 @needs_cuda
 @pytest.mark.parametrize("compiled", [False, True])
 def test_memory(compiled: bool) -> None:
-    """No more at its peak than the model, and nothing of the first call is kept."""
+    """The peak is no higher than the model's, and nothing of the first call stays in memory."""
     torch.manual_seed(0)
     layers = [
         torch.nn.Sequential(

@@ -1,5 +1,5 @@
-"""Training on a GPU: as a loop by hand does, from batches that a thread brings there, in half precision, and
-back into the original.
+"""Tests of training on a GPU: compared with a loop by hand, with batches copied by a thread, in half
+precision, and back into the original.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def test_steps_are_those_of_a_loop_by_hand(to: str, given: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_back_into_a_model_on_the_cpu(to: str) -> None:
-    """The graph is trained where its arrays are; a model that was moved since gets the numbers."""
+    """The state stays on its device; ``to_source`` copies to wherever the model is now."""
     original = classifier().to(DEVICE)
     state, _ = stepped(created(to, original), THERE)
     original.cpu()
@@ -132,7 +132,7 @@ def test_fit_with_a_thread_that_brings_batches(to: str, where: str, prefetch: in
 
 @needs_cuda
 def test_batches_are_whole_on_any_stream() -> None:
-    """The loop may run on a stream of its own."""
+    """The copy must be finished before the loop reads it, even if the loop runs on a stream of its own."""
     held = [np.full((64, 1 << 16), number, "float32") for number in range(24)]
     stream = torch.cuda.Stream()
     busy = torch.randn(4096, 4096, device=DEVICE)

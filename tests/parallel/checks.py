@@ -1,8 +1,8 @@
-"""Checks that run in a process of their own, with several devices, or in several processes: each is reported
-as passed or with its error.
+"""Checks that run in other processes, with several devices each, and report whether they passed.
 
-``python -m tests.parallel.jax_checks`` and its like run all functions of a module whose names begin with
-``check_``, or those that are named behind it, and print a line of JSON: name -> ``""`` or the traceback.
+``python -m tests.parallel.jax_checks`` (and similar modules) runs all functions of the module whose names
+begin with ``check_``, or those given as arguments, and prints a line of JSON: name -> ``""`` or the
+traceback.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SECONDS = 300  # a process that takes longer is killed, and all of its checks ha
 
 
 def checks_in(namespace: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
-    """The checks of a module by name, of those that are asked for."""
+    """Return the checks of a module that the command line asks for, by name."""
     return {
         name: item for name, item in namespace.items() if name.startswith("check_") and is_asked_for(name)
     }
 
 
 def is_asked_for(name: str) -> bool:
-    """Whether the command line names it, or none."""
+    """Return True if the command line names the check, or names none."""
     return len(sys.argv) == 1 or name in sys.argv[1:]
 
 
 def outcomes_of(checks: Mapping[str, Callable[[], None]]) -> dict[str, str]:
-    """Each check, and how it ended."""
+    """Run the checks and map their names to an empty string or the traceback."""
     return {name: _outcome(check) for name, check in checks.items()}
 
 
@@ -47,12 +47,16 @@ def _outcome(check: Callable[[], None]) -> str:
 
 
 def report(outcomes: Mapping[str, str]) -> None:
-    """Prints them for :func:`outcomes_in_process`."""
+    """Print the outcomes for :func:`outcomes_in_process`."""
     sys.stdout.write(json.dumps(outcomes) + "\n")
 
 
 def outcomes_in_process(request: pytest.FixtureRequest, module: str, flags: str = "") -> dict[str, str]:
-    """Of the checks of ``tests.parallel.<module>`` that this run of pytest takes, in a fresh process."""
+    """Run ``tests.parallel.<module>`` in a new process and return its outcomes.
+
+    Only the checks that this run of pytest has collected are run. Fail if the process prints no outcomes
+    or takes more than 300 seconds; ``flags`` are added to ``XLA_FLAGS``.
+    """
     taken = [
         item.callspec.params["name"]
         for item in request.session.items
@@ -77,7 +81,7 @@ def outcomes_in_process(request: pytest.FixtureRequest, module: str, flags: str 
 
 
 def refuses(call: Callable[[], Any], kind: type[Exception], *words: str) -> None:
-    """``call`` raises an error of this kind whose message has all words."""
+    """Assert that ``call`` raises an error of the class ``kind`` whose message contains all ``words``."""
     try:
         found = call()
     except kind as problem:

@@ -1,5 +1,5 @@
-"""Functions that exchange arrays, in the words of each framework: the same numbers, as NumPy computes them
-over all devices at once.
+"""Functions that exchange arrays between devices, in each framework, and their results as NumPy computes
+them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ WEIGHT = np.random.default_rng(1).normal(size=(3, 3)).astype("float32")
 
 @dataclass(frozen=True)
 class Source:
-    """How a framework writes the parts of the functions; ``loss`` is the cross entropy of scores and labels."""
+    """How a framework writes the parts of the functions.
+
+    loss: cross entropy of scores and labels.
+    """
 
     name: str
     array: Callable[[Any], Any]
@@ -31,7 +34,7 @@ class Source:
     loss: Callable[[Any, Any], Any]
 
     def exchanged(self, x: Any) -> Any:
-        """Every collective once."""
+        """Return the result of every collective."""
         count, index = parallel.axis_size("device"), self.floats(parallel.axis_index("device"))
         gathered = parallel.all_gather(x, "device", tiled=True) @ self.transpose(x) * index + count
         beside = parallel.all_gather(x * 2, "device") + parallel.all_gather(x, "device", axis=0)
@@ -43,7 +46,7 @@ class Source:
         )
 
     def contrastive(self, weight: Any, x: Any) -> Any:
-        """Each row is told from those of all devices."""
+        """Return a loss that distinguishes each row from the rows of all devices."""
         own, rows = self.tanh(x @ weight), self.rows_of(x)
         every = parallel.all_gather(own, "device", tiled=True)
         return self.loss(
@@ -52,7 +55,7 @@ class Source:
 
 
 def exchanged_by(count: int) -> list[Any]:
-    """What the devices give, stacked."""
+    """Return the results of :meth:`Source.exchanged` on ``count`` devices, stacked."""
     parts = ROWS.reshape(count, -1, 3)
     gathered = np.stack([ROWS @ part.T * index + count for index, part in enumerate(parts)])
     same = [np.stack([each] * count) for each in (parts * 3, parts.transpose(1, 0, 2), parts.sum(0))]
@@ -124,7 +127,7 @@ def _of_tensorflow() -> Source:
 
 
 def losses_of_torch() -> dict[str, Callable[[Any, Any], Any]]:
-    """Losses of weights and rows, each of which exchanges something that its gradient exchanges again."""
+    """Return losses of weights and rows, each with a collective whose gradient needs another one."""
     return {
         "pmean": lambda weight, x: parallel.pmean(((x @ weight) ** 2).mean(), "device"),
         "psum": lambda weight, x: parallel.psum((x @ weight).sin().mean(0), "device").pow(2).sum() * x.mean(),
@@ -135,7 +138,7 @@ def losses_of_torch() -> dict[str, Callable[[Any, Any], Any]]:
 
 
 def gradients_in_torch(loss: Callable[[Any, Any], Any]) -> dict[str, Callable[[Any, Any], Any]]:
-    """Functions that take the gradient of a loss, which are recorded with it."""
+    """Return functions that compute the gradient of a loss inside the recorded function."""
 
     def by_autograd(weight: Any, x: Any) -> Any:
         import torch
@@ -154,6 +157,6 @@ def gradients_in_torch(loss: Callable[[Any, Any], Any]) -> dict[str, Callable[[A
 
 
 def sources(*names: str) -> Iterator[Source]:
-    """Those of the frameworks that are there."""
+    """Return those of the frameworks that are installed."""
     made = {"torch": _of_torch, "jax": _of_jax, "numpy": _of_numpy, "tensorflow": _of_tensorflow}
     return (made[name]() for name in names if importlib.util.find_spec(name))

@@ -1,4 +1,4 @@
-"""Eight devices of JAX in one process."""
+"""Checks with eight JAX devices in one process."""
 
 from __future__ import annotations
 
@@ -373,7 +373,7 @@ def check_batch_norm_in_step() -> None:
 
 
 def check_explicit_axes() -> None:
-    """A mesh of explicit axes asks for the layout of each result; ours are automatic."""
+    """JAX asks for the layout of each result if the axes of a mesh are explicit, so ours are automatic."""
     mesh = jax.make_mesh((8,), ("device",), axis_types=(jax.sharding.AxisType.Explicit,))
     rows, target = jax.device_put((x, jnp.ones((16, 1))), jax.NamedSharding(mesh, jax.P("device")))
     model = torch.nn.Linear(3, 1)
@@ -414,7 +414,7 @@ def check_batches_on_more_devices_than_the_rest() -> None:
 
 
 def check_weights_lie_on_the_default_device() -> None:
-    """Not where DLPack finds them, as those of a CPU where JAX computes on a GPU."""
+    """DLPack would leave weights of the CPU there, though JAX computes on another device."""
     chosen = jax.devices()[3]
     with jax.default_device(chosen):
         model = torch.nn.Linear(3, 2)

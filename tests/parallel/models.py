@@ -1,4 +1,4 @@
-"""Models that are spread over devices, and how they are trained."""
+"""Models that are distributed over devices, and their training."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ F = torch.nn.functional
 
 
 class Block(torch.nn.Module):
-    """Attention and a gated network, with the names of Llama."""
+    """A layer with attention and a gated network, with the parameter names of Llama."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Block(torch.nn.Module):
 
 
 class Decoder(torch.nn.Module):
-    """A decoder-only transformer, whose vocabulary no mesh divides."""
+    """A decoder-only transformer, whose vocabulary size no mesh divides."""
 
     def __init__(self, words: int = 31, width: int = 8, heads: int = 4) -> None:
         super().__init__()
@@ -56,14 +56,16 @@ class Decoder(torch.nn.Module):
 
 
 def decoder() -> torch.nn.Module:
-    """The same weights each time."""
+    """Return a decoder with the same weights at each call."""
     torch.manual_seed(0)
     return Decoder()
 
 
 @functools.cache
 def decoder_graph(to: str) -> Any:
-    """Recorded once a process, and by those that are forked from it not again."""
+    """Return the recorded decoder; it is recorded before processes are forked, so that they need not record
+    it.
+    """
     return graph_compiler.compile(decoder(), to=to, args=(tokens(),))
 
 
@@ -85,9 +87,7 @@ def decoder_state(to: str) -> Any:
 
 
 def trained(to: str, over: Callable[[Any], Any], steps: int = STEPS) -> tuple[np.ndarray[Any, Any], Any]:
-    """Losses of so many steps, and the state after them; ``over`` copies the state, spread over devices, or
-    on one.
-    """
+    """Return (losses, state) after ``steps`` steps; ``over`` distributes a copy of the initial state."""
     state = over(decoder_state(to))
     losses = []
     for step in range(steps):

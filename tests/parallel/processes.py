@@ -1,4 +1,4 @@
-"""Groups of processes of torch that checks run in, forked from one that has imported everything."""
+"""Groups of torch processes that run checks, forked from a process that has imported everything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from .checks import is_asked_for, outcomes_of
 
 
 def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...]) -> dict[str, str]:
-    """Forks so many processes; a check has passed where it has in all that did not end."""
+    """Fork ``size`` processes, run the checks in each, and map their names to an empty string or the
+    tracebacks.
+
+    Processes that end early are ignored, unless all do.
+    """
     checks = tuple(check for check in checks if is_asked_for(check.__name__))
     if not checks:
         return {}
@@ -32,7 +36,9 @@ def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...
 
 
 def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], ...], folder: Path) -> int:
-    """One process of a group."""
+    """Start a process of a group with ``gloo`` and return its id; the child writes its outcomes to
+    ``folder``.
+    """
     child = os.fork()
     if child:
         return child

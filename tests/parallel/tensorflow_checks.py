@@ -1,4 +1,4 @@
-"""Two logical CPUs of TensorFlow in one process."""
+"""Checks with two logical CPUs of TensorFlow in one process."""
 
 from __future__ import annotations
 

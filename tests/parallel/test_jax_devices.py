@@ -1,4 +1,4 @@
-"""Eight devices of JAX: the checks of ``jax_checks``, run in one process."""
+"""Tests on eight JAX devices, which run the checks of ``jax_checks`` in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two logical CPUs of TensorFlow: the checks of ``tensorflow_checks``, run in one process."""
+"""Tests on two logical CPUs of TensorFlow, which run the checks of ``tensorflow_checks`` in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two and four processes of torch: the checks of ``torch_checks``."""
+"""Tests on two and four torch processes, which run the checks of ``torch_checks``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Two processes of torch, then four, then two of which one ends: forked from one that has imported
-everything.
-"""
+"""Checks in groups of torch processes: two, then four, then two of which one ends."""
 
 from __future__ import annotations
 
@@ -327,7 +325,7 @@ def check_training() -> None:
 
 
 def saved_and_loaded(state: Any, like: Any) -> Any:
-    """By a file of each process."""
+    """Save the state to a file per process and load it."""
     with tempfile.TemporaryDirectory() as folder:
         state.save(Path(folder, "state"))
         return training.TrainState.load(Path(folder, "state"), like=like)
@@ -397,7 +395,9 @@ def check_wrong_uses() -> None:
 
 
 def check_a_process_that_changes_alone() -> None:
-    """After calls that agree, which tell sizes with the arrays; all processes are told, and go on."""
+    """The processes compare sizes together with the arrays, so all of them notice the difference, and can
+    continue.
+    """
     rank, change = dist.get_rank(), x[:4]
     words = CallMismatch, "batches of 8, 4 rows", "drop_last"
     ways: tuple[Any, ...] = ("concat", "mean", "sum", "none", lambda stacked: stacked.amax(0))
@@ -515,7 +515,7 @@ def check_a_process_that_waits_elsewhere() -> None:
 
 
 def check_a_process_that_is_killed_in_a_step() -> None:
-    """By a signal from elsewhere, wherever it is; no other process waits longer than the timeout."""
+    """No other process may wait longer than the timeout."""
     state, _ = training.single_train_step(parallel.replicate(linear_state()), (x, torch.ones(8, 1)))
     if dist.get_rank() == 2:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()

@@ -1,1 +1,1 @@
-"""Passes by themselves, on graphs that are written by hand."""
+"""Tests of passes on graphs that are written by hand."""

@@ -1,5 +1,5 @@
-"""Graphs for tests of passes: how they are written, what they compute in numpy, and that a pass leaves them
-as they are.
+"""Helpers for tests of passes: graphs written by hand, their results in NumPy, and a check that a pass does
+not change its argument.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SPEC = ArraySpec((2, 3), "float32")
 
 
 def canonical(write_it: Callable[..., Any], *specs: ArraySpec) -> Graph:
-    """The canonical graph of ``write_it(build, *inputs)``, with an input for each spec, whose sizes are
-    symbols.
+    """Return the verified canonical graph of ``write_it(build, *inputs)``, with an input of symbolic sizes
+    for each spec.
     """
     graph = Graph("f", "canonical")
     build = Builder(graph)
@@ -31,31 +31,33 @@ def canonical(write_it: Callable[..., Any], *specs: ArraySpec) -> Graph:
 
 
 def flat_tree(count: int) -> Branch:
-    """A tuple of so many results."""
     return Branch(tuple, tuple(range(count)), (Leaf(),) * count)
 
 
 class Recording:
-    """A recorded graph that is written by hand: ``call`` is what a frontend does for each call."""
+    """Builder of a graph of framework calls, as a frontend records them. All values have the spec ``SPEC`` by
+    default.
+    """
 
     def __init__(self) -> None:
         self.graph = Graph("f", "somewhere")
 
     def input(self, name: str, spec: ArraySpec = SPEC) -> Value:
-        """A new input."""
         self.graph.inputs.append(Value(name, spec))
         return self.graph.inputs[-1]
 
     def parameter(self, name: str) -> Value:
-        """A new parameter."""
+        """Return the parameter ``name``, which is added if it does not exist."""
         return self.graph.parameters.setdefault(name, Value(name, SPEC))
 
     def constant(self, name: str, array: Any = None) -> Value:
-        """A new constant."""
+        """Return the constant ``name``, which is added if it does not exist."""
         return self.graph.constants.setdefault(name, (Value(name, SPEC), array))[0]
 
     def call(self, op: str, *inputs: Any, makes: int = 1, **noted: Any) -> Any:
-        """A new node; ``noted`` are fields of its record."""
+        """Append a call and return its result, a tuple if it ``makes`` several values; ``noted`` are fields
+        of its record.
+        """
         outputs = tuple(Value(op, SPEC) for _ in range(makes))
         result = outputs[0] if makes == 1 else outputs
         self.graph.nodes.append(
@@ -64,26 +66,26 @@ class Recording:
         return result
 
     def returning(self, *outputs: Any) -> Graph:
-        """The graph, checked."""
+        """Set the outputs and return the graph, verified."""
         self.graph.outputs, self.graph.output_tree = list(outputs), flat_tree(len(outputs))
         return verify(self.graph)
 
 
 def ops_of(block: Graph | Block) -> list[str]:
-    """The operations in program order."""
     return [node.op for node in block.nodes]
 
 
 def computed(graph: Graph, *arrays: Any) -> list[Any]:
-    """What a canonical graph gives for these arrays in numpy."""
+    """Return the results of a canonical graph for these arrays in NumPy. Its guards and effects are ignored."""
     program = write(graph.derive(guards=[], effects=[]), numpy_backend.dialect, "A graph.")
     held = {"constants": {name: array for name, (_, array) in graph.constants.items()}}
     return list(load(program)(*(held[name] for name in program.arguments), *arrays))
 
 
 def after(step: Callable[[Graph], tuple[Graph, bool]], graph: Graph) -> Graph:
-    """The verified graph after a pass, which has left the one that it was given as it was, and told whether
-    there is another one.
+    """Return the graph after a pass, verified.
+
+    Assert that the pass did not change ``graph``, and returned ``graph`` itself if it reported no change.
     """
     before = _all_of(graph)
     made, changed = step(graph)
@@ -94,9 +96,8 @@ def after(step: Callable[[Graph], tuple[Graph, bool]], graph: Graph) -> Graph:
 
 
 def _all_of(graph: Graph) -> list[Any]:
-    """Everything that a pass could change in a graph.
-
-    Nodes cannot be changed, but for what stands in dicts.
+    """Return everything that a pass could change in a graph. Of nodes, which are immutable, these are the
+    contents of dicts.
     """
     values = [*graph.sources(), *(value for node in graph.nodes for value in node.outputs)]
     return [
@@ -116,6 +117,6 @@ def _all_of(graph: Graph) -> list[Any]:
 
 
 def random_arrays(graph: Graph) -> list[Any]:
-    """Elements for the inputs, of the sizes while recording."""
+    """Return random arrays for the inputs, at the recorded sizes."""
     rng = np.random.default_rng(0)
     return [rng.uniform(-2, 2, value.spec.hints).astype(value.dtype) for value in graph.inputs]

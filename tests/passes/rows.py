@@ -1,4 +1,4 @@
-"""What a row of a table of passes says, and the check of it."""
+"""Tables of graphs before and after a pass, and their check."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ SIZES: tuple[dict[str, int], ...] = ({}, {"n": 8, "m": 7, "k": 2})
 
 @dataclass(frozen=True)
 class Row:
-    """A graph before a pass, and after it; None where the pass leaves it as it is, for the reason that
-    ``name`` gives.
+    """A graph before and after a pass, as text.
+
+    name: what the row shows; if ``after`` is None, the reason why the pass does not change the graph.
+    sizes: sizes at which the results of both graphs are compared.
+    arrays: returns the arrays for a graph and sizes; random ones by default.
+    given: declarations that precede both texts.
     """
 
     name: str
@@ -36,12 +40,12 @@ class Row:
     given: str = ""
 
     def graph(self, text: str) -> Graph:
-        """Return the graph of a text behind the declarations of the table."""
+        """Return the graph of ``given`` followed by ``text``."""
         return read(f"{self.given}\n{textwrap.dedent(text)}")
 
 
 def rows(*table: Row, given: str = "") -> Any:
-    """Return the mark of a test that takes each row of a table, whose graphs begin with what is ``given``."""
+    """Return a ``parametrize`` mark over the rows of a table; ``given`` precedes all texts."""
     named = [
         pytest.param(replace(row, given=given + row.given), id=row.name.replace(" ", "_")) for row in table
     ]
@@ -49,8 +53,8 @@ def rows(*table: Row, given: str = "") -> Any:
 
 
 def check(step: Callable[[Graph], tuple[Graph, bool]], row: Row) -> Graph:
-    """Return the graph that a pass makes of a row, once it is the one that the row says and computes the same
-    numbers.
+    """Assert that a pass makes ``row.after`` of ``row.before`` and keeps its results; return the graph that
+    it makes.
     """
     graph = row.graph(row.before)
     made = after(step, graph)
@@ -67,6 +71,8 @@ def check(step: Callable[[Graph], tuple[Graph, bool]], row: Row) -> Graph:
 
 
 def numbers(graph: Graph, *arrays: Any) -> list[Any]:
-    """Return what a graph gives in NumPy, whatever operations it is written in, for copies of the arrays."""
+    """Return the results of a graph in NumPy for copies of the arrays, after decomposing operations without a
+    row.
+    """
     with np.errstate(all="ignore"):
         return computed(decompose(graph, numpy_backend.rows)[0], *(array.copy() for array in arrays))

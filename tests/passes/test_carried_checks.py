@@ -1,4 +1,4 @@
-"""Checks inside of regions: whether they have held leaves the region, whatever was run of it."""
+"""Tests of checks inside of regions: loops and branches return whether their checks have passed."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ SCALAR, ROWS, COUNT = ArraySpec((), "float32"), ArraySpec((4,), "float32"), Arra
 
 
 class Writer(Builder):
-    """A builder whose ``check`` says what must be True, in a line of ``f.py``."""
+    """A builder whose ``check`` adds a condition with a line of ``f.py`` as its origin."""
 
     def must(self, condition: Value, line: int = 1) -> None:
         self.graph.nodes.append(check(Guard(condition, True, Origin("f.py", line))))
 
 
 def checked(write: Callable[..., Any], *specs: ArraySpec) -> Callable[..., tuple[list[Any], dict[int, bool]]]:
-    """The results of a program, and whether the checks of each line have held, for the arrays that it is
-    given.
-    """
+    """Return the results of a program, and for each line whether its checks have passed."""
     graph = Graph("f", "canonical")
     build = Writer(graph)
     graph.outputs = list(write(build, *(build.input(f"x{place}", spec) for place, spec in enumerate(specs))))
@@ -108,7 +106,9 @@ def test_a_loop_ends_with_the_step_that_does_not_hold() -> None:
 
 
 def test_a_check_in_the_condition_of_a_loop() -> None:
-    """It is asked once more than there are steps: what the last step gives is checked, too."""
+    """The condition is evaluated once more than the body, so the carry after the last iteration is checked
+    too.
+    """
 
     def write(build: Writer, x: Value) -> Any:
         def goes_on(state: Value) -> Any:
@@ -130,8 +130,8 @@ def test_a_check_in_the_condition_of_a_loop() -> None:
 
 
 def test_a_loop_in_a_branch_in_a_loop() -> None:
-    """Only the inner loop of the branch that is taken counts, in all steps of the outer one; each line has a
-    guard of its own.
+    """Only the inner loop of the branch that is taken counts, in all iterations of the outer one; each line
+    has a guard of its own.
     """
 
     def write(build: Writer, rows: Value) -> Any:

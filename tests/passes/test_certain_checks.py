@@ -1,4 +1,4 @@
-"""Checks of places inside of traced loops: those that always hold are left out, all others are made."""
+"""Tests of index checks inside of traced loops: those that always pass are removed, all others are made."""
 
 import copy
 from collections.abc import Callable
@@ -76,7 +76,7 @@ CERTAIN: list[Function] = [upper_half, backwards, by_length, under_a_condition, 
 
 
 def one_too_many(x: Any) -> Any:
-    """The last step is outside."""
+    """The index of the last iteration is out of bounds."""
     total = x[0, 0] * 0
     for i in range(x.shape[0]):
         if total < 100:
@@ -85,7 +85,7 @@ def one_too_many(x: Any) -> Any:
 
 
 def up_to_the_end(x: Any) -> Any:
-    """``<=`` where ``<`` was meant."""
+    """A typical mistake: ``<=`` instead of ``<``."""
     k, total = 0, x[0, 0] * 0
     while k <= x.shape[0] and total < 100:
         total = total + x[k, 0]
@@ -94,7 +94,7 @@ def up_to_the_end(x: Any) -> Any:
 
 
 def counted_first(x: Any) -> Any:
-    """The condition was asked of the number before."""
+    """The condition is tested before the counter is increased."""
     k, total = 0, x[0, 0] * 0
     while k < x.shape[0] and total < 100:
         k = k + 1
@@ -112,7 +112,7 @@ def too_far_back(x: Any) -> Any:
 
 
 def the_other_side(x: Any) -> Any:
-    """The place is inside where the condition does not hold."""
+    """The index is in bounds only if the condition is false."""
     n, total = x.shape[0], x[0, 0]
     for i in range(n):
         if i + 1 >= n and total < 100:
@@ -130,7 +130,7 @@ def one_of_two(x: Any) -> Any:
 
 
 def sometimes_counted(x: Any) -> Any:
-    """A number that goes on by two in some steps."""
+    """The counter increases by two in some iterations, so that it is no loop index."""
     k, total = 0, x[0, 0] * 0
     while k < x.shape[0]:
         total = total + x[k, 0]
@@ -144,7 +144,7 @@ def sometimes_counted(x: Any) -> Any:
 
 
 def other_axis(x: Any) -> Any:
-    """As many columns as rows were meant."""
+    """The condition limits the index by the size of another axis."""
     total = x[0, 0] * 0
     for i in range(x.shape[0]):
         if total < 100:

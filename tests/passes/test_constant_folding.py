@@ -1,4 +1,4 @@
-"""What is the same at every call is computed once."""
+"""Tests of constant folding: what is the same at every call is computed once."""
 
 from __future__ import annotations
 

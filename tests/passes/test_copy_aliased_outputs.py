@@ -1,5 +1,5 @@
-"""Results that may lie in the memory of an argument are copied where arrays can be written to: those that
-blocks hand on too.
+"""Tests of copies of results that may share storage with an argument, including results of regions, in
+targets with writable arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Equal operations on equal operands are done once, where nobody can tell."""
+"""Tests of common subexpression elimination: equal operations on equal operands are merged unless that is
+observable.
+"""
 
 from __future__ import annotations
 

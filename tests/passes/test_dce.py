@@ -1,5 +1,5 @@
-"""What contributes to no result is left out, and what advances a generator or writes to memory that is looked
-at stays.
+"""Tests of dead code elimination: what contributes to no result is removed; what advances a generator or
+writes to visible memory stays.
 """
 
 from __future__ import annotations

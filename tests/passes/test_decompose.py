@@ -1,4 +1,4 @@
-"""Operations without a row are written in smaller ones, through as many steps as it takes, or refused with
+"""Tests of decomposition: operations without a row are replaced by smaller ones, recursively, or refused with
 the reason.
 """
 
@@ -43,7 +43,7 @@ def hard_swish() -> Graph:
 
 
 def opened(graph: Graph, *without: str) -> Graph:
-    """The graph where there are no rows for these operations."""
+    """Return the graph decomposed for a target without rows for ``without``."""
     return after(partial(decompose, rows=Rows(all_ops().keys() - set(without))), graph)
 
 

@@ -1,4 +1,4 @@
-"""In which order blocks are passed, and what is verified."""
+"""Tests of the pass driver: the order of blocks, and when graphs are verified."""
 
 from __future__ import annotations
 

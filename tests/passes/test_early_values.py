@@ -1,5 +1,5 @@
-"""What no step needs another one for is computed before the loop: the same numbers, at other sizes, and
-nothing larger than it was.
+"""Tests of loop-invariant code: values that need no other iteration are computed before the loop, with equal
+results and no larger arrays.
 """
 
 from __future__ import annotations

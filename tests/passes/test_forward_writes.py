@@ -1,5 +1,5 @@
-"""What was just written is not read back, and a write that the next one covers is left out: the same numbers,
-at other sizes.
+"""Tests of write forwarding: written elements are not read back, and a write that a later one covers is
+removed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def maybe_one_row(x: Any) -> Any:
 
 
 def maybe_at_one_place(x: Any) -> Any:
-    """The place that is read is the one that was written where ``i`` is 3."""
+    """Whether the element that is read is the written one depends on ``i``."""
     for i in range(x.shape[0]):
         x[i, 1] = x[i, 0] * 2.0
         x[i, 1] = x[i, 1] + x[3, 1]

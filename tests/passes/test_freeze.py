@@ -1,4 +1,4 @@
-"""Weights of the moment in the place of parameters; what is written to stays a parameter."""
+"""Tests of freezing: parameters become constants with their current values, except those that are written to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Elements that are read and written under one mask are whole arrays and ``where`` in JAX and TensorFlow."""
+"""Tests of masked reads and writes: under one mask, JAX and TensorFlow compute whole arrays and select with
+``where``.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ def of_a_changed_mask(x: Any, y: Any, m: Any) -> Any:
 
 
 def mirrored(x: Any, y: Any, m: Any) -> Any:
-    """As many, under another mask."""
+    """Two masks that select equally many elements, but not the same ones."""
     other = m[::-1]
     part = x[m]
     x[other] = part * y[m]
@@ -212,7 +214,7 @@ def test_what_only_looks_like_it_is_right(program: Program, to: str) -> None:
 
 
 def moving(x: Any, y: Any, n: int) -> Any:
-    """Fewer points from step to step, as of the Mandelbrot set."""
+    """The number of selected points decreases from iteration to iteration, as for the Mandelbrot set."""
     z = x + 1j * y
     c = z.copy()
     counts = np.zeros(z.shape, dtype=np.int32)
@@ -233,7 +235,7 @@ def ordered(x: Any, y: Any, n: int) -> Any:
 
 
 def stopped(x: Any, y: Any, n: int) -> Any:
-    """How many there are decides."""
+    """The trip count depends on the number of selected elements."""
     h = np.zeros_like(x)
     for _ in range(n):
         near = h + x < 2
@@ -269,7 +271,7 @@ def test_loops_in_which_fewer_are_selected(program: Program, is_loop: bool, to: 
 
 @pytest.mark.parametrize("program", [square, moving], ids=lambda program: program.__name__)
 def test_selections_by_one_mask_are_of_one_size(program: Program) -> None:
-    """Nothing is checked of them."""
+    """No guard on their sizes is needed."""
     pytest.importorskip("jax")
     arguments = _arguments(5, 4, 0) if program is square else (*_arguments(5, 4, 0)[:2], 3)
     graph = graph_compiler.transpile(program, source="numpy", to="jax", args=arguments)
@@ -314,7 +316,7 @@ def _differences(x: Any, y: Any, s: Any, m: Any) -> list[Any]:
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf, -np.inf, 0.0, -1.0])
 def test_what_is_not_selected_does_no_harm(of_loss: Any, hole: float) -> None:
-    """Neither to results nor to gradients."""
+    """NaN in elements that the mask leaves out must not reach results or gradients."""
     function, (x, y, s), m = of_loss
     value, gradients = function(np.where(m, x, hole), np.where(m, y, hole), s, m)
     np.testing.assert_allclose(value, loss(x, y, s, m), rtol=1e-12)

@@ -1,5 +1,5 @@
-"""Numbers that are drawn once: they are constants where they depend on no array, and otherwise the same at
-every call.
+"""Tests of random numbers in graphs: constants if they depend on no array, and otherwise the same at every
+call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operations that change nothing leave no node, and those that look like them stay."""
+"""Tests of the removal of operations without effect; similar operations that have one stay."""
 
 from __future__ import annotations
 

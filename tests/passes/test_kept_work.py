@@ -1,4 +1,6 @@
-"""What passes must leave as it is: work that is shared, computed once or not copied where that would show."""
+"""Tests of what passes must not change: work that is shared, computed once, or not copied where that is
+observable.
+"""
 
 from __future__ import annotations
 

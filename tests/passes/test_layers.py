@@ -1,5 +1,5 @@
-"""Equal layers as calls of one function, these calls as a loop, and written out again: graphs before and
-after.
+"""Tests of repeated layers: equal layers become calls of one function, these calls a loop, and both can be
+unrolled again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def values(graph: Graph, n: int) -> list[np.ndarray]:
 
 
 def same(graph: Graph, made: Graph, wanted: str | None) -> None:
-    """Check what a pass has made, and that both graphs give the same numbers at two sizes."""
+    """Assert that the pass made the graph ``wanted``, or no change if that is None, and that both graphs have
+    equal results.
+    """
     if wanted is None:
         assert written(made) == written(graph)
         assert made is graph
@@ -71,7 +73,7 @@ def same(graph: Graph, made: Graph, wanted: str | None) -> None:
 
 
 def in_layers(old: str, new: str, layer: int) -> str:
-    """Return the layers with another text in one of them."""
+    """Return the layers with ``old`` replaced by ``new`` in one of them."""
     parts = LAYERS.split("\nh = ")
     assert old in parts[layer + 1]
     parts[layer + 1] = parts[layer + 1].replace(old, new)

@@ -1,4 +1,4 @@
-"""Channels last by the rows of a target: which permutations are left, in the graph and in regions."""
+"""Tests of the channels-last layout: which permutations remain in the graph and in regions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Convolutions and what follows them are computed with the channels last where a target prefers that, with
-the same results.
+"""Tests of the channels-last layout in networks: convolutions and the operations after them change layout,
+with equal results.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ def permutations(graph: Graph) -> int:
 
 
 def run(graph: Graph, *arrays: np.ndarray) -> list[Any]:
-    """The results of the graph in numpy."""
     count = len(graph.outputs)
     graph = decompose(
         graph.derive(output_tree=Branch(tuple, tuple(range(count)), (Leaf(),) * count)), numpy_backend.rows
@@ -71,7 +70,7 @@ def run(graph: Graph, *arrays: np.ndarray) -> list[Any]:
 
 
 def assert_same(graph: Graph, *calls: tuple[np.ndarray, ...]) -> Graph:
-    """The graph after the pass gives the same numbers in the same shapes."""
+    """Assert that the graph after the pass has equal results in equal shapes."""
     expected = [run(graph, *arrays) for arrays in calls]
     moved = in_last(graph)
     assert [value.dtype for value in moved.outputs] == [value.dtype for value in graph.outputs]
@@ -87,7 +86,7 @@ def image(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def convolved(build: Builder, x: Value) -> Any:
-    """Something that the target wants with the channels last, and that leaves all sizes as they are."""
+    """Append a convolution that keeps all sizes, so that the target prefers channels last."""
     return build.max_pool(
         x,
         kernel=(1,) * (x.ndim - 2),
@@ -411,7 +410,9 @@ STEPS: tuple[Callable[[Any, Builder, Any], Any], ...] = (
 
 
 def random_network(draw: Any, b: Builder, x: Value) -> list[Any]:
-    """Steps on values of four channels; some join two values of one shape, and up to three values come out."""
+    """Return random operations on values of four channels; some join values, and up to three values are
+    returned.
+    """
     values: list[Any] = [x]
     for _ in range(draw(st.integers(2, 9))):
         chosen = draw(st.sampled_from(values[-3:]))
@@ -432,8 +433,8 @@ def test_random_networks_give_the_same(data: st.DataObject) -> None:
 
 # ---------------------------------------------------------------------------------------------- models
 class Network(nn.Module):
-    """Every kind of convolution there is in residual networks, and their pooling, normalisation, gates and
-    head.
+    """A network with every kind of convolution that residual networks use, and with pooling, normalisation,
+    gates and a head.
     """
 
     def __init__(self) -> None:
@@ -478,8 +479,8 @@ OTHERS = torch.linspace(-1, 1, 3 * 3 * 18 * 26).cos().reshape(3, 3, 18, 26)
     [((4, 4), (4, 4), 0), ((3, 2), (3, 2), 1), ((3, 3), (2, 2), (0, 2)), ((5, 1), (5, 1), (3, 0))],
 )
 def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int | tuple[int, int]) -> None:
-    """A weight that is larger than all windows together, as that of a vision transformer: windows side by
-    side, overlapping, at the edges, cut off.
+    """The weight is larger than all windows together, as in a vision transformer: adjacent, overlapping, and
+    truncated windows.
     """
     layer = nn.Conv2d(3, 200, kernel, stride, padding).requires_grad_(False)
     graph = graph_compiler.compile(
@@ -491,9 +492,8 @@ def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int 
 
 @pytest.mark.parametrize(("to", "expected"), [("jax", 2), ("tensorflow", 2), ("numpy", 2)])
 def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected: int) -> None:
-    """Channels last: the image going in and the features coming out.
-
-    Channels first: the two permutations that the user wrote.
+    """Only the image and the features are permuted for channels last; for channels first, only the user's two
+    permutations remain.
     """
     pytest.importorskip(to)
     graph = graph_compiler.transpile(network, source="torch", to=to, args=(IMAGES,))
@@ -511,9 +511,7 @@ def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected:
 
 
 def test_sizes_of_arrays_that_were_moved_are_read_where_they_are() -> None:
-    """A batch of one is broadcast, so that its sizes are those of the results: of one that is there with the
-    channels last only.
-    """
+    """A broadcast batch of one has the sizes of a result that exists only with channels last."""
     pytest.importorskip("tensorflow")
     weight = torch.ones(1, 1, 3, 3) / 9
 
@@ -570,7 +568,7 @@ WINDOWS = {"kernel": (3, 2), "strides": (2, 1), "padding": ((1, 1), (1, 0))}
 @pytest.mark.parametrize("layout", ["channels_first", "channels_last"])
 @pytest.mark.parametrize("options", [{}, {"ceil_mode": True}, {"dilation": (2, 1)}], ids=str)
 def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dict[str, Any]) -> None:
-    """TensorFlow's own kernels pass over NaN, and give the lowest finite number for minus infinity."""
+    """TensorFlow's kernels ignore NaN and return the lowest finite number for minus infinity."""
     tf = pytest.importorskip("tensorflow")
     prelude = importlib.import_module("graph_compiler.backends.tensorflow.prelude")
     x = torch.linspace(-3, 3, 2 * 4 * 7 * 6).sin().reshape(2, 4, 7, 6)
@@ -587,7 +585,7 @@ def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dic
 @pytest.mark.parametrize("batch", [0, 2])
 @pytest.mark.parametrize("name", ["max_pool", "avg_pool"])
 def test_gradients_of_pooling_in_tensorflow(name: str, batch: int, rank: int) -> None:
-    """Also of an empty batch, on which TensorFlow's own kernel ends the process."""
+    """An empty batch is included, for which TensorFlow's own kernel aborts the process."""
     tf = pytest.importorskip("tensorflow")
     prelude = importlib.import_module("graph_compiler.backends.tensorflow.prelude")
     x = torch.linspace(-40, 40, batch * 3 * 7**rank).sin().reshape(batch, 3, *(7,) * rank).requires_grad_()
@@ -670,7 +668,7 @@ def test_gradients_of_convolutions_that_jax_writes_otherwise() -> None:
 
 @pytest.mark.parametrize("groups", [1, 4])
 def test_jax_exports_convolutions_with_a_symbolic_batch(groups: int) -> None:
-    """Whose sizes cannot be compared while it traces."""
+    """JAX cannot compare a symbolic batch size with numbers."""
     jax = pytest.importorskip("jax")
     exporting = importlib.import_module("jax.export")
     layer = nn.Conv2d(4, 4, 3, groups=groups).requires_grad_(False)

@@ -1,4 +1,4 @@
-"""What loops are given and give in the place of arrays that their steps index: graphs before and after."""
+"""Tests of loop operands: arrays that iterations index become sequences and outputs of the loop."""
 
 from __future__ import annotations
 

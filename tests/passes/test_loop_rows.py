@@ -1,5 +1,5 @@
-"""Rows that steps read and write one after the other are sequences and outputs of their loop: the same
-numbers, at other sizes, and none where another step sees what was written.
+"""Tests of rows that iterations read and write in order: they become sequences and outputs of the loop,
+unless another iteration reads what was written.
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ def transpiled(function: Callable[[Any, Any], Any], to: str) -> Any:
 
 
 def outcome(function: Callable[[Any, Any], Any], size: int) -> Any:
-    """What a function gives, or None where it raises."""
+    """Return the result, or None if the function raises."""
     try:
         return function(*arguments(size))
     except IndexError:

@@ -1,4 +1,4 @@
-"""What is written back has memory of its own where an earlier write reaches it."""
+"""Tests of effects: a value that is written back is copied if an earlier write changes its storage."""
 
 from __future__ import annotations
 

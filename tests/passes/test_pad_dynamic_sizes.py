@@ -1,4 +1,4 @@
-"""Sizes that depend on elements get a bound where the rows meet again: graphs before and after."""
+"""Tests of data-dependent sizes in static targets: rows are padded to an upper bound until they are combined."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ place = where(valid, column, take(concat(zeros(shape=(1,), dtype='int64'), colum
 
 
 def arrays(graph: Graph, sizes: dict[str, int]) -> list[Any]:
-    """Arrays of which the mask selects some (rows that are written to one place among them), all, or none;
-    the others of random size.
+    """Return arrays whose mask selects some, all or no rows, some of them with equal indices; the other
+    arrays have random sizes.
     """
     rng, size = np.random.default_rng(0), sizes.get("n", 5)
     mask = {5: [1, 1, 0, 1, 0], 8: [1] * 8, 4: [0] * 4, 0: []}[size]

@@ -1,5 +1,5 @@
-"""Random straight-line graphs compute after every pass what they computed before, and the graph that was
-given stays as it is.
+"""Property tests of passes on random straight-line graphs: results stay the same, and the given graph is
+unchanged.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ PASSES: dict[str, Callable[[Graph], tuple[Graph, bool]]] = {
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Graphs of up to 12 steps on two images, with up to three results."""
+    """Generate graphs of up to 12 operations on two images, with up to three results."""
 
     def write(b: Builder, *inputs: Value) -> list[Value]:
         values = list(inputs)
@@ -129,7 +129,7 @@ def test_all_passes_in_any_order(graph: Graph, names: list[str]) -> None:
 
 
 def check(graph: Graph, made: Graph) -> None:
-    """Both give the same numbers; sums may be added up in another order."""
+    """Assert equal results; sums may be computed in another order."""
     arrays = random_arrays(graph)
     assert [value.spec.hints for value in made.outputs] == [value.spec.hints for value in graph.outputs]
     for found, wanted in zip(numbers(made, *arrays), numbers(graph, *arrays), strict=True):

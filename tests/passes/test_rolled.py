@@ -1,4 +1,4 @@
-"""Equal operations that stand one after the other become a loop: graphs before and after."""
+"""Tests of the pass that turns repeated operations into a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of guards that compare one size with numbers, the strongest are left."""
+"""Tests of guards that compare one size with numbers: only the strongest remain."""
 
 from __future__ import annotations
 

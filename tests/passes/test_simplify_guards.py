@@ -1,4 +1,4 @@
-"""Guards that others imply are dropped; the graph that was given keeps all of its own."""
+"""Tests of the removal of guards that others imply; the given graph keeps its guards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Passes that write an operation in the place of another one, and those over loops of known length: graphs
-before and after.
-"""
+"""Tests of passes that replace single operations, and of passes on loops of known length."""
 
 from __future__ import annotations
 

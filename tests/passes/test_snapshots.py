@@ -1,4 +1,4 @@
-"""Copies for guards on elements are dropped where the original keeps its elements."""
+"""Tests of the removal of copies that are made for guards on elements, if the original keeps its elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many steps a ``while_loop`` has at most: graphs before and after."""
+"""Tests of upper bounds of the trip count of a ``while_loop``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def given(graph: Graph, sizes: dict[str, int]) -> list[Any]:
 
 
 def loop(name: str, text: str, most: str | None = None, **params: Any) -> Row:
-    """Return a row whose loop has ``most`` steps after the pass; text stands for ``$``."""
+    """Return a row whose loop has the bound ``most`` after the pass; ``text`` replaces ``$``."""
     sizes = params.pop("sizes", SIZES)
     values = {
         "type": "int64",

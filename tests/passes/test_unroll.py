@@ -1,4 +1,6 @@
-"""Loops of few steps written out: the same numbers and gradients, at sizes other than the recorded ones."""
+"""Tests of unrolling: loops with few iterations have equal values and gradients afterwards, at other sizes
+too.
+"""
 
 from __future__ import annotations
 

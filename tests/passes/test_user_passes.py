@@ -1,4 +1,4 @@
-"""Passes of the user's own, and programs that are printed, walked and interpreted."""
+"""Tests of passes that users write, and of printing, walking and interpreting programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Written elements that are read again, and writes that the next one covers: graphs before and after."""
+"""Tests of written elements that are read again, and of writes that a later one covers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""Tests of the checkout itself: architecture, language, documentation, packaging and the choice of cases."""
+"""Tests of the checkout itself: architecture, language, documentation, packaging, and the selection of test
+cases.
+"""

@@ -1,7 +1,8 @@
-"""The rules of the house: who may import whom, which frameworks may be named where, and how code is written.
+"""Architecture rules: which package may import which, where a framework may be named, and how code is
+written.
 
-The rules are computed from the syntax trees of all files of the three rooms. The second half of this file
-plants one violation of each rule and asserts that it is found.
+The rules are computed from the syntax trees of all files of the package. The second half of this file
+plants a violation of each rule and checks that it is found.
 """
 
 from __future__ import annotations
@@ -97,7 +98,11 @@ EXCEPTIONS: dict[str, str] = {}
 
 @dataclass(frozen=True)
 class Source:
-    """One file of the package: where it is, the name it is imported by, and its syntax tree."""
+    """A file of the package.
+
+    path: path from the root of the checkout.
+    module: name by which it is imported.
+    """
 
     path: str
     module: str
@@ -112,7 +117,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module, and where the import stands."""
+    """An import of ``module`` at ``line`` of a file.
+
+    in_function: True if the import is made only when a function runs.
+    """
 
     module: str
     line: int
@@ -120,7 +128,7 @@ class Import:
 
 
 def read_sources(root: Path) -> list[Source]:
-    """All files of the three rooms below ``root``."""
+    """Return all files of the package below ``root``."""
     sources = []
     for room in ROOMS:
         for file in sorted((root / room).rglob("*.py")):
@@ -138,8 +146,10 @@ def read_sources(root: Path) -> list[Source]:
 
 
 def room_of(module: str, is_package: bool = False) -> str:
-    """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``, but
-    what all targets share (``graph_compiler.backends.array_code.pooling``) -> ``backends``.
+    """Return the top-level part of a module, or the part and the framework: ``ir`` for
+    ``graph_compiler.ir.graph``, ``backends.jax`` for ``graph_compiler.backends.jax.arrays``.
+
+    Folders that all targets share (``graph_compiler.backends.array_code.pooling``) count as ``backends``.
     """
     parts = module.split(".")[1:] or ["__init__"]
     in_framework = (
@@ -151,8 +161,9 @@ def room_of(module: str, is_package: bool = False) -> str:
 
 
 def imports_of(source: Source, modules: set[str], types: bool = False) -> Iterator[Import]:
-    """Every import of a file, within functions too and by ``import_module("name")`` too; those for type
-    checkers only with ``types``.
+    """Yield every import of a file, including those in functions and by ``import_module("name")``.
+
+    Imports under ``TYPE_CHECKING`` are yielded only if ``types`` is True.
     """
     package = source.module.split(".") if source.is_package else source.module.split(".")[:-1]
 
@@ -176,7 +187,9 @@ def imports_of(source: Source, modules: set[str], types: bool = False) -> Iterat
 
 
 def imported_names(node: ast.AST, package: list[str], modules: set[str]) -> list[str]:
-    """The full names of the modules that one statement or call imports."""
+    """Return the full names of the modules that a statement or call imports; an empty list for any other
+    node.
+    """
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -197,7 +210,9 @@ def imported_names(node: ast.AST, package: list[str], modules: set[str]) -> list
 
 
 def wrong_imports(sources: list[Source]) -> Iterator[str]:
-    """Imports against the ranks, and names of frontends and backends outside of api.py."""
+    """Yield imports that violate the ranks, and references to the folder of a frontend or backend outside of
+    api.py.
+    """
     modules = {source.module for source in sources}
     for source in sources:
         if source.room.split(".")[0] not in RANKS:
@@ -211,7 +226,7 @@ def wrong_imports(sources: list[Source]) -> Iterator[str]:
 
 
 def reason_against(importer: str, imported: str, found: Import) -> str | None:
-    """Why ``importer`` may not import ``imported``, or None where it may."""
+    """Return why ``importer`` may not import ``imported``, or None if it may."""
     rank, other = RANKS[importer.split(".")[0]], RANKS.get(imported.split(".")[0])
     if other is None:
         return f"{found.module} has no rank"
@@ -227,7 +242,7 @@ def reason_against(importer: str, imported: str, found: Import) -> str | None:
 
 
 def wrong_inner_imports(sources: list[Source]) -> Iterator[str]:
-    """Imports against the ranks of the rooms of one framework's folder."""
+    """Yield imports that violate the ranks inside the folder of one framework."""
     places = {source.module: place for source in sources if (place := inner_place(source.path))}
     for source in sources:
         folder, room = places.get(source.module, ("", ""))
@@ -242,8 +257,9 @@ def wrong_inner_imports(sources: list[Source]) -> Iterator[str]:
 
 
 def circles(sources: list[Source]) -> Iterator[str]:
-    """Files of a folder with inner ranks that import each other in a circle, where imports for type checkers
-    count.
+    """Yield the files of each folder with inner ranks that import each other in a cycle.
+
+    Imports for type checkers count.
     """
     places = {source.module: place for source in sources if (place := inner_place(source.path))}
     paths = {source.module: source.path for source in sources}
@@ -267,8 +283,10 @@ def circles(sources: list[Source]) -> Iterator[str]:
 
 
 def inner_place(path: str) -> tuple[str, str] | None:
-    """The framework's folder that a file is in, if its rooms have ranks, and the room:
-    ``frontends/torch/memory/saved_contents.py`` -> ``memory``.
+    """Return (framework folder, part of it) of a file in a folder with inner ranks; None for other files.
+
+    ``frontends/torch/memory/saved_contents.py`` is in the part ``memory``; the part of a file directly in
+    the folder is its name if that has a rank, else an empty string.
     """
     for folder, ranks in INNER_RANKS.items():
         if path.startswith(f"{folder}/"):
@@ -279,7 +297,7 @@ def inner_place(path: str) -> tuple[str, str] | None:
 
 
 def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
-    """Imports of an ML framework anywhere but in the folders of that framework."""
+    """Yield imports of an ML framework outside of the folders of that framework."""
     for source in sources:
         own = FRAMEWORKS.get(source.room.partition(".")[2], set())
         for found in imports_of(source, set()):
@@ -289,8 +307,10 @@ def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
 
 
 def private_names(sources: list[Source]) -> Iterator[str]:
-    """Private names in modules of a framework, outside of the file ``compat.py`` of a folder that has one;
-    not those of classes.
+    """Yield uses of private names of a framework's modules outside of ``compat.py``, in folders that have
+    such a file.
+
+    Private names of classes are not checked.
     """
     for source in sources:
         folder = next(
@@ -314,19 +334,17 @@ def private_names(sources: list[Source]) -> Iterator[str]:
 
 
 def functions_of(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Every function of a file, methods and inner functions included."""
     return (
         node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     )
 
 
 def missing_docstrings(sources: list[Source]) -> Iterator[str]:
-    """Files that do not say what they are."""
     return (f"{source.path}: no docstring" for source in sources if not ast.get_docstring(source.tree))
 
 
 def missing_annotations(sources: list[Source]) -> Iterator[str]:
-    """Functions with an argument or a result of unknown type."""
+    """Yield functions of which a parameter or the result has no annotation."""
     for source in sources:
         for function in functions_of(source):
             given = function.args
@@ -346,8 +364,9 @@ def missing_annotations(sources: list[Source]) -> Iterator[str]:
 
 
 def docstring_lines(node: ast.AST) -> int:
-    """Return the number of lines of a docstring, which are not counted: what users read may be as long as it
-    has to be.
+    """Return the number of lines of the docstring of ``node``, or 0.
+
+    The limits on length leave docstrings out, since what users read may be as long as necessary.
     """
     body = getattr(node, "body", None)
     first = body[0] if isinstance(body, list) and body else None
@@ -361,7 +380,6 @@ def docstring_lines(node: ast.AST) -> int:
 
 
 def long_functions(sources: list[Source]) -> Iterator[str]:
-    """Functions that do not fit a screen."""
     for source in sources:
         for function in functions_of(source):
             lines = (function.end_lineno or function.lineno) - function.lineno + 1 - docstring_lines(function)
@@ -370,8 +388,8 @@ def long_functions(sources: list[Source]) -> Iterator[str]:
 
 
 def unexplained_handlers(sources: list[Source]) -> Iterator[str]:
-    """Yield handlers of any exception that neither raise it again at their end nor have the reason on the
-    line above.
+    """Yield handlers of ``Exception`` or ``BaseException``, or of everything, that neither end by raising the
+    exception again nor have a comment on the line above.
     """
     for source in sources:
         lines = source.text.splitlines()
@@ -391,7 +409,9 @@ def unexplained_handlers(sources: list[Source]) -> Iterator[str]:
 
 
 def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator[str]:
-    """Files that are too long without a reason, and reasons without such a file."""
+    """Yield files that are too long and not in ``exceptions``, and entries of ``exceptions`` that are not
+    needed or give no reason.
+    """
     lengths = {
         source.path: len(source.text.splitlines()) - sum(map(docstring_lines, ast.walk(source.tree)))
         for source in sources
@@ -441,7 +461,11 @@ WORDS_EXCEPTIONS: dict[str, tuple[set[str], str]] = {
 
 
 def words_of_frameworks(sources: list[Source], exceptions: dict[str, tuple[set[str], str]]) -> Iterator[str]:
-    """Words of one framework in the core: in texts that are no documentation, and as names of attributes."""
+    """Yield words of one framework in ``graph_compiler/`` that ``exceptions`` does not allow, and exceptions
+    that are not needed.
+
+    Docstrings and comments may use them.
+    """
     for source in sources:
         if not source.path.startswith("graph_compiler/"):
             continue
@@ -458,9 +482,7 @@ def words_of_frameworks(sources: list[Source], exceptions: dict[str, tuple[set[s
 
 
 def texts_of(source: Source) -> Iterator[tuple[int, str]]:
-    """The texts of a file but documentation, and the names of attributes and of parts of classes, with their
-    lines.
-    """
+    """Yield (line, text) of each string except docstrings, and of each name of an attribute or field."""
     documentation = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
@@ -511,7 +533,10 @@ def test_all_rooms_are_read(sources: list[Source]) -> None:
 
 
 def plant(root: Path, **files: str) -> list[Source]:
-    """Sources with the given contents; ``__`` between names stands for ``/`` where a name has none."""
+    """Write files with the given contents and return the sources below ``root``.
+
+    ``__`` in a name stands for ``/``.
+    """
     for name, text in files.items():
         path = root / f"{name if '/' in name else name.replace('__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

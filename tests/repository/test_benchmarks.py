@@ -1,4 +1,6 @@
-"""The benchmarks' own arithmetic: rounds, ratios, floors, and what is said of a contender that fails."""
+"""Tests of the arithmetic of the benchmarks: rounds, ratios, floors, and the report on a contender that
+fails.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def test_every_contender_gets_one_sample_a_round(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_ratio_is_taken_within_each_round() -> None:
-    """A machine that is twice as slow in one round does not change the ratio."""
+    """A machine that is twice as slow during one round must not change the ratio."""
     samples = {"slow": [2.0, 4.0, 2.2], "fast": [1.0, 2.0, 1.0]}
     assert measure.ratio(samples, "slow", "fast") == 2.0
     assert measure.difference(samples, "slow", "fast") == pytest.approx(1.2)

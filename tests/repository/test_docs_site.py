@@ -1,6 +1,6 @@
-"""The documentation site, without mkdocs: its navigation, its links, and a page for each public name.
+"""Tests of the documentation site without mkdocs: navigation, links, and a page for each public name.
 
-``scripts/docs`` builds it.
+``scripts/docs`` builds the site.
 """
 
 from __future__ import annotations
@@ -31,20 +31,22 @@ def hook() -> dict[str, Any]:
 
 
 def navigation() -> list[str]:
-    """Return the paths of the pages in mkdocs.yml, in order."""
+    """Return the pages in the navigation of mkdocs.yml, in order."""
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     return re.findall(r"^ +- [^:\n]+: (\S+\.md)$", text[text.index("\nnav:") :], re.MULTILINE)
 
 
 def anchors_of(text: str) -> set[str]:
-    """Return the anchors of the headings of a page, as GitHub and mkdocs make them."""
+    """Return the anchors that GitHub and mkdocs generate for the headings of a page."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
 
 
 def broken_links(path: Path, text: str) -> Iterator[str]:
-    """Yield the links of a page to files or headings that do not exist."""
+    """Yield the links of a page to files or headings that do not exist. Web addresses and links in code are
+    not checked.
+    """
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     for link in (first or second for first, second in LINK.findall(re.sub(r"`[^`\n]*`", "", text))):
         if re.match(r"https?://|mailto:", link):

@@ -1,6 +1,7 @@
-"""Every module can be imported, and the examples in its docstrings give what they say.
+"""Doctests of the package: every module can be imported, and the examples in its docstrings are right.
 
-Each room is walked on its own path: a walk over the package alone does not see the two rooms beside it.
+``backends`` and ``frontends`` are walked separately, because in a checkout they are not inside the folder
+of the package.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ NEEDS = {
 
 
 def names_below(package: str, paths: Iterable[str]) -> Iterator[str]:
-    """The modules of a package, found without importing any of them."""
+    """Yield the names of a package and of its modules, without importing them. ``__main__`` modules are left
+    out.
+    """
     yield package
     for path in paths:
         for module in pkgutil.iter_modules([path]):
@@ -41,7 +44,10 @@ def names_below(package: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def has_examples(module: ModuleType) -> bool:
-    """Whether its text has any: to look for them in every object of a module takes 20 ms."""
+    """Return True if the text of the module contains an example.
+
+    This saves 20 ms per module, which a search through its objects takes.
+    """
     return ">>> " in Path(str(module.__file__)).read_text(encoding="utf-8")
 
 
@@ -50,7 +56,7 @@ MODULES = sorted({name for room in WALKED for name in names_below(room.__name__,
 
 
 def needed_by(name: str) -> str | None:
-    """The framework that a module imports."""
+    """Return the framework or dependency that a module imports, or None."""
     return next((NEEDS[part] for part in name.split(".")[2:3] if part in NEEDS), None)
 
 
@@ -71,7 +77,9 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_no_module_takes_the_name_of_a_function_of_its_package() -> None:
-    """The function would be the module as soon as that is imported."""
+    """As soon as such a module is imported, the attribute of the package is the module instead of the
+    function.
+    """
     for name in MODULES:
         if (spec := importlib.util.find_spec(name)) is not None and spec.submodule_search_locations:
             text = Path(str(spec.origin)).read_text(encoding="utf-8")

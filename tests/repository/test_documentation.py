@@ -1,7 +1,7 @@
-"""Executes every ``python`` block of README.md and docs/, in order, with one namespace a file.
+"""Execution of every ``python`` block of README.md and docs/, in order, with one namespace per file.
 
-A ``text`` block that stands directly below a ``python`` block is what the block prints, and is compared
-(``...`` stands for anything). A block of ``>>>`` examples is run as a doctest.
+A ``text`` block directly after a ``python`` block is compared with what the block prints (``...`` matches
+anything). A block of ``>>>`` examples is run as a doctest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """One python block: its code, what it prints (None: not said), and the line before its first."""
+    """A ``python`` block of a page.
+
+    output: expected output; None if none is given.
+    line: number of lines before the code.
+    """
 
     code: str
     output: str | None
@@ -35,7 +39,6 @@ class Block:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The python blocks of a Markdown text."""
     return [
         Block(found["code"], found["output"], text.count("\n", 0, found.start("code")))
         for found in BLOCK.finditer(text + "\n")
@@ -43,11 +46,10 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def compiled(block: Block, path: Path) -> CodeType:
-    """Return the code of a block, as if it stood in a Python file of its own, at the line numbers of the
-    page.
+    """Return the code object of a block, with the line numbers of the page.
 
-    Loops are recorded from the source of their function. The page is Markdown, so ``linecache`` holds the
-    block as such a file.
+    Loops are recorded from the source of their function, so the block is registered in ``linecache`` under
+    a file name of its own.
     """
     text, name = "\n" * block.line + block.code, str(path.with_name(f"{block.line}-{path.name}"))
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -55,7 +57,7 @@ def compiled(block: Block, path: Path) -> CodeType:
 
 
 def run_block(block: Block, path: Path, namespace: dict[str, Any]) -> None:
-    """Execute a block, and compare what it prints."""
+    """Execute a block in ``namespace`` and fail the test if its output differs from the expected output."""
     if block.code.startswith(">>>"):
         test = doctest.DocTestParser().get_doctest(block.code, namespace, path.name, str(path), block.line)
         said: list[str] = []
@@ -77,7 +79,7 @@ def run_block(block: Block, path: Path, namespace: dict[str, Any]) -> None:
 
 
 def documents() -> list[Path]:
-    """The files that have python blocks."""
+    """Return the pages that have ``python`` blocks."""
     pages = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
     return [page for page in pages if page.is_file() and blocks_of(page.read_text("utf-8"))]
 

@@ -1,4 +1,4 @@
-"""``import graph_compiler`` costs little and imports no framework; the rooms have one name each."""
+"""Tests of ``import graph_compiler``: it is fast, imports no framework, and gives each subpackage one name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ DEPENDENCIES = (
 
 
 def run_python(code: str) -> str:
-    """What a fresh interpreter prints that finds the same graph_compiler as this one."""
+    """Run ``code`` in a new interpreter with the same graph_compiler; return what it prints, or fail if it
+    raises.
+    """
     environment = {**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, env=environment

@@ -1,4 +1,4 @@
-"""How the code reads, as far as a machine can see: words of docstrings, lengths of lines, names and cycles."""
+"""Limits on the wording of docstrings, on lengths of lines, on names, and on import cycles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The wheel that is built from the sdist holds every file of the three rooms, under the names they are
-imported by.
+"""Tests of the wheel built from the sdist: it contains every file of the package under the name by which it
+is imported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """(sdist, wheel)"""
+    """Return (sdist, wheel), built once per module."""
     folder = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
         [sys.executable, checkout / "scripts" / "build.py", folder],

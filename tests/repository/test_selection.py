@@ -1,4 +1,6 @@
-"""Which cases run: the same for everyone, those that a change affects, and nothing that exists unexercised."""
+"""Tests of the choice of cases: it is the same for everyone, includes the cases that a change affects, and
+leaves nothing unexercised.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ PROGRAMS = [
 
 
 def test_a_share_is_drawn_by_names_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other cases, and the order in which cases are found, change nothing."""
+    """Whether a case is chosen must not depend on the other cases or on their order."""
     monkeypatch.setitem(selection.table()["shares"], "tests/corpora/test_samples.py::test_sample", 8)
     drawn = selection.selected(NODES)
     assert 60 < len(drawn) < 140
@@ -93,7 +95,7 @@ def test_each_program_runs_where_the_core_changes(changed: str) -> None:
 
 
 def test_every_file_of_the_package_reaches_a_test(checkout: Path) -> None:
-    """A new folder needs a row in the table."""
+    """This fails for a new folder without a row in ``REACH``."""
     names = [
         path.relative_to(checkout).as_posix()
         for room in ("graph_compiler", "backends", "frontends")
@@ -103,7 +105,9 @@ def test_every_file_of_the_package_reaches_a_test(checkout: Path) -> None:
 
 
 def test_groups_name_frameworks(checkout: Path) -> None:
-    """A row for files of a framework must not match what all of them share: such a target runs no case."""
+    """A row whose group matches a shared folder would name a target that does not exist, so that no case
+    would run.
+    """
     names = [path.relative_to(checkout).as_posix() for path in (checkout / "backends").rglob("*.py")]
     targets = {target for name in names for _, found, _ in affected.reached(name) for target in found}
     assert targets == set(affected.TARGETS)

@@ -1,4 +1,4 @@
-"""Tests of the testers: every comparison must fail on a result that is wrong in the way it is there to find."""
+"""Tests of the test helpers: every comparison fails on a result that is wrong in the way it should detect."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ from tests.support.tolerance import TOLERANCE, tolerance  # noqa: E402
 
 
 class Pair(NamedTuple):
-    """A named tuple, for its class."""
-
     first: Any
     second: Any
 
 
 class Other(NamedTuple):
-    """The same fields in another class."""
+    """A named tuple with the fields of :class:`Pair`."""
 
     first: Any
     second: Any
@@ -38,15 +36,11 @@ class Other(NamedTuple):
 
 @dataclasses.dataclass
 class Result:
-    """A dataclass, for its fields."""
-
     values: Any
     label: str
 
 
 class Cache:
-    """A plain object that holds arrays."""
-
     def __init__(self, keys: Any) -> None:
         self.keys = keys
 
@@ -55,7 +49,7 @@ VALUES = np.linspace(0.5, 2.0, 24, dtype=np.float32).reshape(2, 3, 4)
 
 
 def a_tree() -> dict[str, Any]:
-    """One of everything."""
+    """Return a result that contains each kind of container and leaf."""
     tensor = torch.from_numpy(VALUES.copy())
     return {
         "pair": Pair(tensor, [tensor + 1, None]),
@@ -67,7 +61,7 @@ def a_tree() -> dict[str, Any]:
 
 
 def _edited(path: str, value: Any) -> dict[str, Any]:
-    """The tree with one thing replaced."""
+    """Return the tree with the part at ``path``, ``key`` or ``key.attribute``, replaced."""
     tree = a_tree()
     first, _, rest = path.partition(".")
     if rest:
@@ -78,7 +72,6 @@ def _edited(path: str, value: Any) -> dict[str, Any]:
 
 
 def test_equal_trees_pass() -> None:
-    """Two trees made alike are the same."""
     assert_same(a_tree(), a_tree())
     assert len(leaves(a_tree())) == 8
 
@@ -114,7 +107,6 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_result_is_caught(name: str) -> None:
-    """Each wrong tree differs, whichever side it stands on."""
     with pytest.raises(AssertionError):
         assert_same(WRONG[name], a_tree())
     with pytest.raises(AssertionError):
@@ -122,12 +114,14 @@ def test_wrong_result_is_caught(name: str) -> None:
 
 
 def test_rounding_is_no_fault() -> None:
-    """A result within the rounding of another order of sums passes."""
+    """The result of a sum in another order must pass."""
     assert_same(_edited("pair", Pair(T * (1 + 1e-6), [T + 1, None])), a_tree())
 
 
 def test_tolerances_would_catch_a_tenth_of_a_percent() -> None:
-    """In every dtype that can show it, the relative tolerance is below 0.1 %; integers are exact."""
+    """The relative tolerance of every dtype that can represent it is below 0.1 %; integers are compared
+    exactly.
+    """
     assert all(
         relative < 1e-3 for name, (relative, _) in TOLERANCE.items() if name not in ("float16", "bfloat16")
     )
@@ -135,7 +129,9 @@ def test_tolerances_would_catch_a_tenth_of_a_percent() -> None:
 
 
 def test_jax_results_may_be_narrower() -> None:
-    """Without x64, jax has int32 for int64 and float32 for float64, and nothing else changes."""
+    """Without x64, JAX returns int32 for int64 and float32 for float64; every other difference of dtypes must
+    fail.
+    """
     jnp = pytest.importorskip("jax.numpy")
     assert_same([jnp.arange(4), jnp.ones(3)], [torch.arange(4), torch.ones(3, dtype=torch.float64)])
     with pytest.raises(AssertionError, match="dtype"):
@@ -145,7 +141,6 @@ def test_jax_results_may_be_narrower() -> None:
 
 
 def test_bfloat16_is_compared() -> None:
-    """numpy has no bfloat16; both frameworks' arrays are compared all the same."""
     jnp = pytest.importorskip("jax.numpy")
     expected = torch.linspace(1, 2, 8).bfloat16()
     assert_same(jnp.linspace(1, 2, 8).astype(jnp.bfloat16), expected)
@@ -154,7 +149,6 @@ def test_bfloat16_is_compared() -> None:
 
 
 def test_no_further_than_the_source() -> None:
-    """An error like the source's passes; ten times the source's does not, even within the table's tolerance."""
     exact = torch.linspace(1, 2, 64, dtype=torch.float64)
     source, alike, worse = ((exact * (1 + error)).float() for error in (1e-6, -1e-6, 1e-5))
     assert_no_further(alike, source, exact)
@@ -167,7 +161,6 @@ def test_no_further_than_the_source() -> None:
 
 # ---------------------------------------------------------------------------------------------- the models
 def test_small_models_are_the_same_for_a_seed() -> None:
-    """Weights and inputs come from the seed, whatever the random state was."""
     torch.manual_seed(1)
     first = small.BY_NAME["lstm"].load()
     torch.manual_seed(2)
@@ -177,7 +170,6 @@ def test_small_models_are_the_same_for_a_seed() -> None:
 
 
 def test_isolated_restores_the_random_state() -> None:
-    """What is drawn inside has no effect outside."""
     torch.manual_seed(3)
     expected = copy.copy(torch.get_rng_state())
     with isolated(7):
@@ -189,13 +181,12 @@ ZOO = {entry["id"]: entry for entry in zoo.entries()}
 
 
 def test_zoo_is_whole() -> None:
-    """Ids are unique; both files are read."""
     assert len(ZOO) == len(zoo.entries()) == 645
 
 
 @pytest.mark.parametrize("name", ["bert-BertModel", "timm-vit_tiny_r_s16_p8_224", "torchvision-resnet18"])
 def test_zoo_gives_the_recorded_outputs(name: str) -> None:
-    """Builder, weights and inputs still give the outputs whose digest the entry holds."""
+    """Model, weights and inputs must be those from which the digest of the entry was computed."""
     pytest.importorskip(ZOO[name].get("source", "transformers"))
     model, inputs, _ = zoo.load(ZOO[name])
     found = zoo.digest(zoo.run(model, ZOO[name], inputs))

@@ -1,4 +1,4 @@
-"""What type checkers and ``dir`` see of the package."""
+"""Tests of what type checkers and ``dir`` see of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What other versions of a framework do not have, and libraries beside it that are not installed."""
+"""Tests with functions that other versions of a framework lack, and with optional libraries that are not
+installed.
+"""
 
 from __future__ import annotations
 

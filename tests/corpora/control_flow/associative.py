@@ -1,5 +1,5 @@
-"""``jax.lax.associative_scan``: one recording for all lengths, also of none and one element; operators that
-do not commute.
+"""Programs with ``jax.lax.associative_scan``: one recording for all lengths, including 0 and 1, and operators
+that are not commutative.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def products(x: Any) -> Any:
 
 
 def captured(x: Any, scale: Any) -> Any:
-    """The operator reads an argument, what is computed, and a constant; what is combined is in a dictionary."""
+    """The operator uses an argument, a computed array and a constant, and combines arrays in a dict."""
     most = jnp.tanh(x).max(0)
     shift = np.array([0.5, -1.0], "float32")
 
@@ -54,7 +54,7 @@ def captured(x: Any, scale: Any) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """Arrays of the size of all pairs are made inside, and elements are told apart: ``a + b + a * b``."""
+    """The operator creates arrays of the size of all pairs and indexes elements."""
 
     def together(left: Any, right: Any) -> Any:
         ones = jnp.ones(left.shape, left.dtype) + jnp.zeros_like(right)
@@ -73,12 +73,14 @@ def segments(x: Any, starts: Any) -> Any:
 
 
 def element_wise(x: Any) -> Any:
-    """The operator is for one element, as JAX's documentation has it."""
+    """The operator takes single elements under ``vmap``, as in the documentation of JAX."""
     return lax.associative_scan(jax.vmap(lambda a, b: jnp.stack([a[0] * b[0], a[1] * b[0] + b[1]])), x)
 
 
 def of_many(x: Any, w: Any) -> Any:
-    """Under vmap, along another axis than the batch; the operator reads what is mapped and what is not."""
+    """The scan runs under ``vmap`` along another axis than the batch; the operator uses mapped and unmapped
+    arrays.
+    """
     weighted = jax.vmap(
         lambda row, scale: lax.associative_scan(lambda a, b: a + b + a * b * scale * w, row),
         in_axes=(1, 0),
@@ -149,7 +151,7 @@ def kept_number(x: Any) -> Any:
 
 
 def by_length(x: Any) -> Any:
-    """An operator that asks how many pairs there are is JAX's own code: a recording for each length."""
+    """JAX unrolls an operator that depends on the number of pairs in Python, so each length is recorded."""
     return lax.associative_scan(lambda a, b: a + b if len(a) > 1 else b + a, x)
 
 

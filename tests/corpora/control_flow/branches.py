@@ -1,4 +1,4 @@
-"""``lax.cond`` and ``lax.switch``."""
+"""Programs with ``lax.cond`` and ``lax.switch``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .table import Program, floats, number, positive, whole
 
 
 def out_of_range(x: Any, index: Any) -> Any:
-    """JAX takes the nearest branch."""
+    """JAX clamps the index to the nearest branch."""
     return lax.switch(index, [lambda x: x, lambda x: x + 1, lambda x: x * x], x)
 
 
@@ -58,7 +58,7 @@ def switch_under_vmap(x: Any, kinds: Any) -> Any:
 
 
 def root_of_zero(x: Any, flag: Any) -> Any:
-    """The branch that is not taken has no derivative."""
+    """The branch that is not taken has an infinite derivative, which must not reach the gradient."""
     return lax.cond(flag > 0, jnp.sqrt, lambda y: y * 2, x)
 
 
@@ -80,7 +80,7 @@ def of_a_flag(x: Any, flag: Any) -> Any:
 
 
 def big_branches(x: Any, flag: Any) -> Any:
-    """Several lines in each branch, that use the same names."""
+    """Each branch has several lines, whose variables have the same names in both branches."""
 
     def one(x: Any) -> Any:
         y = jnp.sin(x)

@@ -1,4 +1,4 @@
-"""Loops that carry something: trees, numbers of Python, keys, and arrays of all data types."""
+"""Programs whose loops carry pytrees, Python numbers, random keys, or arrays of various dtypes."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def rotated(points: Any, turns: Any) -> Any:
 
 
 def weak(rows: Any) -> Any:
-    """A number of Python that becomes an array of the rows' type."""
+    """The carry begins as a Python number and takes the dtype of the rows."""
     return lax.scan(lambda held, row: (held + row.sum(), held * 2), 0.0, rows)
 
 
@@ -177,7 +177,7 @@ def rotated_names(x: Any) -> Any:
 
 
 def row_as_carry(rows: Any) -> Any:
-    """What is carried is a row; the result must not lie in the memory of the argument."""
+    """The result is a row of the argument, and must not share storage with it."""
     return lax.scan(lambda before, row: (row, row - before), rows[0], rows)
 
 

@@ -1,5 +1,5 @@
-"""Loops and branches at the edges: indices outside, numbers that wrap around, branches that would fail, names
-that collide, loops without steps.
+"""Programs with loops and branches at the limits: indices out of bounds, overflow, branches that would fail,
+colliding names, no iterations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def key_as_carry(rows: Any, seed: Any) -> Any:
 
 
 def written_outside(x: Any) -> Any:
-    """What is written behind the end is dropped."""
+    """JAX drops writes past the end of an axis."""
     return lax.fori_loop(0, x.shape[0] + 2, lambda i, held: held.at[i].add(1.0), x)
 
 
@@ -52,7 +52,7 @@ def quotients(a: Any, b: Any) -> Any:
 
 
 def quotient_by_zero(a: Any, b: Any) -> Any:
-    """The branch that is not taken would fail."""
+    """The branch that is not taken would raise."""
     return lax.cond(b != 0, lambda: a // b, lambda: a)
 
 

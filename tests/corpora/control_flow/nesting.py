@@ -1,4 +1,4 @@
-"""Loops and branches in each other."""
+"""Programs with nested loops and branches."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def no_steps_of_while(x: Any) -> Any:
 
 
 def loop_twice(x: Any) -> Any:
-    """Two loops with bodies of the same names, one after the other."""
+    """Two successive loops have bodies with the same variable names."""
     body = lambda i, y: y * 0.5 + i  # noqa: E731
     return lax.fori_loop(0, 3, body, lax.fori_loop(0, x.shape[0], body, x))
 

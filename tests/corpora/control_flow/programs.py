@@ -1,4 +1,4 @@
-"""The programs of the corpus: functions of JAX with loops and branches, by name."""
+"""All programs of the control-flow corpus, by name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How a program of the corpus is recorded, called and differentiated in each target, and compared with the
-original in JAX.
+"""Recording, calls and gradients of the programs of the control-flow corpus in each target, compared with
+JAX.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Arguments = tuple[Any, ...]
 
 # ------------------------------------------------------------------------------------- arguments
 def as_jax(args: Arguments, dtype: str = "float32") -> Arguments:
-    """Arguments as JAX has them; float32 as ``dtype``."""
+    """Return the arguments as JAX arrays; float32 becomes ``dtype``."""
     return tuple(
         item if isinstance(item, jax.Array) else jax_array(item, dtype if item.dtype == "float32" else None)
         for item in args
@@ -32,12 +32,11 @@ def as_jax(args: Arguments, dtype: str = "float32") -> Arguments:
 
 
 def calls_of(program: Program, dtype: str = "float32") -> list[Arguments]:
-    """Arguments of all calls."""
     return [as_jax(args, dtype) for args in program.calls]
 
 
 def native(args: Arguments, to: str) -> Arguments:
-    """Arguments as a user of the target has them."""
+    """Return the arguments as arrays of the target."""
     if to == "jax":
         return args
     if to == "tensorflow":
@@ -55,20 +54,20 @@ def _writable(item: Any) -> Any:
 
 
 def recorded(program: Program, to: str, args: Arguments) -> Any:
-    """The graph of a program."""
     return graph_compiler.compile(program.function, to=to, source="jax", args=args)
 
 
 def results_of(program: Program, args: Arguments) -> Any:
-    """What the original gives."""
     return by_jit(program.function, *args) if program.jits else program.function(*args)
 
 
 # ------------------------------------------------------------------------------------- values
 def check_values(program: Program, to: str, original: Program | None = None) -> Any:
-    """Each call gives what JAX gives, by one variant; results in NumPy are no views of the arguments.
+    """Assert that each call gives what JAX gives, with one variant, and that results in NumPy are no views of
+    arguments.
 
-    ``original`` is what it is compared with, another program where this check is tested.
+    The results are compared with those of ``original`` if that is given, which must fail if it is another
+    program.
     """
     calls = calls_of(program)
     graph = recorded(program, to, calls[0])
@@ -87,7 +86,7 @@ def check_values(program: Program, to: str, original: Program | None = None) -> 
 
 # ------------------------------------------------------------------------------------- compilers
 def check_jit(program: Program, original: Program | None = None) -> None:
-    """Inside of the user's own ``jax.jit``."""
+    """Assert that the graph gives the results of JAX inside ``jax.jit``, with one variant."""
     calls = calls_of(program)
     graph = recorded(program, "jax", calls[0])
     compiled = jax.jit(lambda *args: graph.functional(graph.parameters, *args))
@@ -97,7 +96,11 @@ def check_jit(program: Program, original: Program | None = None) -> None:
 
 
 def check_tf_function(program: Program, way: str, original: Program | None = None) -> None:
-    """Inside of ``tf.function``: with the sizes of each call, with unknown ones, and by XLA."""
+    """Assert that the graph gives the results of JAX inside ``tf.function``, with one variant.
+
+    way: ``"XLA"``, ``"unknown sizes"`` (one trace with unknown sizes), or anything else for a trace per
+        shape.
+    """
     tf = pytest.importorskip("tensorflow")
     calls = calls_of(program)
     graph = recorded(program, "tensorflow", calls[0])
@@ -118,7 +121,7 @@ def check_tf_function(program: Program, way: str, original: Program | None = Non
 
 
 def check_torch_compile(program: Program) -> None:
-    """Under ``torch.compile``, traced without its code generator."""
+    """Assert that the graph gives the results of JAX under ``torch.compile`` with the backend ``eager``."""
     torch = pytest.importorskip("torch")
     calls = calls_of(program)
     graph = recorded(program, "torch", calls[0])
@@ -133,7 +136,9 @@ def _floats(items: Any) -> list[int]:
 
 
 def weighted(result: Any) -> Any:
-    """A sum of all floats of a result of JAX or torch, each with a weight of its own."""
+    """Return a weighted sum of all float arrays of a result of JAX or torch, each element with another
+    weight.
+    """
     arrays = [item for item in leaves(result).values() if is_array(item)]
     return sum((array * _weights(array)).sum() for array in (arrays[place] for place in _floats(arrays)))
 
@@ -152,7 +157,7 @@ def _weights(array: Any) -> Any:
 
 
 def weighted_of_tensors(tf: Any, result: Any) -> Any:
-    """The same for TensorFlow, where sizes may be unknown."""
+    """Return the sum of :func:`weighted` for a result of TensorFlow, whose sizes may be unknown."""
     arrays = [item for item in tf.nest.flatten(result) if tf.is_tensor(item)]
     parts = [
         tf.reduce_sum(array * _cosines(tf, array)) for array in (arrays[place] for place in _floats(arrays))
@@ -172,7 +177,9 @@ def _with(args: Arguments, places: list[int], items: Any) -> Arguments:
 def gradient_by_jax(
     function: Callable[..., Any], args: Arguments, mode: str
 ) -> Callable[[list[Any]], list[Any]]:
-    """The gradients by all floats among the arguments: backwards, or forwards where there is no other way."""
+    """Return a function that computes the gradients of :func:`weighted` with respect to all float arguments,
+    in ``mode``.
+    """
     places = _floats(args)
     total = lambda items: weighted(function(*_with(args, places, items)))  # noqa: E731
     found: Callable[[list[Any]], list[Any]] = (jax.grad if mode == "reverse" else jax.jacfwd)(total)
@@ -180,19 +187,18 @@ def gradient_by_jax(
 
 
 def by_jax(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
-    """Operation by operation."""
     found = gradient_by_jax(function, args, mode)([args[place] for place in _floats(args)])
     return [np.asarray(item) for item in found]
 
 
 def of_original(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
-    """What the others are compared with."""
+    """Return the reference gradients, computed by JAX as one program."""
     found = by_jit(gradient_by_jax(function, args, mode), [args[place] for place in _floats(args)])
     return [np.asarray(item) for item in found]
 
 
 def by_torch(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
-    """By autograd."""
+    """Return gradients by autograd; zeros if the result depends on no float argument."""
     torch = pytest.importorskip("torch")
     places, given = _floats(args), native(args, "torch")
     leaves_ = [given[place].requires_grad_() for place in places]
@@ -203,7 +209,7 @@ def by_torch(function: Callable[..., Any], args: Arguments, mode: str) -> list[A
 
 
 def by_tape(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
-    """By TensorFlow's tape around the call."""
+    """Return gradients by a ``tf.GradientTape`` around the call."""
     tf = pytest.importorskip("tensorflow")
     places, given = _floats(args), native(args, "tensorflow")
     watched = [given[place] for place in places]
@@ -219,7 +225,10 @@ def _tape(tf: Any, function: Callable[..., Any], given: Arguments, watched: list
 
 
 def by_tf_function(**options: Any) -> Callable[..., list[Any]]:
-    """By a tape inside of ``tf.function``."""
+    """Return a function that computes gradients by a tape inside ``tf.function``.
+
+    options: ``unknown`` for unknown sizes, ``xla`` to compile with XLA.
+    """
 
     def taken(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
         tf = pytest.importorskip("tensorflow")
@@ -252,7 +261,7 @@ GRADIENTS: dict[str, tuple[str, Callable[..., list[Any]]]] = {
 
 
 def check_gradients(program: Program, way: str, dtype: str, original: Program | None = None) -> None:
-    """The gradients of each call are those of the original."""
+    """Assert that the gradients of each call are those of ``original``, by default the program in JAX."""
     to, taken = GRADIENTS[way]
     calls = calls_of(program, dtype)
     graph = recorded(program, to, calls[0])

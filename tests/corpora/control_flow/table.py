@@ -1,4 +1,4 @@
-"""What a program of the corpus is, and the arrays that programs are called with."""
+"""Table rows of the control-flow corpus, and the arrays that its programs are called with."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ Mode = Literal["reverse", "forward", "none"]
 
 @dataclass(frozen=True)
 class Program:
-    """A JAX function with calls that differ in lengths, branches and numbers of steps; the first call is
-    recorded.
+    """A JAX function with calls that differ in lengths, branches and trip counts.
 
-    ``gradient`` says how JAX gives its gradients: backwards, forwards only (``while``), or not at all.
+    calls: arguments of each call; the first is recorded.
+    gradient: the mode in which JAX can differentiate the function: ``"reverse"``, only ``"forward"``
+        (``while`` loops), or ``"none"``.
     """
 
     function: Callable[..., Any]
@@ -30,27 +31,23 @@ class Program:
 
 
 def floats(*shape: int, seed: int = 0, scale: float = 1.0, dtype: str = "float32") -> np.ndarray[Any, Any]:
-    """Normal numbers."""
     return (np.random.default_rng(seed + sum(shape)).normal(size=shape) * scale).astype(dtype)
 
 
 def positive(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    """Numbers from 0.2 to 2."""
     return np.random.default_rng(seed + sum(shape)).uniform(0.2, 2.0, size=shape).astype("float32")
 
 
 def whole(
     *shape: int, seed: int = 0, low: int = 0, high: int = 10, dtype: str = "int32"
 ) -> np.ndarray[Any, Any]:
-    """Integers."""
     return np.random.default_rng(seed + sum(shape)).integers(low, high, size=shape).astype(dtype)
 
 
 def number(value: float, dtype: str = "float32") -> np.ndarray[Any, Any]:
-    """An array without axes."""
     return np.asarray(value, dtype)
 
 
 def each(make: Callable[..., Any], *sizes: tuple[int, ...]) -> tuple[tuple[Any, ...], ...]:
-    """Calls with one array, of these shapes."""
+    """Return calls with one array each, of the shapes ``sizes``."""
     return tuple((make(*shape, seed=place),) for place, shape in enumerate(sizes))

@@ -1,4 +1,6 @@
-"""What ``lax.associative_scan`` is written as, and lengths at which there is nothing to combine."""
+"""Tests of the code generated for ``lax.associative_scan``, and of lengths at which there is nothing to
+combine.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def test_pairs_are_functions_of_tuples() -> None:
 
 
 def test_unknown_lengths_are_doubled() -> None:
-    """In ``tf.function``, where JAX's order of combination needs the length."""
+    """JAX's order of combination needs the length, which is unknown in ``tf.function``."""
     tf = pytest.importorskip("tensorflow")
     graph = graph_compiler.compile(products, to="tensorflow", source="jax", args=(jnp.asarray(floats(4, 3)),))
     traced = tf.function(

@@ -1,4 +1,6 @@
-"""``jax.checkpoint`` is kept in each target that has gradients: they keep less, and are the same."""
+"""Tests of ``jax.checkpoint`` in each target with gradients: less is stored for the backward pass, and
+gradients stay the same.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def _arguments(count: int) -> tuple[Any, Any]:
 
 
 def _saved(function: Any, args: Any) -> int:
-    """How many tensors torch keeps for the backward pass of a call."""
+    """Return the number of tensors that torch stores for the backward pass of a call."""
     torch = pytest.importorskip("torch")
     kept: list[Any] = []
 
@@ -83,7 +85,7 @@ def test_jax_is_told_again(function: Any, text: str) -> None:
 
 
 def _kept(function: Any) -> int:
-    """How many numbers JAX keeps for the backward pass."""
+    """Return the number of elements that JAX stores for the backward pass."""
     return sum(item.size for item in jax.tree.leaves(jax.vjp(function, *_arguments(40))[1]))
 
 
@@ -95,7 +97,7 @@ def test_what_tensorflow_and_torch_write() -> None:
 
 
 def test_transforms_of_torch_run_a_step_once() -> None:
-    """They allow none of the hooks by which torch would run it again."""
+    """These transforms do not allow the saved-tensor hooks with which torch would recompute a step."""
     torch = pytest.importorskip("torch")
     graph, (rows, w) = _compiled(kept_loop, "torch", 5), native(_arguments(5), "torch")
     found = torch.func.grad(lambda w: weighted(graph.functional(graph.parameters, rows, w)))(w)
@@ -127,8 +129,8 @@ def test_segments_have_the_same_gradients(function: Any, to: str, taken: Any) ->
 
 
 def test_segments_keep_about_two_roots_of_the_steps() -> None:
-    """Of each segment three tensors (its rows, what is carried, the weights), and those of one segment while
-    that is computed again.
+    """Three tensors of each segment are stored (its rows, the carry, the weights), and those of one segment
+    while it is recomputed.
     """
     for count, root in ((100, 10), (400, 20)):
         plain, segments = (

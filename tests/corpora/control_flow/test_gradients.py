@@ -1,4 +1,4 @@
-"""Gradients through loops and branches are those that JAX gives for the original."""
+"""Tests of gradients through loops and branches, compared with those of JAX."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ LIMITS = {
 
 
 def check(name: str, way: str, dtype: str) -> None:
-    """The gradients are right; those that a target lacks are an error, never other numbers."""
+    """Assert that the gradients are right, or that a gradient which the target does not support raises an
+    error.
+    """
     if (name, way) not in LIMITS:
         return check_gradients(PROGRAMS[name], way, dtype)
     with pytest.raises(pytest.importorskip("tensorflow").errors.InvalidArgumentError):

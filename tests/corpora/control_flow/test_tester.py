@@ -1,4 +1,4 @@
-"""Each check of the corpus finds a fault that is made on purpose."""
+"""Tests of the checks of the control-flow corpus: each finds a planted fault."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def _sums(x: Any) -> Any:
 
 
 def _shifted(x: Any) -> Any:
-    """The outputs of each step one step late: the fault of a loop that changes what it carries before it
-    keeps its outputs.
+    """Return the outputs of each iteration one iteration late, the fault of a loop that updates its carry too
+    early.
     """
     last, outputs = _sums(x)
     return last, outputs + x
@@ -31,12 +31,12 @@ def _one_less(x: Any) -> Any:
 
 
 def _by_length(x: Any) -> Any:
-    """A variant for each length."""
+    """Return a result that needs a variant for each length."""
     return _sums(x if x.shape[0] == 4 else x + 0)
 
 
 def _stopped(x: Any) -> Any:
-    """The same numbers and other gradients."""
+    """Return the right values with wrong gradients."""
     return _sums(x + lax.stop_gradient(x) - x)
 
 

@@ -1,5 +1,5 @@
-"""Loops and branches of JAX, written for each target, give what JAX gives: for other lengths, branches and
-numbers of steps too, by one recording.
+"""Tests of JAX loops and branches in each target: one recording gives the values of JAX at other lengths,
+branches and trip counts.
 """
 
 from __future__ import annotations

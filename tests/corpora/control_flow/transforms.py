@@ -1,4 +1,4 @@
-"""JAX's transformations of loops, inside of the function, and functions of JAX that are loops."""
+"""Programs that apply JAX's transformations to loops, and JAX functions that contain loops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def vmapped_weights(rows: Any, w: Any) -> Any:
 
 
 def vmapped_bound(x: Any, most: Any) -> Any:
-    """Each goes on for as long as it has to."""
+    """Under ``vmap`` each element of the batch has its own trip count."""
     return jax.vmap(lambda y: lax.while_loop(lambda z: z < most, lambda z: z * 1.5 + 0.1, y))(jnp.abs(x))
 
 

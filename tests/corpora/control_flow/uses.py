@@ -1,4 +1,4 @@
-"""What people write with loops: recurrent networks, filters, decoders, optimisers."""
+"""Typical programs with loops: recurrent networks, filters, decoders, optimisers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ _spike.defvjp(lambda v: (_spike(v), v), lambda v, slope: (slope / (1 + jnp.abs(v
 
 
 def neuron(currents: Any) -> Any:
-    """A spiking neuron with the slope of a smooth one."""
+    """A spiking neuron whose derivative is that of a smooth function."""
 
     def step(v: Any, current: Any) -> Any:
         v = 0.9 * v + current

@@ -1,3 +1,5 @@
-"""What share of whole corpora (torch's own operator samples, the zoo of models) is right in each target; run
-by ``scripts/coverage.py``.
+"""Measurement of the share of whole corpora (torch's operator samples, the zoo of models) that each target
+computes correctly.
+
+``scripts/coverage.py`` runs it.
 """

@@ -1,4 +1,4 @@
-"""The corpora by name: their cases, how one is judged, and the seconds that a case may take."""
+"""The corpora by name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from . import dtypes, functions, keras_layers, keras_models, numpy_calls, operat
 
 @dataclass(frozen=True)
 class Corpus:
-    """``names()`` are its cases; ``judge(name, target)`` returns facts where a case is right, and raises
-    where it is not.
+    """A set of cases written in one framework.
 
-    ``source`` is the framework that the cases are written in, ``what`` they are in a few words,
-    ``environment`` the variables of its processes that are other than those of the tests.
+    source: the framework that the cases are written in.
+    what: a short description for the documentation.
+    names: returns the names of the cases.
+    judge: ``judge(name, target)`` returns measured facts if the case is right in the target, and raises
+        otherwise (see :func:`outcome.outcome_of`).
+    seconds: time limit for a case.
+    group: returns the group of a case; a part of the corpus contains the same part of each group.
+    environment: environment variables of the worker processes that differ from those of the tests.
     """
 
     source: str
@@ -28,7 +33,7 @@ class Corpus:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, every: int, start: int) -> list[str]:
-        """Each ``every``-th case of each group."""
+        """Return every ``every``-th case of each group, from number ``start`` on."""
         groups: dict[str, list[str]] = {}
         for name in self.names():
             groups.setdefault(self.group(name), []).append(name)

@@ -1,4 +1,4 @@
-"""torch's samples of its operators in every data type that they take on a CPU and that targets have."""
+"""Corpus of torch's operator samples in every dtype that both torch on a CPU and the targets support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import operators
 
 
 def names() -> list[str]:
-    """``add@int8``: every operator in every data type."""
+    """Return the names of the cases, such as ``add@int8``."""
     return [f"{name}@{dtype}" for name, op in operators.database().items() for dtype in _taken(op)]
 
 
@@ -22,6 +22,6 @@ def _taken(op: Any) -> list[str]:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """Every sample in the target gives what it gives in torch, in values and data types."""
+    """Assert that every sample gives in the target the values and dtypes that it gives in torch."""
     operator, _, dtype = name.rpartition("@")
     return operators.judge_in(operator, getattr(torch, dtype), target)

@@ -1,8 +1,6 @@
-"""Public functions of TensorFlow and of ``keras.ops``: what each gives in a target is what it gives in
-TensorFlow.
+"""Corpora of the public functions of TensorFlow and of ``keras.ops``, compared with TensorFlow.
 
-Values, data types and shapes are compared at the recorded sizes and at others, and gradients where torch and
-JAX have them.
+Values, dtypes and shapes are compared at the recorded sizes and at others, gradients in torch and JAX.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ _NO_REVERSE = "Reverse-mode differentiation does not work for lax.while_loop"  #
 
 @functools.cache
 def samples() -> dict[str, list[Any]]:
-    """The samples of each function by its full name."""
+    """Return the samples of each function by its full name."""
     from tests.frontends.tensorflow import functions
 
     modules = [module.name for module in pkgutil.iter_modules(functions.__path__)]
@@ -37,7 +35,7 @@ def samples() -> dict[str, list[Any]]:
 
 
 def names(*, of_keras: bool) -> list[str]:
-    """Every call: the name of a function, and the number of its sample."""
+    """Return the names of the cases, ``function#number``: those of ``keras.ops``, or all others."""
     return [
         f"{name}#{place}"
         for name, calls in samples().items()
@@ -53,7 +51,9 @@ MODULES = (
 
 
 def public_names() -> dict[int, list[str]]:
-    """All names of each public function of the modules, by its identity; classes and modules are none."""
+    """Map the ``id`` of each public function of ``MODULES`` to all names that it has there. Classes and
+    modules are left out.
+    """
     found: dict[int, list[str]] = {}
     for module in MODULES:
         for name in dir(public(module)):
@@ -69,12 +69,11 @@ def public_names() -> dict[int, list[str]]:
 
 
 def group_of(name: str) -> str:
-    """The function."""
     return name.partition("#")[0]
 
 
 def public(name: str) -> Any:
-    """The object that a dotted name names; ``tnp`` stands for ``tf.experimental.numpy``."""
+    """Return the object with a dotted name; ``tnp`` stands for ``tf.experimental.numpy``."""
     import keras
     import tensorflow as tf
 
@@ -84,9 +83,10 @@ def public(name: str) -> Any:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """A graph that is recorded with some elements and sizes gives with others what TensorFlow gives.
+    """Assert that a graph gives what TensorFlow gives, with the recorded arrays and with others.
 
-    It is recorded once for all targets that judge it one after another.
+    Successive targets of the same case share one recording. Raise ``Skipped`` if TensorFlow cannot compute
+    the case.
     """
     function, _, place = name.partition("#")
     recorded = _latest.pop(name, None)
@@ -99,7 +99,9 @@ _latest: dict[str, Any] = {}
 
 
 def judged(name: str, place: int, target: str, recorded: Any = None) -> tuple[dict[str, Any], Any]:
-    """What was found, and the graph; ``recorded`` is one of the same call for another target."""
+    """Return (facts, a graph for further targets) for a case; ``recorded`` is such a graph of an earlier
+    target.
+    """
     from tests.frontends.tensorflow.test_samples import as_tensorflow, check
 
     call = samples()[name][place]
@@ -130,7 +132,6 @@ def _compiled(function: Callable[..., Any], target: str, args: list[Any]) -> Any
 
 
 def tf_function(function: Callable[..., Any]) -> Any:
-    """The function as TensorFlow traces it."""
     import tensorflow as tf
 
     return tf.function(function)
@@ -150,7 +151,11 @@ def _check_draws(graph: Any, function: Callable[..., Any], args: list[Any], targ
 
 
 def _check_gradients(graph: Any, function: Callable[..., Any], args: list[Any], target: str) -> None:
-    """Where TensorFlow takes gradients of all that is differentiable."""
+    """Assert that the gradients of all float arguments are those of TensorFlow.
+
+    Skip the comparison if TensorFlow has no gradient, if one of its gradients is not finite, or if the
+    target has no reverse mode for the function.
+    """
     import tensorflow as tf
 
     from tests.frontends.tensorflow import test_sample_gradients as gradients

@@ -1,6 +1,4 @@
-"""JAX's own list of calls of its primitives (``test_harnesses``): what each gives in a target is what it
-gives in JAX.
-"""
+"""Corpus of JAX's own list of calls of its primitives (``test_harnesses``), compared with JAX."""
 
 from __future__ import annotations
 
@@ -24,27 +22,25 @@ _WIDER = {"float16": np.float64, "bfloat16": np.float64, "float32": np.float64, 
 
 @functools.cache
 def database() -> dict[str, Any]:
-    """The harnesses that JAX runs on a CPU, by their full names; those of one group follow each other.
+    """Return the harnesses that JAX runs on a CPU by full name, sorted by group and name.
 
-    JAX makes some of them from sets of data types, whose order is another one in another process: within a
-    group they are sorted by name.
+    JAX generates some of them from sets of dtypes, whose order varies between processes.
     """
     found = {harness.fullname: harness for harness in test_harnesses.all_harnesses if harness.filter("cpu")}
     return dict(sorted(found.items(), key=lambda item: (item[1].group_name, item[0])))
 
 
 def names() -> list[str]:
-    """Every harness."""
     return list(database())
 
 
 def group_of(name: str) -> str:
-    """The primitive, mostly, that a harness calls."""
+    """Return the harness's group, in most cases its primitive."""
     return str(database()[name].group_name)
 
 
 def arguments(harness: Any, seed: int) -> list[Any]:
-    """The arguments of a harness that are arrays, drawn anew for each seed."""
+    """Return the array arguments of a harness, sampled with ``seed``."""
     return list(harness.dyn_args_maker(_generator(harness, seed)))
 
 
@@ -53,7 +49,10 @@ def _generator(harness: Any, seed: int) -> np.random.RandomState:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """A graph that is recorded with some elements gives with others what JAX gives."""
+    """Assert that a graph gives what JAX gives for other elements than the recorded ones.
+
+    Raise ``Skipped`` if JAX cannot run the harness.
+    """
     harness = database()[name]
     args = arguments(harness, seed=1)
     expected = _in_jax(name)
@@ -83,7 +82,7 @@ def _assert_agrees(harness: Any, args: list[Any], actual: Any, expected: Any) ->
 
 
 def _exact(harness: Any) -> Any:
-    """What JAX gives in float64."""
+    """Return the result of JAX in float64."""
     with jax.enable_x64(True):
         return harness.fun(*map(_widened, harness.args_maker(_generator(harness, seed=1))))
 

@@ -1,5 +1,5 @@
-"""When a target's result counts as right: as the table of tolerances says, or no further from float64 than
-torch's own.
+"""Criteria by which a target's result counts as right: the table of tolerances, or an error no larger than
+that of the source framework.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from tests.support.compare import (
 
 
 def assert_right(actual: Any, expected: Any, exact: Callable[[], Any]) -> None:
-    """``exact()`` gives the same in float64; it is asked only where the table of tolerances does not hold."""
+    """Assert that ``actual`` agrees with ``expected`` within the table of tolerances, or else has an error no
+    larger than twice that of ``expected``.
+
+    ``exact`` returns the result in float64 and is called only in the second case. If it raises or returns
+    None, the first failure is raised.
+    """
     try:
         assert_same(actual, expected)
     except AssertionError:
@@ -37,7 +42,7 @@ def assert_right(actual: Any, expected: Any, exact: Callable[[], Any]) -> None:
 
 
 def assert_metadata(actual: Any, expected: Any) -> None:
-    """The same structure, dtypes and shapes: all that can be said where memory is not initialised."""
+    """Assert equal structure, dtypes and shapes. Nothing more can be said of uninitialised memory."""
     assert_same_structure(actual, expected)
     found = arrays(actual)
     for path, array in arrays(expected).items():
@@ -53,11 +58,12 @@ def assert_metadata(actual: Any, expected: Any) -> None:
 def assert_same_distribution(
     draw: Callable[[], Any], draw_expected: Callable[[], Any], times: int = 40, least: float = 1e-5
 ) -> None:
-    """Two-sample Kolmogorov-Smirnov tests of all elements of each array, over some draws; draws must differ
-    where torch's do.
+    """Assert by two-sample Kolmogorov-Smirnov tests that arrays of random numbers have the expected
+    distribution.
 
-    Elements of one draw may depend on each other (whole channels are dropped): where the test fails, some
-    elements are tested alone over many draws.
+    An array must vary from call to call if and only if the expected one does. Elements of one call may
+    depend on each other (dropout of whole channels), which the test of all elements does not allow for. If
+    that fails, eight elements are tested separately over ten times as many calls.
     """
     drawn, expected = _drawn(draw, times), _drawn(draw_expected, times)
     assert_metadata(drawn[1], expected[1])
@@ -73,14 +79,14 @@ def assert_same_distribution(
 
 
 def _drawn(draw: Callable[[], Any], times: int) -> Any:
-    """path -> all draws of an array that has elements, and one draw as it came."""
+    """Return (path -> stacked results of ``times`` calls for each non-empty array, one result)."""
     draws = [draw() for _ in range(times)]
     stacked = {path: np.stack([to_numpy(arrays(one)[path]) for one in draws]) for path in arrays(draws[0])}
     return {path: array for path, array in stacked.items() if array[0].size}, draws[0]
 
 
 def _pvalue(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> float:
-    """Numbers that differ by rounding are the same number."""
+    """Return the p-value after rounding, so that numbers that differ by rounding errors count as equal."""
     left, right = _reals(got), _reals(wanted)
     step = (
         np.abs(np.concatenate([left, right])[np.isfinite(np.concatenate([left, right]))]).max(initial=0.0)

@@ -1,6 +1,4 @@
-"""The samples of Keras' layers, with TensorFlow below them: results, variables afterwards and gradients are
-Keras' own.
-"""
+"""Corpus of the samples of Keras layers on TensorFlow: results, variables after the call, and gradients."""
 
 from __future__ import annotations
 
@@ -10,19 +8,17 @@ from .outcome import Skipped
 
 
 def names() -> list[str]:
-    """Every sample."""
     from tests.frontends.keras.layers import SAMPLES
 
     return list(SAMPLES)
 
 
 def group_of(name: str) -> str:
-    """The layer."""
     return name.partition("(")[0]
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """A graph that is recorded with some sizes computes with others what Keras computes."""
+    """Assert that a graph computes what the Keras layer does, at the recorded sizes and at others."""
     from tests.frontends.keras.judging import judge_layer
     from tests.frontends.keras.layers import SAMPLES
 

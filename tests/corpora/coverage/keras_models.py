@@ -1,4 +1,4 @@
-"""The architectures of ``keras.applications``, as they predict and in training."""
+"""Corpus of the architectures of ``keras.applications``, in inference and in training."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ TRAINING = " in training"
 
 
 def names() -> list[str]:
-    """Each architecture in both modes, the smallest of each family first."""
+    """Return each architecture in both modes, the smallest of each family first."""
     from tests.frontends.keras import networks
 
     return [f"{name}{mode}" for name in networks.names() for mode in ("", TRAINING)]
 
 
 def group_of(name: str) -> str:
-    """The family and the mode."""
+    """Return the family and the mode."""
     from tests.frontends.keras import networks
 
     plain = name.removesuffix(TRAINING)
@@ -23,7 +23,7 @@ def group_of(name: str) -> str:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """Results, gradients and variables afterwards at another number of images, and names of parameters."""
+    """Assert that results, gradients, variables after the call and names of parameters are those of Keras."""
     from tests.frontends.keras import networks
 
     return networks.judge_network(name.removesuffix(TRAINING), name.endswith(TRAINING), target)

@@ -1,6 +1,4 @@
-"""Calls of NumPy functions: what each gives in a target, recorded at some sizes, is what NumPy gives at these
-and at others.
-"""
+"""Corpus of calls of NumPy functions, compared with NumPy at the recorded sizes and at others."""
 
 from __future__ import annotations
 
@@ -9,14 +7,15 @@ from typing import Any
 
 
 def names() -> list[str]:
-    """The samples of NumPy."""
     from tests.frontends.numpy.test_samples import SAMPLES
 
     return list(SAMPLES)
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """As the tests of the samples do; from NumPy to NumPy through the operations of the vocabulary."""
+    """Check a sample as ``tests/frontends/numpy/test_samples.py`` does. For the target NumPy, lift and lower
+    the calls.
+    """
     from tests.frontends.numpy.test_samples import SAMPLES, check
 
     with warnings.catch_warnings():

@@ -1,4 +1,6 @@
-"""torch's own samples of its operators (OpInfo): the first five of each, and the inputs that must be refused."""
+"""Corpus of torch's operator samples (OpInfo): the first five of each operator, and the inputs that torch
+rejects.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _WIDER = {
 
 @functools.cache
 def database() -> dict[str, Any]:
-    """torch's operators by name and variant."""
+    """Return torch's operators by name and variant, changed so that random operators give other numbers at
+    each call.
+    """
     from torch.testing._internal import common_methods_invocations as database
 
     # Random operators are wrapped to draw the same numbers at each call; here they shall draw, and be judged
@@ -40,17 +44,18 @@ def database() -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    """Every operator of torch's database, with its variant."""
     return list(database())
 
 
 def error_names() -> list[str]:
-    """The operators whose wrong inputs are known."""
+    """Return the operators for which torch lists invalid inputs."""
     return [name for name, op in database().items() if op.error_inputs_func is not None]
 
 
 def dtype_of(op: Any) -> torch.dtype:
-    """float32, or the first dtype that the operator takes on a CPU."""
+    """Return float32, or the first dtype that the operator supports on a CPU; raise ``Skipped`` if there is
+    none.
+    """
     known = op.supported_dtypes("cpu")
     if not known:
         raise Skipped("torch has it on no CPU")
@@ -79,12 +84,12 @@ def _widened(structure: Any) -> Any:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """Every sample in the target gives what it gives in torch."""
+    """Assert that every sample gives in the target what it gives in torch."""
     return judge_in(name, dtype_of(database()[name]), target)
 
 
 def judge_in(name: str, dtype: torch.dtype, target: str) -> dict[str, Any]:
-    """As :func:`judge`, with arrays of this data type."""
+    """Do what :func:`judge` does with arrays of ``dtype``."""
     op = database()[name]
     with _seeded(0):
         samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), SAMPLES))
@@ -126,7 +131,7 @@ def _in_torch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int)
 
 
 def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether torch's generator moves."""
+    """Return True if the call advances torch's generator."""
     with _seeded(7):
         before = torch.get_rng_state()
         op.op(*_copied(args), **_copied(kwargs))
@@ -134,8 +139,10 @@ def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def judge_errors(name: str, target: str) -> dict[str, Any]:
-    """What torch refuses is refused, by a graph that was recorded with a call of the same signature that
-    torch takes, where there is one.
+    """Assert that the target rejects each input that torch rejects.
+
+    If possible, the graph is recorded with a valid call of the same signature first, so that the invalid
+    call meets an existing variant.
     """
     op = database()[name]
     accepted, facts = [], {"inputs": 0, "recorded_with_good": 0}
@@ -157,9 +164,7 @@ def judge_errors(name: str, target: str) -> dict[str, Any]:
 
 
 def _refused(op: Any) -> list[Call]:
-    """The wrong inputs of an operator: not those that are wrong for its gradient, or on other machines,
-    alone.
-    """
+    """Return the listed inputs that torch rejects in the forward pass on this machine."""
     with _seeded(0):
         samples = [given.sample_input for given in op.error_inputs("cpu")]
     calls = [((sample.input, *sample.args), sample.kwargs) for sample in samples]
@@ -176,7 +181,7 @@ def _samples_of(op: Any, dtype: torch.dtype) -> Iterator[Call]:
 
 
 def _recorded(op: Any, good: Call | None, target: str) -> Any:
-    """The graph of a good call that runs; None where there is none, or it cannot be translated."""
+    """Return a graph recorded with the call ``good``; None if ``good`` is None or its graph raises."""
     if good is None:
         return None
     graph = graph_compiler.compile(op.op, to=target, source="torch")

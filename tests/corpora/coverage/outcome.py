@@ -1,4 +1,4 @@
-"""How one case of a corpus ended."""
+"""The outcome of one case of a corpus."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ STATUSES = (RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED)
 
 @dataclasses.dataclass
 class Outcome:
-    """``status`` is one of ``STATUSES``; ``refused`` is an error of graph_compiler's own, ``crashed`` any
-    other and what the target refused, ``skipped`` is what torch itself cannot run.
+    """The outcome of one case.
 
-    ``detail`` says why, ``facts`` holds what else was measured.
+    status: one of ``STATUSES``. ``refused`` is an error that graph_compiler raises on purpose; ``crashed``
+        any other error, including one of the target; ``skipped`` a case that the source framework itself
+        cannot run.
+    detail: the message of the error.
+    facts: other measurements.
     """
 
     status: str
@@ -34,11 +37,13 @@ class Outcome:
 
 
 class Skipped(Exception):
-    """The source framework itself cannot run the case."""
+    """Raised by a judge if the source framework itself cannot run the case."""
 
 
 def outcome_of(judge: Callable[[], dict[str, Any] | None]) -> Outcome:
-    """Run a judgement. It returns facts where all is right, and raises where something is not."""
+    """Call ``judge`` and classify its result: a return means right, ``AssertionError`` wrong, any other
+    exception by its class.
+    """
     try:
         return Outcome(RIGHT, facts=judge() or {})
     except Skipped as reason:

@@ -1,4 +1,6 @@
-"""Runs the cases of a corpus in processes of their own: one that hangs or dies takes no other with it."""
+"""Worker processes for the cases of a corpus, so that a case that hangs or crashes does not affect the
+others.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ CASES_A_PROCESS = 60  # compiled programs and modules pile up
 
 
 class Worker:
-    """One process; started anew after a time-out, a death, or many cases."""
+    """A process that judges cases one after the other.
+
+    It is replaced after a time-out, a crash, or 60 cases.
+    """
 
     def __init__(self, corpus: str, seconds: float | None = None) -> None:
         self.command = [sys.executable, "-m", "tests.corpora.coverage.worker", corpus]
@@ -34,7 +39,7 @@ class Worker:
         self.done = 0
 
     def judge(self, name: str, target: str) -> Record:
-        """The record of one case."""
+        """Return the record of one case. If the process hangs or ends, the status says so."""
         process = self._running()
         lines: queue.Queue[str] = queue.Queue()
         assert process.stdin is not None and process.stdout is not None
@@ -86,7 +91,7 @@ class Worker:
         return self.process
 
     def stop(self) -> None:
-        """Ends the process."""
+        """Kill the process and wait for it."""
         if self.process is not None:
             self.process.kill()
             with contextlib.suppress(BrokenPipeError), self.process:
@@ -97,8 +102,11 @@ class Worker:
 def run(
     corpus: str, cases: Mapping[str, Sequence[str]], workers: int, keep: Callable[[Record, str], None]
 ) -> None:
-    """Judges all cases, each in its targets one after another (a corpus may keep what they share),
-    ``workers`` at a time; ``keep`` gets each record as it comes, and its target.
+    """Judge all cases with ``workers`` processes, and call ``keep(record, target)`` for each result as it
+    arrives.
+
+    The targets of a case run one after another in the same process, because a corpus may share work
+    between them.
     """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for name in cases:

@@ -1,8 +1,8 @@
-"""The shares of the corpora that the documentation shows: ``docs/coverage.json``, a row for each corpus and
-target.
+"""The table of measured shares in the documentation, stored in ``docs/coverage.json`` with a row per corpus
+and target.
 
-A row says what was measured: how many cases, how many of them were right and wrong, and which part of the
-corpus it was (``every`` 4: each fourth case of each group).
+A row contains the number of cases, how many were right and wrong, and which part of the corpus was
+measured (``every`` 4: every fourth case of each group).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy")
 
 
 def publish(results: Sequence[Results], every: int, file: Path = FILE) -> None:
-    """Puts the shares of these results in the place of older ones."""
+    """Write the shares of ``results`` to ``file``, replacing older rows of the same corpus and target."""
     rows = {(row["corpus"], row["target"]): row for row in rows_of(file)}
     rows.update({(one.corpus, one.target): _row(one, every) for one in results if one.summary()["cases"]})
     text = ",\n ".join(json.dumps(rows[key]) for key in sorted(rows))
@@ -31,7 +31,7 @@ def publish(results: Sequence[Results], every: int, file: Path = FILE) -> None:
 
 
 def rows_of(file: Path = FILE) -> list[Row]:
-    """What is published; nothing where there is no file."""
+    """Return the rows of ``file``; an empty list if it does not exist."""
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
 
 
@@ -52,9 +52,7 @@ def _row(results: Results, every: int) -> Row:
 
 
 def section(rows: Sequence[Row]) -> list[str]:
-    """Lines of Markdown: for each of the sixteen pairs of frameworks, what share of each corpus of the source
-    is right in the target.
-    """
+    """Return lines of Markdown: a table of the share of each corpus that is right in each target."""
     lines = [
         f"| from | what | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |",
         "|---" * (2 + len(FRAMEWORKS)) + "|",
@@ -69,8 +67,8 @@ def section(rows: Sequence[Row]) -> list[str]:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """Return lines of Markdown: a table of source by target with the share of right cases, over all corpora
-    of the source.
+    """Return lines of Markdown: a table of source by target with the share of right cases over all corpora of
+    the source.
     """
     lines = [
         f"| from | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |",

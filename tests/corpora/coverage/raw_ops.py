@@ -1,5 +1,7 @@
-"""TensorFlow's raw operations that compute numbers: all samples of each give in a target what they give in
-TensorFlow, at the recorded sizes and at others. What has no row is refused.
+"""Corpus of TensorFlow's raw operations on numbers: all samples of each operation, at the recorded sizes and
+at others.
+
+An operation without a lifting row counts as refused.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from graph_compiler.errors import UnsupportedOperation
 
 
 def samples_of() -> dict[str, list[str]]:
-    """The names of the samples of each operation; none for those without a row."""
+    """Map each operation to the names of its samples; an operation without a row has none."""
     from tests.frontends.tensorflow.numeric import WITHOUT_ROW
     from tests.frontends.tensorflow.test_samples import SAMPLES
 
@@ -21,12 +23,14 @@ def samples_of() -> dict[str, list[str]]:
 
 
 def names() -> list[str]:
-    """Every operation."""
     return list(samples_of())
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """Graphs that are recorded with some elements and sizes give with others what TensorFlow gives."""
+    """Assert that the samples of the operation give what TensorFlow gives.
+
+    Raise ``UnsupportedOperation`` if the operation has no sample that the target supports.
+    """
     from graph_compiler.frontends.tensorflow.lifting.driver import reason
     from tests.frontends.tensorflow.limits import UNSUPPORTED
     from tests.frontends.tensorflow.test_samples import SAMPLES, calls_of, check, recorded

@@ -1,6 +1,4 @@
-"""The records of a corpus in a target: kept line by line, so that a run that was cut off goes on where it
-stopped.
-"""
+"""Records of a corpus in a target, written line by line so that an interrupted run can be continued."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Results:
-    """The file of one corpus and target in a folder."""
+    """The records of one corpus and target, read from and written to a file in ``folder``."""
 
     def __init__(self, folder: Path, corpus: str, target: str) -> None:
         self.corpus, self.target = corpus, target
@@ -29,14 +27,14 @@ class Results:
                 self.records[record["name"]] = record
 
     def keep(self, record: Record) -> None:
-        """Adds a record; a later one of the same name counts instead of it."""
+        """Append a record to the file; it replaces an earlier record of the same name."""
         self.records[record["name"]] = record
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
     def summary(self) -> dict[str, Any]:
-        """Counts and shares: of all that torch itself can run."""
+        """Return counts by status and the share of right cases among those that are not skipped."""
         counted = [record for record in self.records.values() if record["status"] != SKIPPED]
         found: dict[str, Any] = {"corpus": self.corpus, "target": self.target, "cases": len(counted)}
         found.update(Counter(record["status"] for record in self.records.values()))
@@ -49,7 +47,7 @@ class Results:
         return found
 
     def failures(self) -> dict[str, list[Record]]:
-        """Records that are not right, by their cause, the most frequent cause first."""
+        """Return the records that are not right, grouped by cause, the most frequent cause first."""
         causes: dict[str, list[Record]] = defaultdict(list)
         for record in self.records.values():
             if record["status"] not in (RIGHT, SKIPPED):
@@ -67,7 +65,7 @@ def _share(verdicts: Any) -> float:
 
 
 def cause_of(status: str, detail: str) -> str:
-    """A failure without its numbers, names and places.
+    """Return the message of a failure without numbers, sample numbers and places, to group equal causes.
 
     >>> cause_of("crashed", "TypeError: sample 3: expected 4 sizes, got 5 [torch/functional.py:12]")
     'crashed: TypeError: expected N sizes, got N'
@@ -79,7 +77,7 @@ def cause_of(status: str, detail: str) -> str:
 
 
 def page(all_results: Sequence[Results]) -> str:
-    """A Markdown page: a table of shares, then every failure by cause."""
+    """Return a Markdown page: a table of shares, then the failures of each corpus by cause."""
     lines = [
         "# Coverage",
         "",

@@ -1,5 +1,5 @@
-"""What is unique of results that are not: factors of matrices up to signs, phases and order, equal elements
-up to their order.
+"""The unique parts of results that are not unique: factors of matrices up to signs, phases and order; sorted
+elements with equal keys.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def _transposed(matrix: Array) -> Array:
 
 
 def _scaled(matrix: Array) -> Array:
-    """Divided by its largest element, so that tolerances are those of the whole."""
+    """Return the matrix divided by its largest element, because the tolerances hold for elements around 1."""
     return matrix / (np.abs(matrix).max(initial=0.0).astype(matrix.real.dtype) or 1)
 
 
 def _eigh(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The eigenvalues, the matrix, and how the vectors stand to each other."""
+    """Return the eigenvalues, the reconstructed matrix, and the products of the eigenvectors with each other."""
     vectors, values = map(to_numpy, found)
     return [
         _scaled(values),
@@ -34,7 +34,9 @@ def _eigh(harness: Any, args: list[Any], found: Any) -> list[Array]:
 
 
 def _svd(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The singular values, the matrix, and how the vectors stand to each other."""
+    """Return the singular values, the reconstructed matrix, and the products of the singular vectors with
+    each other.
+    """
     values, *factors = map(to_numpy, found)
     if not factors:
         return [_scaled(values)]
@@ -44,13 +46,15 @@ def _svd(harness: Any, args: list[Any], found: Any) -> list[Array]:
 
 
 def _qr(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The matrix, what stands below the diagonal, and how the columns stand to each other."""
+    """Return the reconstructed matrix, the elements of R below the diagonal, and the products of the columns
+    of Q.
+    """
     q, r = map(to_numpy, found)
     return [_scaled(q @ r), np.tril(r, -1), _transposed(q) @ q]
 
 
 def _eig(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The eigenvalues in order, how far the vectors are from being eigenvectors, and their lengths."""
+    """Return the sorted eigenvalues, and for each kind of eigenvectors the residuals and norms."""
     values, *vectors = map(to_numpy, found)
     matrix, parts = np.asarray(args[0]), [np.sort_complex(np.round(values, 4))]
     kinds = [kind for kind in ("left", "right") if harness.params[f"compute_{kind}_eigenvectors"]]
@@ -69,14 +73,20 @@ def _scaled_residual(residual: Array, matrix: Array) -> Array:
 
 
 def _cholesky(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The matrix, and that the diagonal is positive: LAPACK leaves above it what was there."""
+    """Return the reconstructed matrix, and True for each positive diagonal element.
+
+    The upper triangle is not compared: LAPACK leaves the elements of the input there.
+    """
     lower = np.tril(to_numpy(found).astype(np.result_type(to_numpy(found), np.float32)))
     return [_scaled(lower @ _transposed(lower)), np.diagonal(lower, axis1=-2, axis2=-1).real > 0]
 
 
 def _lu(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The matrix with its rows in place, and that no factor is larger than 1: which complex number is largest
-    is told by several norms.
+    """Return the reconstructed matrix with the permutation undone, and True for each factor of modulus at
+    most sqrt(2).
+
+    Pivots of complex matrices are not unique, because implementations compare complex numbers by different
+    norms. For real matrices return the results themselves.
     """
     packed, pivots, permutation = map(to_numpy, found)
     if not np.iscomplexobj(packed):
@@ -89,14 +99,15 @@ def _lu(harness: Any, args: list[Any], found: Any) -> list[Array]:
 
 
 def _approximate(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The numbers, and those at the indices."""
+    """Return the values, and the elements at the indices."""
     values, indices = map(to_numpy, found)
     return [values, np.take_along_axis(np.asarray(args[0], np.float32), indices, -1)]
 
 
 def _sort(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The keys, and which elements stand beside each: where keys are equal, a sort that is not stable may
-    order these as it likes.
+    """Return the keys, and the other columns with elements of equal keys sorted.
+
+    If the sort is stable or sorts by all columns, return the columns themselves.
     """
     keys = harness.params["num_keys"]
     if harness.params["is_stable"] or keys == len(found):

@@ -1,4 +1,5 @@
-"""One process that judges cases: a name and a target a line come in, a line of JSON goes out.
+"""A process that judges cases: it reads a JSON list ``[name, target]`` per line and writes a record as a line
+of JSON.
 
 ``python -m tests.corpora.coverage.worker operators``
 """
@@ -18,7 +19,7 @@ from .outcome import outcome_of
 
 
 def main(corpus: str) -> None:
-    """Judges until the input ends; whatever a case prints is dropped."""
+    """Judge cases until the input ends. Output of the cases is discarded."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,5 +1,6 @@
-"""Calls that torch refuses, and a call of the same signature that it takes: a graph that was recorded with
-the one must refuse the other.
+"""Search for a valid call with the same signature as a call that torch rejects.
+
+A graph that was recorded with the valid call must reject the other one.
 """
 
 from __future__ import annotations
@@ -23,23 +24,26 @@ _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 def good_call(
     bad: Call, samples: Callable[[torch.dtype], Iterator[Call]], accepts: Callable[[Call], bool]
 ) -> Call | None:
-    """A call that differs from ``bad`` in sizes and elements only, and that torch accepts: one of its own
-    samples, or one with sizes by chance.
+    """Return a call that ``accepts`` accepts and that differs from ``bad`` only in sizes and elements, or
+    None.
+
+    Candidates are the operator's samples and 600 calls with random sizes.
     """
     candidates = itertools.chain(_alike(bad, samples), _with_other_sizes(bad))
     return next((call for call in candidates if accepts(call)), None)
 
 
 def _alike(bad: Call, samples: Callable[[torch.dtype], Iterator[Call]]) -> Iterator[Call]:
-    """The samples of the operator that have the signature of ``bad``."""
+    """Yield the samples of the operator that have the signature of ``bad``."""
     wanted = signature(bad)
     for dtype in dict.fromkeys(tensor.dtype for tensor in _tensors(bad)):
         yield from (call for call in samples(dtype) if signature(call) == wanted)
 
 
 def _with_other_sizes(bad: Call) -> Iterator[Call]:
-    """``bad`` itself with other sizes, the same for sizes that are the same, then each its own; elements as
-    they are, or all ones or zeros.
+    """Yield ``bad`` with random sizes and with its own elements, zeros or ones.
+
+    In turn, equal sizes stay equal, sizes are taken from the other tensors, or each size is random.
     """
     draw = random.Random(0)
     for attempt in range(TRIES):
@@ -79,7 +83,9 @@ def _tensors(structure: Any) -> list[torch.Tensor]:
 
 
 def signature(call: Call) -> str:
-    """What a graph is recorded for: the structure, the dtype and rank of each tensor, and every number."""
+    """Return a text that is equal for calls of the same variant: structure, dtype and rank of tensors, and
+    all other values.
+    """
     return repr(
         map_structure(lambda item: (item.dtype, item.ndim) if isinstance(item, torch.Tensor) else item, call)
     )

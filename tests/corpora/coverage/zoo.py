@@ -1,4 +1,4 @@
-"""The zoo of tiny models: right at the recorded shapes, and at others."""
+"""Corpus of the zoo of tiny models, at the recorded shapes and at others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ COMPILED = (
 
 
 def names(file: str) -> list[str]:
-    """The entries of one file of the zoo."""
     return [entry["id"] for entry in zoo.entries([file])]
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """The model in the target at the recorded shapes; ``facts`` tell how it did at others, and whether it was
-    recorded again for them.
+    """Assert that the model is right at the recorded shapes.
+
+    The facts tell the outcome at other shapes, and how many variants were recorded for them and why.
     """
     entry = zoo.entry_named(name)
     try:
@@ -69,7 +69,7 @@ def _compare(
 
 
 def _flat(output: Any, path: str = "") -> dict[str, Any]:
-    """As ``zoo.flatten``, for arrays of any framework."""
+    """Return the arrays of an output by path, as ``zoo.flatten`` does for torch tensors."""
     if hasattr(output, "dtype"):
         return {path or "output": output}
     items = (

@@ -1,8 +1,5 @@
-"""Functions of JAX with derivative rules of their own. Where a rule is not the derivative of its function, a
-lost rule shows.
-
-A row: a function of arrays, what makes its arguments for a number of rows, and whether its second derivative
-is compared too.
+"""JAX functions with custom derivative rules. Some rules differ from the true derivative, so that a lost rule
+is noticed.
 """
 
 from __future__ import annotations
@@ -18,7 +15,10 @@ from jax import lax
 
 
 class Row(NamedTuple):
-    """``made(n)`` gives the arguments with ``n`` rows."""
+    """A function with custom derivatives.
+
+    made: returns the arguments with ``n`` rows.
+    """
 
     function: Callable[..., Any]
     made: Callable[[int], tuple[Any, ...]]
@@ -94,7 +94,7 @@ def _applied(function: Any, times: int, primals: Any, tangents: Any) -> Any:
 
 @jax.custom_jvp
 def summed(x: Any) -> Any:
-    """Its rule takes the tangents of all rows together."""
+    """Its rule needs the tangents of all rows at once, so it cannot be applied row by row."""
     return x.sum(axis=0)
 
 
@@ -121,7 +121,7 @@ def _safe_norm(primals: Any, tangents: Any) -> Any:
 # ------------------------------------------------------------------------------------- reverse mode
 @jax.custom_vjp
 def clipped(x: Any, low: Any, high: Any) -> Any:
-    """Of JAX's manual: the bounds are residuals."""
+    """An example of the JAX documentation, whose bounds are residuals."""
     return x
 
 
@@ -149,7 +149,7 @@ rounded.defvjp(lambda x: (jnp.round(x), None), lambda _, g: (g,))
 
 @jax.custom_vjp
 def centred(x: Any) -> Any:
-    """Residuals of other shapes, which the forward function computes."""
+    """The forward function computes residuals of other shapes than the arguments."""
     return (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1)
 
 
@@ -194,7 +194,7 @@ def _fixed_forward(step: Any, parameter: Any, start: Any) -> Any:
 
 
 def _fixed_backward(step: Any, held: Any, g: Any) -> Any:
-    """Implicit differentiation: the rule is a loop as well."""
+    """Differentiate implicitly, by a loop."""
     parameter, found = held
     _, pull = jax.vjp(step, parameter, found)
     total, _ = lax.scan(lambda w, _: (g + pull(w)[1], None), g, None, length=80)

@@ -1,4 +1,4 @@
-"""Functions of JAX with derivative rules that close over arrays, of which the rules say nothing."""
+"""Tests of JAX functions whose derivative rules close over arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from .test_jax_rules import _of  # noqa: E402
 
 
 def solved(y: Any, rate: Any) -> Any:
-    """A differential equation, solved in steps whose coefficients JAX's own rule closes over."""
+    """Solve a differential equation by JAX's ``odeint``, whose own rule closes over coefficients of the
+    steps.
+    """
     return odeint(
         lambda y, t, rate: jnp.stack([y[0] * (rate - y[1]), y[1] * (y[0] - t)]),
         y,
@@ -42,7 +44,7 @@ weighted.defvjp(lambda x: (weighted(x), None), lambda _, given: (given * jnp.arr
 
 
 def check(function: Any, to: str, recorded: Any, args: Any) -> None:
-    """Gradients are those of JAX."""
+    """Assert that the gradients are those of JAX."""
     graph = graph_compiler.compile(function, to=to, source="jax", args=recorded)
     given = args if to == "jax" else [_of(to, item) for item in args]
     for one, other in zip(TARGETS[to](graph, given), of_original(function, args), strict=True):

@@ -1,5 +1,5 @@
-"""A rule of torch that takes gradients of its own function: results are right, and no gradient of them can be
-recorded.
+"""Tests of a torch rule that differentiates its own function without end: values are right, and a gradient
+raises.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.compare import assert_same
 
 
 class Cubed(torch.autograd.Function):
-    """A function whose backward never ends, in torch too."""
+    """A function whose backward calls itself without end, in torch too."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Functions of JAX with derivative rules in all targets: results, gradients and second derivatives at sizes
-that were not recorded.
+"""Tests of JAX functions with custom derivatives in all targets: values, first and second derivatives at
+sizes that were not recorded.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def floats(args: Any) -> list[int]:
 
 
 def of_floats(function: Any, args: Any) -> Callable[..., Any]:
-    """The function of those of its arguments that have a derivative."""
+    """Return the function of the differentiable arguments alone."""
     places = floats(args)
 
     def run(*given: Any) -> Any:

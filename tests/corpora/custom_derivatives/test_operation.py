@@ -1,4 +1,4 @@
-"""The operation ``custom_derivative`` on graphs that are written by hand: its rules, its text, and files."""
+"""Tests of the operation ``custom_derivative`` on graphs written by hand: its rules, its text, and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Write = Callable[..., Any]
 
 
 def clipped(graph: Graph, x: Value, rule: Write | None = None, name: str = "clipped", **params: Any) -> Value:
-    """A function that gives twice its argument, and clips the gradient."""
+    """Append a call that returns twice its argument and clips the gradient."""
     build = Builder(graph)
 
     def like(wish: str) -> Value:

@@ -1,5 +1,5 @@
-"""``torch.autograd.Function`` whose backward applies the function itself: values are right, derivatives right
-or refused, in bounded time.
+"""Tests of ``torch.autograd.Function`` whose backward applies the function again: values are right,
+derivatives right or refused, in bounded time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.compare import assert_same  # noqa: E402
 
 
 class Sine(torch.autograd.Function):
-    """Its derivative is itself, shifted, and has one in turn, without end."""
+    """A function whose derivative is itself, shifted, so that rules of rules never end."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, shifts: int) -> Any:
@@ -58,7 +58,7 @@ def test_derivatives_are_right_or_refused(to: str) -> None:
 
 
 class Scaled(torch.autograd.Function):
-    """Gives a gradient of the broadcast shape for each argument, which torch sums."""
+    """A function whose gradients have the broadcast shape; torch sums them to the shape of each argument."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, weight: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Functions of torch with derivative rules in all targets: results, gradients and second derivatives at sizes
-that were not recorded.
+"""Tests of torch functions with custom derivatives in all targets: values, first and second derivatives at
+sizes that were not recorded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def leaves(results: Any) -> list[Any]:
 
 
 def weighted(results: Any, multiply: Any) -> Any:
-    """A sum of all floats of the results, each with a weight of its own."""
+    """Return a weighted sum of all float results, each element with another weight."""
     floats = [item for item in leaves(results) if "float" in str(item.dtype)]
     weights = [
         np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats
@@ -44,7 +44,7 @@ def weighted(results: Any, multiply: Any) -> Any:
 
 
 def by_torch(function: Any, args: Any) -> tuple[list[Any], list[Any]]:
-    """The gradients, and those of the gradients."""
+    """Return the gradients, and the gradients of their weighted sum."""
     given = [item.clone().requires_grad_() for item in args]
     multiply = lambda item, weight: (item * torch.tensor(weight)).sum()  # noqa: E731
     first = torch.autograd.grad(

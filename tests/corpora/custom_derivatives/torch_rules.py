@@ -1,7 +1,5 @@
-"""Functions of torch with derivative rules of their own (``torch.autograd.Function``). Where a rule is not
-the derivative of its function, a lost one shows.
-
-A row: a function of one array or two, and whether its second derivative is compared too.
+"""``torch.autograd.Function``s with one or two array arguments. Some rules differ from the true derivative,
+so that a lost rule is noticed.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from torch.autograd.function import once_differentiable
 
 
 class Row(NamedTuple):
-    """``count`` is the number of arguments."""
+    """A function with ``count`` arguments."""
 
     function: Callable[..., Any]
     count: int = 1
@@ -61,7 +59,9 @@ class LogSumExp(Function):
 
 
 class Normal(Function):
-    """Intermediate arrays are kept, some of them as attributes; torch takes them for constants."""
+    """It stores intermediate arrays, some as attributes, which torch treats as constants in a second
+    derivative.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -198,7 +198,7 @@ class Root(Function):
 
 
 class Narrow(Function):
-    """Gradients of another type and shape than the argument's, which torch converts."""
+    """Its gradients have another dtype and shape than the argument, to which torch converts them."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, scale: Any) -> Any:
@@ -241,7 +241,7 @@ class Ranked(Function):
 
 
 class Masked(Function):
-    """Its rule takes the rows that a mask finds, whose number may be another one in each call."""
+    """Its rule selects rows by a mask, whose number varies from call to call."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:

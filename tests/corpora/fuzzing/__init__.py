@@ -1,3 +1,1 @@
-"""Random torch programs, run as they are and as graphs: right, or a clear error, never a wrong number and
-never a crash.
-"""
+"""Random torch programs, run directly and as graphs. A graph must be right or raise a clear error."""

@@ -1,5 +1,5 @@
-"""Random arguments: arrays whose sizes are shared letters, so that they broadcast at every call; numbers,
-lists, optional and aliased ones.
+"""Random arguments of programs: arrays whose sizes are shared, so that they broadcast at every call; numbers,
+lists, optional and aliased arguments.
 """
 
 from __future__ import annotations
@@ -48,7 +48,12 @@ NUMBERS = ("2", "0.5", "True", "-1", "3")
 
 @dataclass(frozen=True)
 class Argument:
-    """One parameter of the program: ``make(sizes, sign, salt)`` gives the lines that make it in a call."""
+    """A parameter of a random program.
+
+    make: ``make(sizes, sign, salt)`` returns the lines that create the argument of a call.
+    default: text of the default, or an empty string.
+    given: for each call, True if an argument with a default is passed.
+    """
 
     name: str
     make: Callable[[dict[str, int], int, int], tuple[Line, ...]]
@@ -57,7 +62,7 @@ class Argument:
 
 
 def literal(shape: tuple[int, ...], dtype: str, sign: int, salt: int) -> str:
-    """The text of an array of distinct small numbers, multiples of 1/4 where it holds floats."""
+    """Return the text of an array of small numbers, multiples of 1/4 for floats; ``sign`` 0 mixes both signs."""
     count = math.prod(shape)
     numbers = np.random.RandomState(salt).permutation(count) - count // 2
     if sign:
@@ -112,7 +117,7 @@ def _optional(random: Random, name: str) -> Argument:
 
 
 def arguments(random: Random) -> list[Argument]:
-    """One array, then up to three arguments of any kind."""
+    """Return an array ``x``, up to two more arguments, and rarely an optional one."""
     found = [_array(random, "x")]
     for name in "yzw"[: random.randint(0, 2)]:
         kind = random.choice(("array",) * 7 + ("list", "number", "alias"))
@@ -122,9 +127,7 @@ def arguments(random: Random) -> list[Argument]:
 
 
 def calls(random: Random, given: list[Argument]) -> tuple[Call, ...]:
-    """The recorded call, one at other sizes, and one at sizes that may broadcast, or be empty; signs of the
-    elements differ.
-    """
+    """Return three calls: the recorded sizes, other sizes, and sizes that may be 0 or 1."""
     found = []
     for number, pool in enumerate((SIZES, OTHER_SIZES, WILD_SIZES)):
         sizes = dict(zip("nm", random.choice(pool)))
@@ -136,7 +139,7 @@ def calls(random: Random, given: list[Argument]) -> tuple[Call, ...]:
 
 
 def signature(given: list[Argument]) -> str:
-    """The parameters as text."""
+    """Return the parameter list as text."""
     return ", ".join(
         f"{argument.name}={argument.default}" if argument.default else argument.name for argument in given
     )

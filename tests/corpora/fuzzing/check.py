@@ -1,4 +1,4 @@
-"""The verdict on a program: right, a clear error, wrong, or a crash."""
+"""Judgement of a random program: right, a clear error, wrong, or a crash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ _QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|<random program \d+>:\d+|\d+|\
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to compile a program."""
+    """A way to compile a program.
+
+    lazy: record at the first call instead of before.
+    compiled: return a function that the backend compiles.
+    """
 
     to: str
     lazy: bool = False
@@ -37,8 +41,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``kind`` is right, error, untold, wrong or crash; ``reason`` says why, without what differs from
-    program to program.
+    """The judgement of a program in one setting.
+
+    kind: ``"right"``, ``"error"`` (a clear one of graph_compiler), ``"untold"`` (nothing can be
+        concluded), ``"wrong"`` or ``"crash"``.
+    reason: the cause, without the names and numbers of the program, so that equal causes can be grouped.
+    detail: the whole message.
     """
 
     kind: str
@@ -47,12 +55,14 @@ class Verdict:
 
     @property
     def fails(self) -> bool:
-        """Whether a bug was found."""
+        """True if a bug was found."""
         return self.kind in ("wrong", "crash")
 
 
 def settings(draws: bool, targets: tuple[str, ...] = TARGETS) -> Iterator[Setting]:
-    """Every way there is; programs that draw random numbers give the same ones in torch only."""
+    """Yield every setting. A program that draws random numbers is judged in torch alone, because other
+    targets draw other numbers.
+    """
     for to in targets:
         if to == "torch" or not draws:
             yield from (Setting(to, lazy=False), Setting(to, lazy=True))
@@ -61,8 +71,10 @@ def settings(draws: bool, targets: tuple[str, ...] = TARGETS) -> Iterator[Settin
 
 
 def judge(source: str, setting: Setting) -> Verdict:
-    """Runs a program as it is and as a graph, call after call, and compares results, arguments, memory and
-    state.
+    """Run a program directly and as a graph, call after call, and compare results, arguments, buffers and, in
+    torch, memory.
+
+    Judging ends at the first call that is not right.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -99,7 +111,7 @@ def _compiled(function: Any, setting: Setting, scope: dict[str, Any]) -> Any:
 
 
 def _expected(function: Any, make_call: Any) -> Any:
-    """(result, arguments afterwards), or the exception that torch raises."""
+    """Return (result, arguments after the call), or the exception that torch raises."""
     call = make_call()
     seed(1)
     try:
@@ -143,14 +155,14 @@ def _of_error(problem: Exception, expected: Any) -> Verdict:
 
 
 def _general(message: str) -> str:
-    """A message without the names and numbers of one program."""
+    """Return a message without the names and numbers of one program."""
     lines = [line for line in message.splitlines() if line.strip()]
     picked = lines[1] if len(lines) > 1 and lines[0].rstrip().endswith(":") else lines[0] if lines else ""
     return _QUOTED.sub("_", picked)[:160]
 
 
 def _untold(source: str, setting: Setting, verdict: Verdict) -> Verdict:
-    """The verdict, unless rounding alone decides how the original behaves."""
+    """Return the verdict, or ``"untold"`` if the original itself depends on rounding errors."""
 
     def run() -> Any:
         scope = load(source)
@@ -176,9 +188,7 @@ def _untold(source: str, setting: Setting, verdict: Verdict) -> Verdict:
 
 
 def memory_of(tree: Any) -> list[tuple[int, int, tuple[int, ...]]]:
-    """For each array of results and arguments: the first array that it shares its memory with, where it
-    starts there, and its strides.
-    """
+    """Return for each tensor (the number of the first tensor with the same storage, storage offset, strides)."""
     tensors = [item for item in arrays(tree).values() if isinstance(item, torch.Tensor)]
     places = [tensor.untyped_storage()._cdata for tensor in tensors]
     return [

@@ -1,4 +1,4 @@
-"""A random program as data: lines of Python with what is indented below them, and the calls it is run with."""
+"""A random program as data: lines of Python with indented lines, and the calls that it is run with."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ _files = 0
 
 @dataclass(frozen=True)
 class Line:
-    """One line of Python, with the lines indented below it."""
+    """A line of Python and the lines of its block."""
 
     text: str
     body: tuple[Line, ...] = ()
 
     def render(self, indent: str) -> Iterator[str]:
-        """The line and what is below it as text."""
         yield indent + self.text
         for line in self.body:
             yield from line.render(indent + "    ")
@@ -31,7 +30,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Call:
-    """Lines that make the arguments, and the text between the parentheses of the call."""
+    """Lines that create the arguments of a call, and the text between its parentheses."""
 
     lines: tuple[Line, ...]
     arguments: str
@@ -39,10 +38,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Program:
-    """A function, or the ``forward`` of a module where it has ``buffers``.
+    """A function, or the ``forward`` of a module if it has ``buffers``.
 
-    ``parameters`` is the text of the signature, ``buffers`` are (name, text of the array), ``result`` the
-    text of what is returned, and ``calls`` are made one after the other; the first is recorded.
+    parameters: text of the parameter list.
+    result: text of the returned expression.
+    calls: calls in order; the first is recorded.
+    buffers: (name, text of the array) of each buffer.
     """
 
     parameters: str
@@ -52,7 +53,7 @@ class Program:
     buffers: tuple[tuple[str, str], ...] = ()
 
     def source(self) -> str:
-        """The whole program as a Python module with ``make()`` and ``calls``."""
+        """Return a Python module with ``make()``, which creates the function or module, and ``calls``."""
         parts = [HEADER, "\n", _text(self._definition(self.result)), "\n\n"]
         for number, call in enumerate(self.calls):
             parts += [
@@ -87,12 +88,14 @@ class Program:
         ]
 
     def load(self) -> dict[str, Any]:
-        """The names that the module defines; its lines show in tracebacks and in the messages of errors."""
         return load(self.source())
 
 
 def load(source: str) -> dict[str, Any]:
-    """Runs the text of a program as a module of its own."""
+    """Execute the text of a program and return its namespace.
+
+    The text is registered in ``linecache``, so that tracebacks and error messages show its lines.
+    """
     global _files
     _files += 1
     name = f"<random program {_files}>"

@@ -1,6 +1,4 @@
-"""The smallest program that still fails: lines, calls and arguments are left out, one after the other, as
-long as the failure stays.
-"""
+"""Reduction of a failing random program: remove lines, calls and returned values as long as it still fails."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ from .program import Line, Program
 
 
 def reduced(program: Program, fails: Callable[[Program], bool]) -> Program:
-    """A program of which no line, call or returned value can be left out; ``fails`` tells whether the failure
-    is still there.
-    """
+    """Return a program that ``fails``, but not without any one of its lines, calls or returned values."""
     smaller = next((candidate for candidate in _candidates(program) if fails(candidate)), None)
     return program if smaller is None else reduced(smaller, fails)
 
@@ -32,7 +28,7 @@ def _candidates(program: Program) -> Iterator[Program]:
 
 
 def _without_one(lines: tuple[Line, ...]) -> Iterator[tuple[Line, ...]]:
-    """The lines without one of them, or with a block replaced by its body, or with a shorter body."""
+    """Yield the lines without one of them, with a block replaced by its body, and with a smaller body."""
     for i in range(len(lines) - 1, -1, -1):
         before, line, after = lines[:i], lines[i], lines[i + 1 :]
         yield before + after
@@ -44,7 +40,7 @@ def _without_one(lines: tuple[Line, ...]) -> Iterator[tuple[Line, ...]]:
 
 
 def _with_another_name(program: Program) -> Iterator[Program]:
-    """A line that gives a name is left out, and what was computed before takes the place of the name."""
+    """Yield programs without one assignment, whose name is replaced by one that was assigned before."""
     parameters = [text.partition("=")[0].strip() for text in program.parameters.split(",")]
     for i in range(len(program.lines) - 1, -1, -1):
         name = program.lines[i].text.partition(" = ")[0]
@@ -70,7 +66,7 @@ def _assigned(lines: tuple[Line, ...]) -> list[str]:
 
 
 def _names(program: Program) -> list[str]:
-    """What could be returned alone, the simplest first."""
+    """Yield the names that could be returned alone, the simplest first."""
     return (
         ["None", *dict.fromkeys(_assigned(program.lines)[::-1])]
         if len(program.result) > 1 and program.result != "None"

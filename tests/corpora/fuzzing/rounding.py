@@ -1,10 +1,10 @@
-"""Whether a difference is nothing but rounding: the original runs again with its rounding errors made larger.
+"""Test whether a difference is due to rounding alone: the original runs again with larger rounding errors.
 
-A result that was computed exactly (integers, comparisons, sums of small multiples of 1/4) is left alone; one
-that was rounded is moved by some units in the last place of the narrowest type that a target may compute in.
-Where the outcome changes, programs that differ in their last digits differ there as well, and nothing can be
-told. The same pass notes numbers that 32 bits do not hold, and conversions of floats to integers that are
-undefined, where targets may differ too.
+An exact result (integers, comparisons, sums of small multiples of 1/4) stays unchanged; a rounded one is
+changed by some units in the last place of the narrowest dtype in which a target may compute. If the
+outcome changes, a right program may differ as well, and nothing can be concluded. The same run detects
+numbers that do not fit into 32 bits and undefined conversions of floats to integers, for which targets may
+differ.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ _NARROWEST = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 
 
 class Jitter(TorchFunctionMode):
-    """Moves every rounded result; ``beyond`` tells of numbers that mean nothing in 32 bits."""
+    """Mode that adds noise to every rounded result.
+
+    beyond: what makes the program's results undefined in a target with 32 bits; an empty string if nothing
+        does.
+    """
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -95,7 +99,7 @@ class Jitter(TorchFunctionMode):
 
 
 def _repeats(item: Any) -> bool:
-    """Whether this may be an index with a place twice: which of several numbers stays there is not defined."""
+    """Return True if ``item`` may be an index with duplicates, for which the result of a write is undefined."""
     is_index = isinstance(item, torch.Tensor) and item.dtype in (
         torch.int64,
         torch.int32,
@@ -135,7 +139,7 @@ def _fits(item: torch.Tensor, dtype: torch.dtype) -> bool:
 
 
 def unstable(run: Callable[[], Any], differs: Callable[[Any, Any], bool]) -> str:
-    """Why nothing can be told from the outcome of ``run``; empty where it holds still."""
+    """Return why the outcome of ``run`` is undefined or depends on rounding; an empty string if it does not."""
     steady = run()
     for seed in range(3):
         jitter = Jitter(seed)

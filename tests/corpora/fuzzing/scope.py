@@ -1,4 +1,6 @@
-"""What a random program has at a line: it is run up to there, and a line that torch refuses is not written."""
+"""The values that a random program has at a line, found by running it up to there. Lines that torch rejects
+are not written.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ Names = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fact:
-    """What the grammar needs to know of a value."""
+    """The properties of a value that the grammar needs."""
 
     kind: str
     ndim: int = 0
     dtype: torch.dtype | None = None
 
     def fits(self, letter: str) -> bool:
-        """Whether a value like this may stand in a hole."""
+        """Return True if such a value may fill a hole with this letter."""
         return self.kind == "array" and _FITS[letter](self) if letter in _FITS else self.kind == letter
 
 
@@ -47,8 +49,11 @@ _FITS: dict[str, Callable[[Fact], bool]] = {
 
 
 def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[str, Fact] | None:
-    """The values that a program has after these lines, by their text; None where torch refuses one of its
-    first calls.
+    """Return the fact of each value after ``lines``, by the text of its expression, in the first of ``calls``
+    calls.
+
+    Return None if torch raises or warns at one of the calls, or if an array is too large (see
+    :func:`is_moderate`).
     """
     found: dict[str, Fact] = {}
     probe = replace(program, lines=tuple(map(_without_exits, lines)), result="locals()")
@@ -69,8 +74,8 @@ def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[s
 
 @contextmanager
 def _every_warning() -> Iterator[None]:
-    """torch itself says some things once a process, and the program of a number is to be the same whatever
-    was written before.
+    """Show warnings again that torch gives once per process, so that the program of a seed does not depend on
+    earlier ones.
     """
     before = torch.is_warn_always_enabled()
     torch.set_warn_always(True)
@@ -86,14 +91,14 @@ def _without_exits(line: Line) -> Line:
 
 
 def is_moderate(array: torch.Tensor) -> bool:
-    """Small enough to be quick, and with numbers that no framework overflows."""
+    """Return True if the array is small, and its elements are far from overflow in any framework."""
     if array.numel() > MOST_ELEMENTS or array.ndim > MOST_AXES:
         return False
     return bool((array.detach().to(torch.complex64).abs() <= LARGEST).all())  # false for NaN too
 
 
 def facts(names: Names) -> dict[str, Fact]:
-    """Text -> fact of everything that can be named."""
+    """Map each expression that a program may use to the fact of its value."""
     found: dict[str, Fact] = {}
     for name, value in names.items():
         if isinstance(value, torch.nn.Module):
@@ -112,7 +117,7 @@ def facts(names: Names) -> dict[str, Fact]:
 
 
 def fact_of(value: Any) -> Any:
-    """The fact of one value; None for what the grammar has no use for."""
+    """Return the fact of a value. Its kind is an empty string if the grammar has no use for it."""
     if isinstance(value, torch.Tensor):
         return Fact("array", value.ndim, value.dtype)
     if isinstance(value, (int, float)):

@@ -1,5 +1,5 @@
-"""Writes whole programs: each line is drawn from the grammar and kept if torch takes it at the first two
-calls.
+"""Generator of random programs: each line is sampled from the grammar and kept if torch accepts it at the
+first two calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MUST_RUN = 2  # calls that torch must take; the third may be refused, and then b
 
 @dataclass
 class Writer:
-    """Writes one program, line by line."""
+    """Generates one program, line by line."""
 
     random: Random
     program: Program
@@ -36,7 +36,7 @@ class Writer:
     )
 
     def write(self, steps: int) -> Program:
-        """The program of so many lines, or of fewer where torch takes none of many."""
+        """Return a program of ``steps`` lines, or fewer if torch rejects too many."""
         lines: tuple[Line, ...] = ()
         self.names = names_after(self.program, lines, MUST_RUN) or {}
         for _ in range(4 * steps if self.names else 0):
@@ -48,7 +48,7 @@ class Writer:
     def _extended(
         self, lines: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]], depth: int
     ) -> tuple[Line, ...]:
-        """``lines`` with one more if torch takes it; ``around`` puts them where they stand in the program."""
+        """Return ``lines`` with another line if torch accepts it; ``around`` inserts them into the program."""
         category = self._pick(_CATEGORIES if depth < _DEEPEST else _CATEGORIES[:-1])
         if category == "blocks":
             return self._block(lines, around, depth)
@@ -94,7 +94,7 @@ class Writer:
     def _block(
         self, lines: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]], depth: int
     ) -> tuple[Line, ...]:
-        """Its body is written as if it always ran, then the header is put above it."""
+        """Generate the body as if it always ran, then put the header above it."""
         header, other = self._pick(vocabulary.BLOCKS)
         head = self._filled(header)
         if head is None:
@@ -131,7 +131,7 @@ class Writer:
         return self.random.choice(rows)
 
     def _filled(self, template: str, depth: int = 0) -> str | None:
-        """A row of the grammar with its holes filled; None where the program has nothing that fits."""
+        """Return a template with its holes filled, or None if the program has no value that fits."""
         chosen: dict[str, str] = {}
         for name, letter in _HOLE.findall(template):
             if name not in chosen:
@@ -152,7 +152,7 @@ class Writer:
         return self._filled(self._pick(rows), depth + 1)
 
     def _result(self) -> str:
-        """One value, several, a dictionary or a nested structure; the last names are the likeliest."""
+        """Return the text of one value or a structure of several; later names are likelier."""
         names = [name for name in self.names if name.isidentifier() and name not in self.optional] or ["x"]
         names = [*names[::-1], names[-1]]
         chosen = [self._pick(names) for _ in range(self.random.randint(1, 3))]
@@ -181,9 +181,9 @@ _CATEGORIES = (
 
 
 def write(seed: int, draws: bool | None = None) -> Program:
-    """The program of a number, of up to twelve lines. ``draws``: whether it draws random numbers, which only
-    torch itself draws alike;
-    None: some do.
+    """Return the program of ``seed``, of up to twelve lines.
+
+    draws: True if it may draw random numbers, which only torch reproduces; None for a tenth of the seeds.
     """
     random = Random(seed)
     given, program = _beginning(random)
@@ -193,7 +193,7 @@ def write(seed: int, draws: bool | None = None) -> Program:
 
 
 def _beginning(random: Random) -> tuple[list[Argument], Program]:
-    """Arguments that can be made for every call, and a program that does nothing with them."""
+    """Return arguments that every call accepts, and a program that returns the first of them."""
     while True:
         given = arguments(random)
         buffers = (("total", "torch.zeros(3)"), ("steps", "torch.tensor(0)")) if random.random() < 0.2 else ()
@@ -203,7 +203,6 @@ def _beginning(random: Random) -> tuple[list[Argument], Program]:
 
 
 def draws_numbers(program: Program) -> bool:
-    """Whether a program draws random numbers."""
     return any(words in program.source() for words in _DRAWS)
 
 

@@ -1,6 +1,4 @@
-"""How a graph of a program runs inside of what its users compile and differentiate, at other lengths than the
-recorded one.
-"""
+"""Graphs inside compilers and under differentiation, at other lengths than the recorded one."""
 
 from __future__ import annotations
 
@@ -21,18 +19,15 @@ Run = Callable[[Any, int], Any]
 
 # ------------------------------------------------------------------------------------- compilers
 def by_jit(graph: Run, x: Any, n: int) -> Any:
-    """Inside of ``jax.jit``."""
     jax = pytest.importorskip("jax")
     return jax.jit(lambda x: graph(x, n))(x)
 
 
 def by_tf_function(graph: Run, x: Any, n: int) -> Any:
-    """Inside of ``tf.function``."""
     return pytest.importorskip("tensorflow").function(lambda x: graph(x, n), autograph=False)(x)
 
 
 def by_torch_compile(graph: Run, x: Any, n: int) -> Any:
-    """Inside of ``torch.compile``, without its code generator."""
     torch = pytest.importorskip("torch")
     torch._dynamo.reset()
     return torch.compile(lambda x: graph(x, n), backend="eager")(x)
@@ -46,7 +41,9 @@ COMPILERS: dict[str, tuple[str, Callable[[Run, Any, int], Any]]] = {
 
 
 def check_compiled(program: Program, source: str, way: str) -> None:
-    """Each length gives what Python gives, by the one variant that was recorded outside."""
+    """Assert that the graph, recorded before, gives the original's results at each length inside a compiler,
+    with one variant.
+    """
     to, call = COMPILERS[way]
     run, graph = compiled(program, source, to)
     graph(*arguments(*_lengths(program)[0], to))
@@ -58,32 +55,31 @@ def check_compiled(program: Program, source: str, way: str) -> None:
 
 # ------------------------------------------------------------------------------------- gradients
 def by_torch(run: Run, x: Any, n: int) -> Any:
-    """By torch's autograd."""
+    """Return the gradient of the sum of squares of the results with respect to ``x``, as do the functions
+    below.
+    """
     torch = pytest.importorskip("torch")
     x = x.clone().requires_grad_()
     return torch.autograd.grad(_total(run(x, n)), [x])[0]
 
 
 def by_jax(graph: Run, x: Any, n: int) -> Any:
-    """By ``jax.grad``."""
     jax = pytest.importorskip("jax")
     return jax.grad(lambda x: _total(graph(x, n)))(x)
 
 
 def by_jitted_jax(graph: Run, x: Any, n: int) -> Any:
-    """By ``jax.grad`` inside of ``jax.jit``."""
     jax = pytest.importorskip("jax")
     return jax.jit(jax.grad(lambda x: _total(graph(x, n))))(x)
 
 
 def by_forward_jax(graph: Run, x: Any, n: int) -> Any:
-    """From the beginning to the end, which is the way through loops whose number of steps elements decide."""
+    """Return the gradient by forward mode: JAX has no reverse mode for a ``while`` loop."""
     jax = pytest.importorskip("jax")
     return jax.jit(jax.jacfwd(lambda x: _total(graph(x, n))))(x)
 
 
 def by_tape(graph: Run, x: Any, n: int) -> Any:
-    """By TensorFlow's tape."""
     tf = pytest.importorskip("tensorflow")
     x = tf.constant(x)
     with tf.GradientTape() as tape:
@@ -101,8 +97,8 @@ GRADIENTS: dict[str, tuple[str, Callable[[Run, Any, int], Any]]] = {
 
 
 def check_gradients(program: Program, source: str, way: str) -> None:
-    """The gradient of each length is that of Python's steps in torch, by the variant that was recorded for
-    arrays without gradients.
+    """Assert that the gradient at each length is that of the original in torch, with the one variant recorded
+    without gradients.
     """
     to, taken = GRADIENTS[way]
     taken = by_forward_jax if to == "jax" and program.__name__ in WHILE else taken
@@ -123,9 +119,8 @@ def _total(result: Any) -> Any:
 
 
 def _lengths(program: Program) -> tuple[tuple[int, int], ...]:
-    """Recorded with the first.
-
-    Where rows or elements say how many steps there are, the number is one and the same.
+    """Return (rows, number) of each call. The number is the same for all calls if rows or elements determine
+    the trip counts.
     """
     return tuple(
         (rows, 5 if program.__name__ in (*SIZED, *FOLDED, *READ, *WRITTEN) else number)

@@ -1,5 +1,5 @@
-"""How a program is recorded at one length in one framework, and compared at other lengths, values and sizes
-in another.
+"""Recording of a program at one length in one framework for another, and comparison with the original at
+other lengths.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ SHORT = ((2, 1), (1, 0), (2, 0), (1, 3))
 
 
 def arguments(rows: int, number: int, framework: str) -> tuple[Any, int]:
-    """Rows of three floats, and the number."""
+    """Return an array with ``rows`` rows of three floats between 0 and 1, and ``number``."""
     return native(np.random.default_rng(rows).random((rows, 3)).astype("float32"), framework), number
 
 
 def compiled(program: Program, source: str, to: str) -> tuple[Any, Any]:
-    """A program as a user has it, and its graph."""
+    """Return (the program as a function of ``x`` and ``n``, its graph)."""
     xp = library(source)
 
     def run(x: Any, n: int) -> Any:
@@ -36,8 +36,10 @@ def compiled(program: Program, source: str, to: str) -> tuple[Any, Any]:
 def check(
     program: Program, source: str, to: str, number: int | None = None, most: int = 12
 ) -> tuple[Any, int]:
-    """The graph, which gives what Python gives, and how many variants the first lengths needed, those with
-    the ``most`` rows at most. ``number`` is the same at all lengths.
+    """Assert that the graph gives the original's results at all lengths of at most ``most`` rows.
+
+    Return (graph, number of variants after the lengths of more than two rows). ``number`` replaces the
+    numbers of ``LENGTHS``.
     """
     run, graph = compiled(program, source, to)
     variants = 0

@@ -1,1 +1,1 @@
-"""Models that the tests convert: small ones written here, the zoo, and one with real weights."""
+"""Models that the tests convert: small ones defined here, the zoo, and one with pretrained weights."""

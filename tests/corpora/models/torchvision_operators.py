@@ -1,8 +1,8 @@
-"""Lets torchvision be imported where its compiled operators do not load.
+"""Workaround that lets torchvision be imported if its compiled operators cannot be loaded.
 
-The CPU-only build of torch has no torchvision of its own: the one from PyPI carries operators for another
-torch. transformers and timm import torchvision when it is installed, so they fail with it. Declaring the
-operators, without code, is enough to import it and to run every model that does not call one of them.
+The CPU-only build of torch has no matching torchvision; the one on PyPI contains operators for another
+build. transformers and timm import torchvision if it is installed, and fail with it. To declare the
+operators, without code, is enough to import torchvision and to run every model that does not call them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _kept: list[torch.library.Library] = []  # a Library takes its operators back wh
 
 
 def declared() -> bool:
-    """Whether torch knows torchvision's operators."""
+    """Return True if torch has torchvision's operators."""
     try:
         _ = torch.ops.torchvision.nms
     except (AttributeError, RuntimeError):
@@ -57,9 +57,9 @@ def _declare() -> None:
 
 
 def ensure_torchvision() -> None:
-    """Makes ``import torchvision`` work, if torchvision is installed at all.
+    """Make torchvision importable, by declaring its operators if it is installed and cannot load them.
 
-    Call it before transformers is imported.
+    Call this before transformers is imported.
     """
     if _kept or "torchvision" in sys.modules or importlib.util.find_spec("torchvision") is None or declared():
         return

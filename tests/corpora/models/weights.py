@@ -1,8 +1,7 @@
-"""Weights under which every parameter and every input of a randomly-initialised model has an effect on its
-outputs.
+"""Weights with which every parameter and input of a randomly initialised model affects its outputs.
 
-Fresh models hide mistakes: zero biases, unit scales, closed gates and near-uniform attention give right
-outputs to a wrong conversion.
+Fresh models hide mistakes: with zero biases, unit scales, closed gates and nearly uniform attention a
+wrong conversion gives right outputs.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _python_and_numpy_seeded(seed: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _deterministic() -> Iterator[None]:
-    """Deterministic algorithms, and memory that nothing was written to is seen (as NaN)."""
+    """Use deterministic algorithms, and fill uninitialised memory with NaN so that a read of it is noticed."""
     was, warned = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
@@ -74,7 +73,9 @@ def _float32_by_default() -> Iterator[None]:
 
 @contextlib.contextmanager
 def isolated(seed: int) -> Iterator[None]:
-    """A random state of its own, float32 by default, deterministic; all as before afterwards."""
+    """Run the block with seeded generators of torch, Python and NumPy, float32 by default and deterministic
+    algorithms; restore all of it afterwards.
+    """
     with (
         torch.random.fork_rng(devices=[]),
         _python_and_numpy_seeded(seed),
@@ -108,8 +109,8 @@ def _settle_buffer(name: str, buffer: Tensor, generator: torch.Generator) -> Non
 
 @torch.no_grad()
 def settle(model: nn.Module, seed: int) -> None:
-    """Random values where the initialiser left constants (biases, scales, gates, batch statistics) or
-    nothing.
+    """Randomise parameters and statistics that are constant, zero gates, and elements that are not finite, in
+    place.
     """
     generator = torch.Generator().manual_seed(seed + 12345)
     done: set[int] = set()
@@ -146,7 +147,7 @@ def _fan_in(owner: nn.Module, name: str, weight: Tensor) -> float:
 
 
 def _scale_length(weight: Tensor) -> None:
-    """The row lengths of a weight norm."""
+    """Scale the row lengths of a weight norm to a mean of 1."""
     mean = float(weight.abs().mean())
     if 0 < mean < 1:
         weight.mul_(1 / mean)
@@ -170,7 +171,9 @@ def _scale_weight(owner: nn.Module, path: str, name: str, weight: Tensor) -> Non
 
 
 def _owned(model: nn.Module) -> dict[int, tuple[nn.Module, str, str, Tensor]]:
-    """Each parameter once: its module, its path, its name in the module."""
+    """Map the ``id`` of each parameter to (module, path, name in the module, parameter). A shared parameter
+    occurs once.
+    """
     owners: dict[int, tuple[nn.Module, str, str, Tensor]] = {}
     for path, module in model.named_modules():
         for name, weight in module.named_parameters(recurse=False):
@@ -180,8 +183,10 @@ def _owned(model: nn.Module) -> dict[int, tuple[nn.Module, str, str, Tensor]]:
 
 @torch.no_grad()
 def scale_weights(model: nn.Module) -> None:
-    """Raises matrices drawn with a small deviation (0.02, for most) to 1/sqrt(fan in), so that signals do not
-    vanish.
+    """Scale weight matrices in place to a standard deviation of at least 1/sqrt(fan in), so that signals do
+    not vanish.
+
+    Most models initialise them with 0.02.
     """
     for owner, path, name, weight in _owned(model).values():
         if weight.is_floating_point():
@@ -197,7 +202,7 @@ def _batch_norms(model: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
 
 @torch.no_grad()
 def calibrate(model: nn.Module, run: Callable[[], object]) -> None:
-    """Gives every batch norm the statistics of one run, as training would."""
+    """Set the statistics of every batch norm to those of one call of ``run``."""
     norms = _batch_norms(model)
     momenta = [norm.momentum for norm in norms]
     for norm in norms:

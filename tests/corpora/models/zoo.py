@@ -1,10 +1,10 @@
-"""The zoo: tiny randomly-initialised models of transformers (``zoo.jsonl``), timm and torchvision
+"""The zoo: tiny, randomly initialised models of transformers (``zoo.jsonl``), timm and torchvision
 (``vision.jsonl``).
 
-Each line holds a shrunken configuration, inputs that the model runs on, and second inputs of other shapes.
+Each line contains a shrunken configuration, valid inputs, and inputs of other shapes.
 
     for entry in zoo.entries():
-        model, inputs, other_inputs = zoo.load(entry)  # other_inputs is None where no second shape works
+        model, inputs, other_inputs = zoo.load(entry)  # other_inputs is None if the entry has no second shape
         outputs = zoo.run(model, entry, inputs)        # name -> tensor
 """
 
@@ -32,13 +32,12 @@ Inputs = dict[str, Union[Tensor, list[Tensor]]]
 
 
 def entries(files: Iterable[str] = FILES) -> list[dict[str, Any]]:
-    """All entries of the given files."""
     lines = (line for name in files for line in (FOLDER / name).read_text(encoding="utf-8").splitlines())
     return [json.loads(line) for line in lines if line.strip()]
 
 
 def entry_named(name: str) -> dict[str, Any]:
-    """The entry of that id."""
+    """Return the entry with the id ``name``; raise ``StopIteration`` if there is none."""
     return next(entry for entry in entries() if entry["id"] == name)
 
 
@@ -75,7 +74,7 @@ def _tensor(spec: Spec, generator: torch.Generator) -> Tensor:
 
 
 def make_inputs(specs: Mapping[str, Any], seed: int = 0) -> Inputs:
-    """The tensors of an entry's "inputs" or "alt_inputs"."""
+    """Return tensors for the specifications of an entry's "inputs" or "alt_inputs"."""
     made: Inputs = {}
     for place, (name, spec) in enumerate(specs.items(), start=1):
         generator = torch.Generator().manual_seed((seed * 1000003 + 7919 * place) & 0x7FFFFFFF)
@@ -94,8 +93,9 @@ def _swap_unique(ids: Tensor) -> Tensor:
 
 
 def other_contents(specs: Mapping[str, Any], seed: int = 5) -> Inputs:
-    """Inputs of the same shapes with other contents; of fixed token ids, those that occur once (no
-    placeholders) change places.
+    """Return inputs of the same shapes with other elements.
+
+    Fixed token ids are only reordered, and those that occur several times (placeholders) stay in place.
     """
     made = make_inputs(specs, seed)
     for name, spec in specs.items():
@@ -112,7 +112,6 @@ def _find_class(name: str) -> Any:
 
 
 def make_config(entry: Entry) -> Any:
-    """The transformers configuration of an entry."""
     return _find_class(entry["config_cls"])(**copy.deepcopy(entry["config"]))
 
 
@@ -138,8 +137,9 @@ SOURCES: dict[str, Callable[[Entry], Any]] = {
 
 
 def load(entry: Entry, seed: int = 0) -> tuple[nn.Module, Inputs, Inputs | None]:
-    """The model in eval mode, its inputs, and inputs of other shapes; the same for the same seed, in any
-    process.
+    """Return the model in eval mode, its inputs, and inputs of other shapes or None.
+
+    They are the same in every process for the same seed.
     """
     ensure_torchvision()
     inputs = make_inputs(entry["inputs"], seed)
@@ -157,14 +157,14 @@ def load(entry: Entry, seed: int = 0) -> tuple[nn.Module, Inputs, Inputs | None]
 
 # ---------------------------------------------------------------------------------------------- running
 def arguments(entry: Entry, inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The positional and keyword arguments with which an entry's model is called."""
+    """Return the positional and keyword arguments for a call of the entry's model."""
     options = dict(entry.get("call", {}))
     return (tuple(inputs.values()), options) if entry.get("positional") else ((), {**inputs, **options})
 
 
 @torch.no_grad()
 def call(model: nn.Module, entry: Entry, inputs: Inputs) -> Any:
-    """The model's own output object."""
+    """Return the model's own output object."""
     args, kwargs = arguments(entry, inputs)
     return model(*args, **kwargs)
 
@@ -187,17 +187,17 @@ def _tensors(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def flatten(output: Any, name: str = "output") -> dict[str, Tensor]:
-    """A model's output as a flat dict of its tensors."""
+    """Return the tensors of a model's output by path."""
     return dict(_tensors(output, "" if hasattr(output, "items") else name))
 
 
 def run(model: nn.Module, entry: Entry, inputs: Inputs) -> dict[str, Tensor]:
-    """Name -> tensor, of one eager run."""
+    """Return the tensors of the model's output by path."""
     return flatten(call(model, entry, inputs))
 
 
 def digest(flat: Mapping[str, Tensor]) -> list[tuple[str, list[int], float, float]]:
-    """A rough fingerprint of a run's outputs: name, shape, mean, mean of absolute values."""
+    """Return (name, shape, mean, mean of absolute values) of each tensor, to recognise the outputs of a run."""
     rows = []
     for name, tensor in flat.items():
         real = torch.nan_to_num(torch.view_as_real(tensor) if tensor.is_complex() else tensor).double()

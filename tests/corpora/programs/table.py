@@ -1,4 +1,4 @@
-"""What a program is, and the comparison of its graph with the original."""
+"""Rows of the tables of programs, and the comparison of a program's graph with the original."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ ELSEWHERE = "elsewhere"  # every target but the framework that a program is writ
 
 @dataclass(frozen=True)
 class Program:
-    """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is
-    recorded.
+    """A program with its calls and the expected errors.
 
-    ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``:
-    whether random numbers differ between targets. ``variants`` is how many variants there must be after all
-    calls, where it matters. ``changes``: number of a call -> what the user does to the function (its closure,
-    its globals, its modules) before that call. ``targets`` are those that the program is right for, the
-    framework that it is written in first.
+    make: returns a new function or model.
+    calls: functions that return the arguments of one call each; the first is recorded.
+    errors: target, or ``ELSEWHERE``, to words of the message of the expected error.
+    variants: number of variants after all calls; None if it does not matter.
+    changes: number of a call to a function that changes the program (its closure, globals, modules) before
+        that call.
+    targets: targets that the program runs in, the framework that it is written in first.
     """
 
     name: str
@@ -44,14 +45,14 @@ class Program:
     targets: tuple[str, ...] = TARGETS
 
     def error(self, to: str) -> str | None:
-        """The words of the error that is right in a target."""
+        """Return words of the message of the error that is expected in a target, or None."""
         if to == LIFTED:  # what cannot be said in canonical operations
             return self.errors.get("jax", self.errors.get(ELSEWHERE))
         return self.errors.get("torch") if to == "torch" else self.errors.get(to, self.errors.get(ELSEWHERE))
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function without the warnings that torch or numpy give for it."""
+    """Return the function with warnings ignored."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -63,13 +64,13 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def state_of(function: Any) -> dict[str, Any]:
-    """What a call may leave behind in a module's buffers."""
+    """Return the buffers and parameters of a module; an empty dict for any other callable."""
     return dict(function.state_dict()) if isinstance(function, torch.nn.Module) else {}
 
 
 def attributes_of(function: Any) -> dict[str, Any]:
-    """What a call may leave behind in attributes of modules, or of the object that is called or whose method
-    is.
+    """Return the public attributes of a module and its submodules, or of the callable object or the owner of
+    a method.
     """
     owner = function.__self__ if isinstance(function, types.MethodType) else function
     objects = (
@@ -88,17 +89,17 @@ def attributes_of(function: Any) -> dict[str, Any]:
 
 
 def outcome(function: Any, call: tuple[Any, ...]) -> tuple[Any, Any]:
-    """(result or the error's class name, arguments afterwards)."""
+    """Return (result, arguments after the call)."""
     args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
     return function(*args, **kwargs), call
 
 
 class Keywords(dict[str, Any]):
-    """The last part of a call that are its keyword arguments."""
+    """The keyword arguments of a call, as its last item."""
 
 
 def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
-    """The program's graph for a target."""
+    """Return the program's graph for a target; unless ``lazy``, it has recorded the first call."""
     if to == LIFTED:
         graph = lifted(gc.compile(function, to="torch"))
     else:
@@ -111,8 +112,10 @@ def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
 
 
 def check(program: Program, to: str, lazy: bool) -> Any:
-    """Return the graph, after every call has given what the original gives, changed the arguments as it does,
-    and left the same state.
+    """Assert that each call of the graph gives the original's result and makes the same changes to arguments,
+    buffers and attributes.
+
+    Return the graph.
     """
     original, function = program.make(), program.make()
     seed(0)
@@ -136,9 +139,10 @@ def check(program: Program, to: str, lazy: bool) -> Any:
 
 
 def _classes(tree: Any) -> dict[Any, type]:
-    """Of every array or scalar its class: a framework's own, whichever the graph is for."""
+    """Map the path of each array to its class. State must consist of arrays of the source framework, whatever
+    the target is.
+    """
     return {path: type(item) for path, item in arrays(tree).items()}
 
 
-def _nothing(function: Any) -> None:
-    """No change."""
+def _nothing(function: Any) -> None: ...

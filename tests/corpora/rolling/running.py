@@ -1,4 +1,4 @@
-"""How a loop is recorded in one framework, written for another, and compared with what Python gives."""
+"""Recording of a Python loop in one framework for another, and comparison with the original."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ SHAPES = ((24, 5), (31, 7), (22, 4))  # recorded with the first
 
 
 def library(name: str) -> Any:
-    """What a program is written with."""
+    """Return the namespace ``xp`` of a framework."""
     return pytest.importorskip({"jax": "jax.numpy"}.get(name, name))
 
 
 def native(array: Any, framework: str) -> Any:
-    """A NumPy array as a user of the framework has it."""
+    """Return a NumPy array as an array of the framework."""
     if framework == "torch":
         return pytest.importorskip("torch").tensor(array)
     return pytest.importorskip("jax.numpy").asarray(array) if framework == "jax" else array
 
 
 def arguments(shape: tuple[int, int], framework: str) -> tuple[Any, Any]:
-    """A row, and rows."""
+    """Return a row and an array of rows."""
     numbers = np.random.default_rng(shape[0])
     u, xs = numbers.normal(size=shape[1:]), numbers.normal(size=shape)
     return native(u.astype("float32"), framework), native(xs.astype("float32"), framework)
 
 
 def compiled(loop: Loop, source: str, to: str, roll: str = "scan") -> Any:
-    """The graph of a program."""
     xp = library(source)
     return graph_compiler.compile(
         lambda u, xs: loop(xp, u, xs), source=source, to=to, args=arguments(SHAPES[0], source), roll=roll
@@ -44,12 +43,12 @@ def compiled(loop: Loop, source: str, to: str, roll: str = "scan") -> Any:
 
 
 def loops(graph: Any) -> int:
-    """How many loops the program has, those in others too."""
+    """Return the number of loops in the graph, nested ones included."""
     return sum(node.op == "scan" for node in nodes_of(graph.program.block))
 
 
 def check(loop: Loop, source: str, to: str, roll: str = "scan") -> Any:
-    """The graph, which gives what Python gives: at other shapes and values, by one variant."""
+    """Assert that one variant gives the original's results, also at another shape, and return the graph."""
     graph = compiled(loop, source, to, roll)
     for shape in SHAPES:
         found, wanted = graph(*arguments(shape, to)), loop(library(source), *arguments(shape, source))

@@ -1,6 +1,4 @@
-"""How a traced program is recorded in one framework, written for another, and compared with what Python
-gives.
-"""
+"""Recording of a traced program in one framework for another, and comparison with the original."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ TARGETS = ("numpy", "torch", "jax", "tensorflow")
 
 
 def library(name: str) -> Any:
-    """What a program is written with."""
+    """Return the namespace ``xp`` of a framework."""
     return pytest.importorskip({"jax": "jax.numpy"}.get(name, name))
 
 
 def native(item: Any, framework: str) -> Any:
-    """An array of NumPy as a user of the framework has it, in memory of its own."""
+    """Return a copy of a NumPy array as an array of the framework."""
     if framework == "numpy":
         return np.array(item)
     if framework == "torch":
@@ -34,12 +32,12 @@ def native(item: Any, framework: str) -> Any:
 
 
 def given(args: tuple[Any, ...], framework: str) -> list[Any]:
-    """The arguments of a call; numbers of Python's stay what they are."""
+    """Return the arguments as arrays of the framework. Python numbers stay unchanged."""
     return [item if type(item) in (int, float) else native(item, framework) for item in args]
 
 
 def function_of(row: Row, source: str) -> Any:
-    """The program in a framework, traced."""
+    """Return the program in a framework, decorated with ``graph_compiler.trace``."""
     xp, program = library(source), row.function
 
     def run(*args: Any) -> Any:
@@ -49,24 +47,22 @@ def function_of(row: Row, source: str) -> Any:
 
 
 def compiled(name: str, source: str, to: str) -> Any:
-    """The graph of a program of the table."""
     return recorded(PROGRAMS[name], source, to)
 
 
 def recorded(row: Row, source: str, to: str) -> Any:
-    """The graph of a program, recorded with its first arguments."""
+    """Return the graph of a program, recorded with its first arguments."""
     return graph_compiler.compile(
         function_of(row, source), source=source, to=to, args=tuple(given(row.calls[0], source))
     )
 
 
 def wanted(row: Row, source: str, args: tuple[Any, ...]) -> list[Any]:
-    """What Python gives."""
     return list(leaves(row.function(library(source), *given(args, source))).values())
 
 
 def assert_gives(found: Any, expected: list[Any]) -> None:
-    """Assert that the numbers are those expected."""
+    """Assert that the leaves are equal; an array of one element may stand for a Python number."""
     for one, other in zip(leaves(found).values(), expected, strict=True):
         if is_array(one) and is_array(other):
             assert_same_array(one, other)

@@ -1,4 +1,4 @@
-"""The programs that are traced: functions in Python's own syntax, and what they are called with."""
+"""The table of traced programs, filled by a decorator, and the arrays that they are called with."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ WRITTEN_ITEMS = {"numpy": (LISTS,), "torch": (LISTS, NUMBERS)}
 
 @dataclass(frozen=True)
 class Row:
-    """A program, and what it is called with.
+    """A program and its calls.
 
+    function: takes the namespace of a framework, then the arguments.
     calls: arguments at the recorded sizes, then at others.
-    variants: the most variants that all calls may need.
-    differentiable: True if frameworks that run Python's loops have a gradient of the first result with
-        respect to the first argument.
+    sources: frameworks in which the program can be written.
+    variants: the largest number of variants that all calls may need.
+    differentiable: True if eager frameworks have a gradient of the first result with respect to the first
+        argument.
     gives_up: for each source, the ways to record that are given up.
     """
 
@@ -50,7 +52,7 @@ def program(
     differentiable: bool = False,
     gives_up: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Program], Program]:
-    """Enters a program with its calls."""
+    """Return a decorator that adds a program with these calls to ``PROGRAMS``."""
 
     def enter(function: Program) -> Program:
         PROGRAMS[function.__name__] = Row(function, calls, sources, variants, differentiable, gives_up or {})
@@ -60,25 +62,20 @@ def program(
 
 
 def floats(*shape: int, seed: int = 0) -> Any:
-    """Normal random numbers."""
     return np.random.default_rng((seed, *shape)).normal(size=shape).astype("float32")
 
 
 def positive(*shape: int, seed: int = 0) -> Any:
-    """Random numbers between 0.1 and 1.1."""
     return (np.random.default_rng((seed, *shape)).uniform(size=shape) + 0.1).astype("float32")
 
 
 def ints(*shape: int, seed: int = 0, below: int = 10) -> Any:
-    """Random whole numbers."""
     return np.random.default_rng((seed, *shape)).integers(below, size=shape).astype("int32")
 
 
 def number(item: float) -> Any:
-    """A float without axes."""
     return np.float32(item)
 
 
 def whole(item: int) -> Any:
-    """A whole number without axes."""
     return np.int32(item)

@@ -1,1 +1,1 @@
-"""Scripts as users write them, for type checkers."""
+"""Scripts for the tests of type checking."""

@@ -1,5 +1,5 @@
-"""A script of a user, which ``mypy --strict`` has to accept; ``reveal_type`` lines are compared with the
-comment behind them.
+"""A script of a user that ``mypy --strict`` must accept; each ``reveal_type`` line is compared with its
+comment.
 """
 
 from collections.abc import Callable

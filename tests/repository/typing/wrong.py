@@ -1,4 +1,4 @@
-"""Mistakes that ``mypy --strict`` has to find, one in each line that ends with the code of its error."""
+"""Mistakes that ``mypy --strict`` must report, each on a line that ends with the code of its error."""
 
 import graph_compiler
 from graph_compiler import LazyGraph

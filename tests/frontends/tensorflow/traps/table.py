@@ -1,4 +1,4 @@
-"""What a trap is, the comparison of its graph with the original, and which of them are whose turn."""
+"""Rows of the tables of traps, and the comparison of a trap's graph with the original."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ EVERYWHERE = "everywhere"
 
 
 def drawn(rows: int = 4, columns: int = 3, seed: int = 0, scale: float = 1.0) -> Any:
-    """Normal numbers."""
     return tf.constant(np.random.default_rng(seed).standard_normal((rows, columns)).astype("float32") * scale)
 
 
 def whole(*shape: int, most: int = 5, seed: int = 0) -> Any:
-    """Whole numbers from 0 on."""
     return tf.constant(np.random.default_rng(seed).integers(0, most, shape).astype("int32"))
 
 
@@ -46,15 +44,18 @@ CALLS: tuple[Call, ...] = (
 
 @dataclass(frozen=True)
 class Trap:
-    """``make()`` gives a fresh function, layer or module; ``calls`` give the arguments of one call each, the
-    first is recorded.
+    """A TensorFlow program with its calls and the expected errors.
 
-    ``errors``: target, ELSEWHERE or EVERYWHERE -> words of the message of the error that is right there, and
-    ``raises``: number of a call -> words of the message of the exception that both the original and the graph
-    raise. ``changes``: number of a call -> what the user does to the function before that call. ``draws``:
-    random numbers differ between targets, shapes and types alone are compared.
-    ``is_half``: the layers compute in half precision, so numbers may be 4 times as far from float64 as the
-    original's are.
+    make: returns a new function, layer or module.
+    calls: functions that return the arguments of one call each; the first is recorded.
+    errors: target, ``ELSEWHERE`` or ``EVERYWHERE`` to words of the message of the expected error.
+    raises: number of a call to words of the message of the exception that both the original and the graph
+        raise.
+    changes: number of a call to a function that changes the program before that call.
+    variants: number of variants after all calls; None if it does not matter.
+    draws: True if random numbers differ between targets, so that only shapes and dtypes are compared.
+    is_half: True if layers compute in half precision, so that results may be 4 times as far from float64
+        as the original's.
     """
 
     make: Callable[[], Any]
@@ -67,7 +68,7 @@ class Trap:
     is_half: bool = False
 
     def error(self, to: str) -> str | None:
-        """The words of the error that is right in a target."""
+        """Return words of the message of the error that is expected in a target, or None."""
         fallback = (
             self.errors.get(EVERYWHERE)
             if to == "tensorflow"
@@ -77,10 +78,10 @@ class Trap:
 
 
 class Traps(dict[str, Trap]):
-    """A table that the decorators fill: of functions, and of functions that make one."""
+    """A table of traps, filled by decorators."""
 
     def function(self, *calls: Call, **options: Any) -> Callable[[Any], Any]:
-        """The decorated function is the program."""
+        """Return a decorator that adds a function as a program."""
 
         def add(function: Any) -> Any:
             self[getattr(function, "python_function", function).__name__] = Trap(
@@ -91,7 +92,7 @@ class Traps(dict[str, Trap]):
         return add
 
     def made(self, *calls: Call, **options: Any) -> Callable[[Any], Any]:
-        """What the decorated function returns is the program."""
+        """Return a decorator that adds the result of a function as a program."""
 
         def add(make: Callable[[], Any]) -> Callable[[], Any]:
             self[make.__name__] = Trap(make, calls or CALLS, **options)
@@ -100,7 +101,7 @@ class Traps(dict[str, Trap]):
         return add
 
     def rows(self, *calls: Call, **options: Any) -> Callable[..., None]:
-        """What is called with the functions, by their names, which are a program each."""
+        """Return a function that adds each of its keyword arguments, a function, as a program."""
 
         def add(**functions: Any) -> None:
             for name, function in functions.items():
@@ -114,7 +115,10 @@ def _itself(function: Any) -> Any:
 
 
 def check(trap: Trap, to: str) -> None:
-    """Every call gives what the original gives, and leaves the same state behind."""
+    """Assert that each call gives the original's result and leaves the same values in variables.
+
+    A call that graph_compiler refuses must leave the variables unchanged; its error is raised.
+    """
     original, function = (_fresh(trap) for _ in range(2))
     graph = graph_compiler.compile(function, to=to, source="tensorflow")
     for number, call in enumerate(trap.calls):
@@ -148,7 +152,7 @@ def check(trap: Trap, to: str) -> None:
 
 
 def _exact(original: Any, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """Return what a model gives in float64 from its present state, and what its variables hold afterwards."""
+    """Return (result, variables after the call) of a model in float64, from its present state."""
     function, variables = exactly(original)()
     return _outcome(
         function,
@@ -188,7 +192,7 @@ def _outcome(function: Any, args: tuple[Any, ...], raises: bool) -> Any:
 
 
 class Keywords(dict[str, Any]):
-    """The last part of a call that are its keyword arguments."""
+    """The keyword arguments of a call, as its last item."""
 
 
 def _shapes(tree: Any) -> Any:
@@ -198,18 +202,17 @@ def _shapes(tree: Any) -> Any:
 
 
 def named(modules: Iterable[str]) -> dict[str, Trap]:
-    """The traps of some tables of this folder, by the table and the program."""
+    """Return the traps of the modules ``modules`` of this folder, by ``module-name``."""
     tables = ((module, importlib.import_module(f".{module}", __package__)) for module in modules)
     return {f"{module}-{name}": trap for module, table in tables for name, trap in table.TRAPS.items()}
 
 
 def cases(traps: dict[str, Trap]) -> list[tuple[str, str]]:
-    """Return (name, target) for each trap in each target."""
     return pairs(traps, TARGETS)
 
 
 def judge(trap: Trap, to: str) -> None:
-    """The graph is as the original, or refuses what it has to."""
+    """Assert that the graph agrees with the original, or raises the expected error."""
     words = trap.error(to)
     if words is None:
         check(trap, to)
@@ -220,7 +223,7 @@ def judge(trap: Trap, to: str) -> None:
 
 
 def state_of(function: Any) -> list[Any]:
-    """What the variables within reach of a function hold."""
+    """Return the values of all variables that are reachable from ``function``."""
     return [np.array(variable) for variable in _variables(function, set())]
 
 
@@ -244,7 +247,7 @@ def _variables(item: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _parts(item: Any) -> Iterator[Any]:
-    """What a function, a method or an object refers to."""
+    """Yield the objects to which a function, method or object refers."""
     for name in ("python_function", "__self__", "__wrapped__", "__func__"):
         if (
             not isinstance(item, type)
@@ -268,5 +271,4 @@ def _parts(item: Any) -> Iterator[Any]:
         yield from vars(item).values()
 
 
-def _nothing(function: Any) -> None:
-    """No change."""
+def _nothing(function: Any) -> None: ...

@@ -1,6 +1,6 @@
-"""Registers toy_arrays as a source.
+"""Registration of toy_arrays as a source.
 
-Imports nothing of it: the module of the entry does, when it is needed.
+It does not import toy_arrays; the module named by the entry does when it is needed.
 """
 
 from graph_compiler.registration import FrontendEntry

@@ -1,4 +1,4 @@
-"""Functions of toy_arrays are run once with arrays that note what is done with them, as canonical operations."""
+"""A frontend for toy_arrays: it runs a function once with arrays that record operations as canonical nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def is_array(item: Any) -> bool:
 
 
 class Traced(toy_arrays.Array):
-    """Stands for an array while a function is recorded: ``value`` is what it is in the graph."""
+    """An array that records: an operation on it adds a node to the graph of ``build``. ``value`` is its value
+    in the graph.
+    """
 
     def __init__(self, build: Builder, value: Any) -> None:
         self.build, self.value = build, value
@@ -40,7 +42,9 @@ class Traced(toy_arrays.Array):
         return Traced(self.build, getattr(self.build, name)(*map(self.operand, operands), **params))
 
     def operand(self, item: Any) -> Any:
-        """A value of the graph, or a number. An array that the function holds is a constant."""
+        """Return ``item`` as an operand: its value if it is traced, a constant of the graph for another
+        array, else itself.
+        """
         if isinstance(item, Traced):
             return item.value
         return (
@@ -51,8 +55,6 @@ class Traced(toy_arrays.Array):
 
 
 class NoWeights(contracts.Weights):
-    """Functions of toy_arrays keep no weights."""
-
     def live(self, names: Iterable[str]) -> contracts.Live:
         return Nothing()
 
@@ -75,7 +77,7 @@ class Nothing(contracts.Live):
 
 
 class Reference(contracts.Reference):
-    """The original, to compare graphs with."""
+    """Access to the original function's arrays, for ``Graph.verify``."""
 
     def is_array(self, item: Any) -> bool:
         return is_array(item)

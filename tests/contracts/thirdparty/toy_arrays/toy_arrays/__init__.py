@@ -1,6 +1,5 @@
-"""A tiny framework: arrays that never change, with operators and a few functions.
-
-It knows nothing of graph_compiler.
+"""A tiny framework: immutable arrays with operators and a few functions. It does not depend on
+graph_compiler.
 """
 
 from __future__ import annotations
@@ -11,7 +10,10 @@ import numpy as np
 
 
 class Array:
-    """An array. What holds a ``recorder`` instead of elements is asked to note what is done with it."""
+    """An immutable array.
+
+    A subclass may define ``recorder(name, operands, params)``, which is then called instead of computing.
+    """
 
     def __init__(self, elements: Any, dtype: str = "float32") -> None:
         self.elements = np.array(elements, dtype)
@@ -48,7 +50,7 @@ def exp(x: Any) -> Array:
 
 
 def call(name: str, *operands: Any, **params: Any) -> Array:
-    """Computes at once, or lets an operand that is being recorded note the call."""
+    """Compute ``name`` with NumPy, or call the ``recorder`` of the first operand that has one."""
     for item in operands:
         if hasattr(item, "recorder"):
             noted: Array = item.recorder(name, operands, params)

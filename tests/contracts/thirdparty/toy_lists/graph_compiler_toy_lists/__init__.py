@@ -1,4 +1,4 @@
-"""Registers toy_lists as a target, and a target that nobody has finished. Imports nothing of it."""
+"""Registration of toy_lists as a target, and of an unfinished target. It does not import toy_lists."""
 
 from graph_compiler.registration import BackendEntry
 

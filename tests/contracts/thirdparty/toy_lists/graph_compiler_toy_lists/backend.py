@@ -1,4 +1,4 @@
-"""Canonical operations written in toy_lists."""
+"""A backend that writes canonical operations as calls of toy_lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend as it is on its first day."""
+"""A backend that lacks required members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiny framework: arrays are nested lists of Python's numbers. It knows nothing of graph_compiler."""
+"""A tiny framework whose arrays are lists of Python numbers. It does not depend on graph_compiler."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 class Lists:
-    """A flat list of numbers with a shape."""
+    """An array: a flat list of numbers in row-major order, with a shape."""
 
     def __init__(self, items: list[Any], shape: tuple[int, ...], dtype: str) -> None:
         self.items, self.shape, self.dtype = items, tuple(shape), dtype
         self.ndim = len(self.shape)
 
     def tolist(self) -> Any:
-        """Nested lists."""
+        """Return nested lists; a number if there are no axes."""
         found: Any = self.items
         for size in self.shape[:0:-1]:
             found = [found[start : start + size] for start in range(0, len(found), size)]
@@ -24,7 +24,7 @@ class Lists:
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Lists:
-    """Axes of one element, and those that are missing in front, repeated."""
+    """Return ``x``, an array or a number, broadcast to ``shape``."""
     x = x if isinstance(x, Lists) else Lists([x], (), "float32")
     sizes = (1,) * (len(shape) - x.ndim) + x.shape
     items = []
@@ -38,7 +38,7 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> Lists:
 
 
 def together(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Lists:
-    """A function of two numbers, element by element."""
+    """Apply a function of two numbers to broadcast arrays or numbers, element by element."""
     shapes = [item.shape if isinstance(item, Lists) else () for item in (x, y)]
     ndim = max(map(len, shapes))
     shape = tuple(
