@@ -85,10 +85,10 @@ class _RegionPass:
 
 
 def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorated]:
-    """Mark a pass over graphs so that :func:`passed` skips it when it has nothing to do.
+    """Return a decorator that marks a pass over graphs, so that :func:`passed` skips it if it is idle.
 
-    The pass is skipped if neither the graph nor its regions contain any of ``ops``. With ``guards`` it is
-    skipped if the graph has no guards.
+    The pass is idle if neither the graph nor its regions contain any of ``ops`` (if ``ops`` are given),
+    or, with ``guards``, if the graph has no guards.
     """
 
     def mark(run: Decorated) -> Decorated:
@@ -101,9 +101,9 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
     """Return the graph after running ``passes`` in order.
 
-    Skip a pass if it already ran and nothing has changed since, and if its :func:`only_with` mark rules it
-    out. If GRAPH_COMPILER_VERIFY is set, verify the graph before the first pass and after each pass that
-    ran.
+    A pass is skipped if it already ran and nothing has changed since, or if its :func:`only_with` mark
+    rules it out. If the environment variable GRAPH_COMPILER_VERIFY is set, the graph is verified before
+    the first pass and after each pass that ran.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []

@@ -12,14 +12,13 @@ from ..trees import map_structure
 
 
 class Interpreter:
-    """Interpreter that walks a program in order and runs its loops and branches.
+    """Interpreter that runs a program in order, with its loops and branches; a subclass runs operations.
 
-    Subclass it and define ``operation``.
-
-    ``operation(node, operands, params)`` gets operands instead of the node's values, and parameters with
-    numbers instead of sizes. It returns what represents the output, or a tuple for several. Override
-    ``size`` if what represents an array has no ``shape``; for programs with loops and branches also
-    ``truth``, ``row`` and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
+    A subclass defines ``operation(node, operands, params)``. It gets what represents the operands, and
+    parameters with numbers instead of sizes; it returns what represents the output, or a tuple for several
+    outputs. Override ``size`` if what represents an array has no ``shape``; for programs with loops and
+    branches also ``truth``, ``row`` and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
+    Methods that are needed and not defined raise ``NotImplementedError``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get
@@ -86,6 +85,7 @@ class Interpreter:
             held.update(
                 zip(
                     node.outputs,
+                    # ``operation`` may return the result of a single output without a tuple.
                     found if len(node.outputs) > 1 or isinstance(found, (tuple, list)) else (found,),
                 )
             )
@@ -112,6 +112,7 @@ class Interpreter:
     def _branch(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
         index, *captured = operands
         is_truth = node.inputs[0].dtype == "bool"
+        # Region 0 is taken for False, region 1 for True.
         return self.region(node.regions[self.truth(index) if is_truth else int(index)], captured)
 
     def _while(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
@@ -125,6 +126,8 @@ class Interpreter:
         carried, length = params["carried"], int(params["length"])
         own = carried + params["sequences"]
         state, sequences, captured = list(operands[:carried]), operands[carried:own], operands[own:]
+        # In reverse, rows are visited backwards but stacked in their own order, so outputs are stored by
+        # index.
         rows: list[list[Any]] = [[]] * length
         for place in reversed(range(length)) if params["reverse"] else range(length):
             found = self.region(

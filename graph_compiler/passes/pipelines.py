@@ -52,9 +52,10 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
 
 
 def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
-    """Return the passes over a canonical graph, in order.
+    """Return the passes that turn a canonical graph into one that ``target`` can write, in order.
 
-    With ``refuses_outside``, the source framework raises an error for indices outside of an axis.
+    ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``. With ``refuses_outside``,
+    the source framework raises an error for indices outside of an axis.
     """
     rows = target.rows
     in_arrays: list[GraphPass] = [
@@ -69,6 +70,8 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         *([] if rows.counts else in_arrays),
         forward_writes,
         dce,
+        # Rows that ``loop_rows`` makes sequences give ``early_values`` more scalars to compute for all
+        # iterations at once.
         *([] if rows.counts else [early_values, loop_rows, early_values]),
         *loops(target, roll),
         *([indexed_axes] if rows.bounded and refuses_outside else []),

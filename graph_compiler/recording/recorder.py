@@ -51,6 +51,7 @@ class Recorder:
 
     def __init__(self, name: str, dialect: str) -> None:
         self.graph = Graph(name, dialect)
+        # The display of the progress shows the length of this list.
         stage.calls = self.graph.nodes
         self.varying: set[Value] = set()
         self.numbers: set[Value] = set()
@@ -79,6 +80,7 @@ class Recorder:
 
     def track(self, array: Any, value: Value) -> Value:
         """Register ``array`` as the object of ``value`` by a weak reference, and return ``value``."""
+        # Intermediate arrays are freed when the user's code drops them, as they are without a recording.
         self._values[id(array)] = (_weak_reference(array), value)
         return value
 
@@ -199,7 +201,6 @@ class Recorder:
         return self._base.get(value, value)
 
     def varies(self, value: Value) -> bool:
-        """Return True if the elements of ``value`` may differ between calls."""
         return value in self.varying or self.base_of(value) in self.varying
 
     def is_random(self, value: Value) -> bool:
@@ -231,6 +232,8 @@ class Recorder:
             self._around.pop()
             self._inputs.pop()
             self._pairs.pop()
+            # A check is tested only if its block runs, so the same condition outside needs a guard of its
+            # own.
             self._guards -= self._checked.pop()
             self.arguments -= arguments
             inner = arguments.union(value for node in nodes for value in node.outputs)
@@ -252,7 +255,6 @@ class Recorder:
         return self.graph.maker(value) is not None
 
     def is_given_here(self, value: Value) -> bool:
-        """Return True if ``value`` is an argument of the innermost open block."""
         return bool(self._inputs) and value in self._inputs[-1]
 
     def all_nodes(self) -> Iterator[Node]:

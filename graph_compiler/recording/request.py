@@ -141,6 +141,7 @@ def give_arguments(
 def _name_of(which: Any, names: list[str]) -> str:
     if isinstance(which, str):
         return which
+    # An index out of range becomes a name that no argument has, so that the caller raises its error.
     return names[which] if -len(names) <= which < len(names) else str(which)
 
 

@@ -46,7 +46,7 @@ def _complex_abs(b: Any, out: Value, z: Any, **sides: Any) -> Any:
 
 
 def _extreme(name: str) -> Form:
-    """Return the form of ``max`` or ``min`` over axes, in which equal extreme elements share the tangent.
+    """Return the form of ``max`` or ``min`` over axes: equal extreme elements share the tangent.
 
     The tangent is a sum over a selection, so the other elements multiply it by nothing.
     """
@@ -125,7 +125,7 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Rewrite the graph so that zero times anything is zero in its derivatives."""
+    """Return the graph rewritten so that zero times infinity or NaN is zero in its derivatives."""
     block = graph.block
     made = _rewritten_block(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -164,9 +164,9 @@ def _expanded(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | N
 
 
 def _with_strong_regions(node: Node) -> Node:
-    """Rewrite the regions of ``node``.
+    """Return ``node`` with its regions rewritten.
 
-    Regions of custom derivatives and of ``strong_zero`` calls stay as they are.
+    Regions of custom derivatives and of ``strong_zero`` calls are not changed.
     """
     # The user's rule is the derivative, so the code that it replaces need not be rewritten.
     is_strong = node.op == "custom_derivative" or node.params.get("strong_zero")
@@ -180,9 +180,10 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Return True if ``node`` may have, or be multiplied by, derivatives that are not finite.
+    """Return True if ``node`` may have, or be multiplied by, derivatives that are infinite, NaN or zero.
 
-    It has to be differentiable as a function of real or of complex numbers.
+    Its operation is in ``SINGULAR`` or ``FLAT``, and it is differentiable as a function of real numbers
+    or, if it is holomorphic, of complex numbers.
     """
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False

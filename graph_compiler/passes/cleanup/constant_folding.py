@@ -17,12 +17,11 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return the graph with each node that is the same at every call replaced by its result.
+    """Return the graph with each node that computes the same at every call replaced by its result.
 
-    Such a node depends on no input, parameter, size or random number.
-
-    ``evaluate`` runs a graph without inputs in the source framework. Results that the caller receives are
-    not folded, because the caller may write to them.
+    Such a node depends on no input, parameter, size or random number. ``evaluate`` runs a graph without
+    inputs in the source framework and returns its outputs. Results that alias written memory or that the
+    caller receives are not folded, because the caller may write to them.
     """
     # The first constant node would use no values, or only constants.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -79,6 +78,7 @@ def _varying_nodes(graph: Graph) -> set[Node]:
     tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
     tainted.update(aliases.touched & {value for value, _ in graph.constants.values()})
     varying: set[Node] = set()
+    # A write taints memory that an earlier node may read, so the search is repeated until nothing is added.
     before = -1
     while before != len(varying):
         before = len(varying)

@@ -56,7 +56,7 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 
 def _key(node: Node) -> Any:
-    """Return the operation with its operands and without its regions; None if it is not hashable."""
+    """Return what equal nodes share except for their regions; None if an argument is not hashable."""
     try:
         key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
         hash(key)
@@ -66,7 +66,6 @@ def _key(node: Node) -> Any:
 
 
 def _runs_the_same(one: Node, other: Node) -> bool:
-    """Return True if the regions of two nodes with equal keys are the same program."""
     # Arguments of recorded calls need not be hashable. Regions with such calls equal no others.
     try:
         return all(

@@ -22,6 +22,7 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     if not (pruned.parameters or pruned.constants):
         return pruned, changed
     used = {value for node in pruned.nodes for value in node.uses}.union(pruned.roots())
+    # A view needs the parameter or constant whose memory it reads.
     used.update(list(map(aliases.base_of, used)))
     found, has_unused = _without_unused_sources(pruned, used)
     return found, changed or has_unused
@@ -32,6 +33,7 @@ def _prune(block: Block, aliases: Aliases) -> Block:
 
     def need(values: Sequence[Value]) -> None:
         needed.update(values)
+        # A write is found by the owner of its memory, so the owners of needed values are needed as well.
         needed.update(map(aliases.base_of, values))
 
     need(tuple(values_in(block.outputs)))

@@ -10,7 +10,11 @@ from ...ir.graph import Graph
 
 
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
-    """Return the graph with the parameters in ``arrays`` as constants, except those that it writes to."""
+    """Return the graph with the parameters named in ``arrays`` as constants with these arrays.
+
+    Parameters that share memory with an array that the graph writes to remain.
+    """
+    # The user's model has to see writes to its parameters, so written ones cannot become constants.
     touched = Aliases(graph).touched
     frozen = {
         name: value for name, value in graph.parameters.items() if value not in touched and name in arrays

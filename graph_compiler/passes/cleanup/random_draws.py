@@ -14,12 +14,14 @@ from ...trees import iterate_structure, map_structure
 
 
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
-    """Return the graph with generator calls marked as deterministic, so that they can be folded to constants.
+    """Return the graph with random calls that depend on no array marked as deterministic.
 
-    Sizes that they were called with are guarded. Outputs that alias a baked array are copied by the call
-    ``copy``, because the caller may write to them.
+    Constant folding can then turn them into constants. The sizes in their arguments become numbers, under
+    guards. Outputs that alias such a result are copied by the call ``copy``, because the caller may write
+    to them.
     """
     aliases = Aliases(graph)
+    # An array that is computed from nothing, such as zeros, is the same at every call, so a draw may read it.
     inner = {value for node in graph.nodes if not node.is_random for value in node.outputs if node.uses}
     outside = {*graph.inputs, *graph.parameters.values(), *inner}
     guards, nodes = list(graph.guards), []
@@ -49,10 +51,9 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
     """Return the graph with its remaining random calls drawing the same numbers at each call.
 
-    The remaining ones are those that depend on arrays, such as dropout.
-
-    The generator starts each call from ``state`` and is restored afterwards. ``calls`` are the functions
-    that read and set its state.
+    These are the calls that depend on arrays, such as dropout; :func:`bake_generators` has marked the
+    others. The generator starts each call from ``state`` and is restored after the call. ``calls`` are the
+    functions that read and set its state.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
     if not any(node.is_random for node in graph.nodes):
@@ -66,7 +67,11 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
 
 @dataclass(frozen=True)
 class GeneratorState:
-    """State of a random generator, as an array."""
+    """State of a random generator.
+
+    spec: shape and dtype of the array.
+    array: the state as an array of the framework.
+    """
 
     spec: ArraySpec
     array: Any

@@ -53,7 +53,7 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _solve(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
-    """Yield the guard solved for its innermost size, or nothing if it always holds.
+    """Yield the guard solved for its innermost size, with the comparison; nothing if it always holds.
 
     A guard that cannot be solved is yielded unchanged, with None instead of a comparison.
     """
@@ -69,7 +69,7 @@ def _solve(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
 
 
 def _fixes(row: Compared) -> Symbol | None:
-    """Return the size that ``row`` sets equal to a number; None if it does not."""
+    """Return the size that ``row`` sets equal to a number; None for any other comparison."""
     if row.function != "eq":
         return None
     (monomial, _), *more = row.size.terms()
@@ -91,7 +91,7 @@ def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
 
 
 def _strongest_guards(group: list[Row]) -> list[Guard]:
-    """Return the guards among comparisons of one size that imply the others."""
+    """Return the guards that imply all others, of guards that compare one size with numbers."""
     ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
     low, high = (
         max((least for least, _ in ranges), default=-math.inf),

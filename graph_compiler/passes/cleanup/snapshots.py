@@ -12,7 +12,11 @@ from ..driver import only_with
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Let guards on copies read the copied values themselves, if nothing writes to their memory."""
+    """Return the graph with guards that read the original of a copy, and without these copies.
+
+    A copy is dropped if only guards read it and nothing writes to the memory of its original. Copies that
+    a frontend has marked (``record.read``) remain.
+    """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:
         return graph, False
@@ -35,6 +39,7 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
         is_marked = made.record is not None and made.record.read
         if snapshot and not is_marked and not aliases.is_written(made.inputs[0]):
             source = rewriter.maker(made.inputs[0])
+            # A guard needs no gradient, so it reads the array that was detached before the copy.
             original = source.inputs[0] if source is not None and source.key in stops else made.inputs[0]
             rewriter.replace(made.outputs, (original,))
         else:

@@ -32,9 +32,11 @@ class TooShort(IterationsDiffer):
 
 @dataclass(frozen=True)
 class RecordedIteration:
-    """The recorded nodes of one iteration, with inner loops folded, and those outside of inner loops.
+    """The recorded nodes of one iteration.
 
-    ``is_whole`` is True if each inner loop has enough iterations to be folded.
+    nodes: all nodes, with inner loops folded.
+    own: the nodes outside of inner loops.
+    is_whole: True if each inner loop has enough iterations to be folded.
     """
 
     nodes: Sequence[Node]
@@ -49,8 +51,6 @@ class RecordedIteration:
 
 @dataclass(frozen=True)
 class IterationResult:
-    """A result of the iteration itself: an output of one of its nodes."""
-
     node: int
     output: int
 
@@ -238,8 +238,6 @@ def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
 
 
 class RetainedVariables:
-    """Variables that code after a loop may read, at each of ``marks``."""
-
     def __init__(self, places: ValueIndex, loop: RecordedLoop, marks: Sequence[Mark]) -> None:
         self.places, self.marks = places, marks
         self.after = {path for path in (*marks[0].state, *marks[1].state) if path[0] in loop.after}
@@ -297,8 +295,6 @@ Pattern = Any
 
 
 class _LoopBuilder:
-    """Builder of one loop from recorded iterations."""
-
     def __init__(
         self, places: ValueIndex, loop: RecordedLoop, steps: Sequence[RecordedIteration], peeled: int
     ) -> None:

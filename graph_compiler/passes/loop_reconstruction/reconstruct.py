@@ -64,7 +64,7 @@ def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> 
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """Return the nodes of a loop that is still running; None if its iterations differ."""
+    """Return the nodes of a loop that is still running; None if it cannot be folded."""
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)

@@ -111,7 +111,6 @@ class _SegmentedLoop:
         return Body("segment", inputs, [step], outputs)
 
     def _rest(self, state: Sequence[Any]) -> tuple[Any, ...]:
-        """Run the iterations after the last whole segment."""
         build, params = self.build, {**self.node.params, "length": self.left}
         rows = [
             build.getitem(item, key=((self.whole, item.shape[0], 1), *_whole_axes(item)))

@@ -59,7 +59,7 @@ early_values = Pass("early_values", _hoisted, "deep", ("scan",))
 
 
 def _can_hoist(node: Node) -> bool:
-    """Return True if ``node`` has one result, works element by element, and cannot fail."""
+    """Return True if ``node`` creates or indexes an array, or works element by element and cannot fail."""
     if node.op in _CREATION or node.op == "getitem":
         return True
     return (
@@ -93,9 +93,10 @@ class _HoistingLoop(InlinedLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return the nodes that compute scalars from scalar rows, if that makes fewer sequences.
+        """Return the nodes that compute scalars from scalar rows, by their results, if hoisting them pays.
 
-        They are also returned if that number stays the same and one of the nodes is expensive.
+        That is so if it makes fewer sequences, or as many and one of the nodes is expensive. Otherwise
+        return an empty dict.
         """
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
@@ -138,7 +139,6 @@ class _HoistingLoop(InlinedLoop):
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
-        """Build the loop, after the hoisted nodes, and return its results."""
         outside = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
         inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
         for value, node in self._needed():
@@ -173,7 +173,6 @@ class _HoistingLoop(InlinedLoop):
             )
 
     def _sequences(self, build: Builder, outside: Rewriter) -> dict[Value, Value]:
-        """Return the sequences of scalars computed for all rows at once, by the value in an iteration."""
         vectors = dict(zip(self.rows, self.node.inputs[self.carried :]))
         for value, node in self.at_once.items():
             inputs = [

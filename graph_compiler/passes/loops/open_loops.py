@@ -41,12 +41,10 @@ class InlinedLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> ArrayHistory | None:
-        """Return the reads and writes of a carried array in an iteration.
+        """Return the reads and writes of the carried array at index ``place`` in an iteration.
 
-        Return None if anything else is done with it.
-
-        Return None as well if the array is never written, or if its last version is not passed on in its
-        own place alone.
+        Return None if anything else is done with the array, if it is never written, or if its last version
+        is not passed on exactly once, as the same part of the carry.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
@@ -58,7 +56,13 @@ class InlinedLoop:
 
 
 class ArrayHistory:
-    """Versions of one carried array in an iteration, and the nodes that read and write elements of them."""
+    """Versions of one carried array in an iteration, and the nodes that read and write elements of them.
+
+    array: the first version.
+    versions: the array and the result of each write.
+    reads: the ``getitem`` nodes.
+    writes: the ``setitem`` nodes, in order.
+    """
 
     def __init__(self, array: Value) -> None:
         self.array = array
@@ -67,9 +71,9 @@ class ArrayHistory:
         self.writes: list[Node] = []
 
     def takes(self, node: Node) -> bool:
-        """Add ``node`` if it only reads or writes elements of a version.
+        """Add ``node`` and return True if it only reads or writes elements of a version.
 
-        Return False if it uses a version in any other way.
+        Return False if it uses a version in any other way, or writes with a conversion of the dtype.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))

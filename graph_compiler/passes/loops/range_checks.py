@@ -41,6 +41,9 @@ def remove_certain_checks(graph: Graph) -> Graph:
 class _RangeProver:
     """Known integers and sizes of a graph, expressed in sizes of its outermost block.
 
+    numbers: expressions of integer scalars.
+    sizes: expressions of sizes of regions.
+    makers: nodes by their outputs; an input of a region has the node of the value that it captures.
     steps: loop indices, outer loops first.
     """
 
@@ -50,7 +53,7 @@ class _RangeProver:
     steps: list[Value] = field(default_factory=list)
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
-        """Return the nodes of a block without the checks that follow from ``facts``."""
+        """Return the nodes without checks that follow from ``facts``, inside of regions too."""
         kept = []
         for node in nodes:
             guard = guard_of(node) if facts else None
@@ -110,7 +113,7 @@ class _RangeProver:
         return region if is_same else replace(region, block=Block(block.inputs, tuple(nodes), block.outputs))
 
     def _enter(self, node: Node, region: Region, own: int, first: int) -> None:
-        """Note the numbers and sizes that a region captures and, for a loop, its counters."""
+        """Register the numbers and sizes that a region captures and, for a loop, its counters."""
         self.sizes.update((symbol, self._told(size)) for symbol, size in region.sizes.items())
         inputs = region.block.inputs
         for inner, outer in zip(inputs[own - first :], node.inputs[own:]):
@@ -144,7 +147,7 @@ class _RangeProver:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
 
     def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
-        """Yield the carried values and rows that are linear in the loop index, each with its expression."""
+        """Yield the carried values and rows that are linear in the loop index, with their expressions."""
         body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
         for place, start in enumerate(map(self._told, node.inputs[:carried])):
             by = _counts(body, body.outputs[place], body.inputs[place])
@@ -212,9 +215,9 @@ class _RangeProver:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the boolean that ``node`` negates, copies, or converts to a number and compares with 0.
+        """Return the boolean that ``node`` negates or copies, or that it compares with 0 as a number.
 
-        Return None if it does not.
+        Return None for any other node.
         """
         if node.op in ("logical_not", "copy"):
             return node.inputs[0]
@@ -246,7 +249,8 @@ class _RangeProver:
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
         """Return the innermost loop index in ``number`` and its factor.
 
-        The factor is 0 if the index is not a linear term. Without any loop index, return ``(None, 1)``.
+        The factor is 0 if the index occurs in another term than a linear one. Without any loop index,
+        return ``(None, 1)``.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]
@@ -267,10 +271,7 @@ def _is_same_object(one: Any, other: Any) -> bool:
 
 
 def _counts(body: Block, made: Any, counter: Value) -> int | None:
-    """Return the constant by which ``made`` exceeds ``counter``.
-
-    Return None if it is not a sum of ``counter`` and a constant.
-    """
+    """Return the constant by which ``made`` exceeds ``counter``; None if it is no such sum."""
     if made is counter:
         return 0
     node = body.maker(made) if isinstance(made, Value) else None

@@ -32,7 +32,6 @@ still_places = Pass("still_places", _replace_scalars, "deep", ("scan",))
 
 
 def _passes_on_write(node: Node) -> bool:
-    """Return True if an iteration passes on the result of a ``setitem``."""
     block = node.regions[0].block
     makers = [
         block.maker(item) for item in block.outputs[: node.params["carried"]] if isinstance(item, Value)
@@ -56,7 +55,6 @@ class _ScalarLoop(InlinedLoop):
         return is_part and all(key == keys[0] for key in keys) and self.is_still(keys[0])
 
     def written(self, build: Builder) -> tuple[Value, ...]:
-        """Build the loop with ``build`` and return its results."""
         given = [
             build.getitem(item, key=self.places[place]) if place in self.places else item
             for place, item in enumerate(self.given)
@@ -67,6 +65,7 @@ class _ScalarLoop(InlinedLoop):
         body = Body(self.node.regions[0].name, (*state, *self.rows), nodes, outputs)
         results = list(build.run("scan", operands, [body], **self.node.params))
         for place, key in self.places.items():
+            # Without an iteration, this writes back what was read before the loop.
             results[place] = build.setitem(self.given[place], results[place], key=key)
         for made, old in zip(results, self.node.outputs):
             made.name = old.name

@@ -36,7 +36,7 @@ def _always(node: Node, axes: Axes) -> bool:
 
 
 def _over_other_axes(node: Node, axes: Axes) -> bool:
-    """Return True if the operation works along axes other than the one that the rows are stacked along."""
+    """Return True if ``node`` works along other axes than those of the rows, which ``axes`` maps by value."""
     carriers = [item for item in node.inputs if isinstance(item, Value)]
     return all(
         axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)
@@ -107,8 +107,9 @@ Key = tuple[Any, ...]
 class LoopIndexKey:
     """Key that selects index ``i + offset`` of one axis in iteration ``i``.
 
-    position: the item of the key with that index.
-    rest: the other items.
+    position: index of the item of the key that contains ``i``.
+    offset: the constant added to ``i``.
+    rest: the other items, one for each other axis.
     """
 
     position: int
@@ -117,9 +118,9 @@ class LoopIndexKey:
 
     @classmethod
     def of(cls, node: Node, position: int, number: Value) -> LoopIndexKey | None:
-        """Return the place of ``node``.
+        """Return the key of ``node`` with the loop index ``number`` at ``position``.
 
-        Return None if the item at ``position`` of its key is not the loop index plus a constant.
+        Return None if the item at ``position`` is not the loop index plus a constant.
         """
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
@@ -145,7 +146,7 @@ class LoopIndexKey:
         return LoopIndexKey(self.axis, self.offset, (WHOLE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
-        """Return the rest of the row at ``offset``, of which this place selects a slice along one axis.
+        """Return the rest of the row at ``offset``, of which this key selects a slice along one axis.
 
         Return None unless it selects one slice of step 1 that is certain to be in bounds.
         """
@@ -167,7 +168,7 @@ class LoopIndexKey:
 
     # ------------------------------------------------------------------------------ several places at once
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return the rows at ``length`` indices from ``first`` on, stacked along the first axis."""
+        """Return what the key selects at ``length`` indices from ``first`` on, stacked as rows."""
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
             rows_first: Value = build.getitem(turned, key=(places,))
@@ -177,7 +178,7 @@ class LoopIndexKey:
         return rows
 
     def put(self, build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-        """Return ``array`` with ``rows`` written to the indices that :meth:`stacked` reads."""
+        """Return ``array`` with ``rows`` written to the elements that :meth:`stacked` reads."""
         axis, places = self._selected, span(array.shape[self.axis], first, length)
         key, axes = self.key(places), (*range(1, axis + 1), 0, *range(axis + 1, rows.ndim))
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
@@ -196,7 +197,7 @@ class LoopIndexKey:
 class DiagonalKey:
     """Key with the loop index along two axes: ``x[i, i + 1]``.
 
-    along: the place along the first of them.
+    along: the key along the first of them.
     positions: both axes.
     shift: offset of the second index relative to the first.
     rest: the items of the key, with None at ``positions``.
@@ -209,7 +210,10 @@ class DiagonalKey:
 
     @classmethod
     def of(cls, places: Sequence[LoopIndexKey], key: Key, ndim: int) -> DiagonalKey | None:
-        """Return the diagonal of exactly two places along different axes; None otherwise."""
+        """Return the diagonal of two keys of one node, ``places``; None if there are more or fewer.
+
+        Return None as well if ``key`` inserts axes. ``ndim`` is the number of axes of the array.
+        """
         if len(places) != 2 or None in key:
             return None
         one, other = places
@@ -222,7 +226,6 @@ class DiagonalKey:
         return self.along.offset
 
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return the elements at ``length`` indices from ``first`` on, stacked along the first axis."""
         key = list(self.rest)
         for axis, start in zip(self.positions, (first, first + self.shift)):
             key[axis] = span(array.shape[axis], start, length)
@@ -235,7 +238,12 @@ class DiagonalKey:
 
 @dataclass(frozen=True, slots=True)
 class RowSides:
-    """Parts of a row before and after a slice along ``axis``; None if empty."""
+    """Parts of a row before and after a slice along ``axis``.
+
+    axis: an axis of the row.
+    before: key of the part before the slice; None if it is empty.
+    behind: key of the part after the slice; None if it is empty.
+    """
 
     axis: int
     before: LoopIndexKey | None
@@ -252,12 +260,10 @@ class RowSides:
 
 
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
-    """Return ``array`` with ``axis`` moved to the front, if that costs nothing.
+    """Return ``array`` with ``axis`` moved to the front, if that copies nothing; None otherwise.
 
-    Return None if it would copy the array.
-
-    That is so if the array was made by the inverse permutation, is a constant, or is such a constant with
-    rows written to it.
+    That is so if the array was made by the inverse permutation, is filled with one number, or is such an
+    array with elements written to it.
     """
     node = build.maker(array) if axis else None
     if node is None:
@@ -276,9 +282,9 @@ def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
 
 
 def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-    """Return ``array`` with ``rows`` from ``first`` on.
+    """Return ``array`` with ``rows`` at the indices from ``first`` on.
 
-    The result is a concatenation with the other rows, so that nothing is written twice.
+    If possible, it is a concatenation with the other rows, so that nothing is written twice.
     """
     size, behind = array.shape[0], first + length
     if span(size, first, length) == WHOLE:
@@ -299,7 +305,7 @@ def is_axis_first(node: Node | None, axis: int) -> bool:
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:
-    """Yield the items of the key of ``node`` that are the loop index plus a constant."""
+    """Yield the indices of the items in the key of ``node`` that are the loop index plus a constant."""
     if node.op in ("getitem", "setitem"):
         yield from (
             position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None
@@ -335,7 +341,7 @@ DEEPEST = 4
 class RowRead:
     """Source of what a node reads in an iteration.
 
-    source: a sequence (an array and its place), or how many iterations back the row was written.
+    source: a sequence (an array and its key), or how many iterations back the row was written.
     rest: key of the part that is selected of the row.
     sides: the rest of the row, if only a slice of it was written.
     """
@@ -345,9 +351,10 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read as a part of the whole row, if that row is a sequence as well.
+        """Return the same read as a part of the whole row, if that row is one of ``sequences`` as well.
 
-        Scalars keep a sequence of their own, because these may be computed for all rows at once.
+        A read of a scalar (``ndim`` 0) keeps a sequence of its own, because scalars may be computed for
+        all rows at once.
         """
         if isinstance(self.source, int):
             return self
@@ -364,6 +371,10 @@ class CarriedCells:
 
     A cell is written as a whole: if rows are written part by part, XLA writes one part in place while it
     computes another from the old contents (jaxlib 0.10, on CPUs).
+
+    history: the reads and writes of the array.
+    target: the key of a cell.
+    reads: the source of each read.
     """
 
     history: ArrayHistory
@@ -372,16 +383,19 @@ class CarriedCells:
 
     @property
     def depth(self) -> int:
-        """Largest number of iterations that a read looks back. The loop carries as many cells."""
+        """Largest number of iterations that a read looks back, which is the number of cells in the carry."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """Last cell that a loop wrote, which the loop also carries out.
+    """Last cell that a loop wrote, which is also in the final carry.
 
     Reads of it after the loop need no other cell.
 
+    target: the key of a cell.
+    given: the array before the loop.
+    cell: the cell.
     index: its index along the axis of the cells.
     """
 
@@ -422,12 +436,10 @@ def find_cells(
     is_down: bool,
     is_still: Callable[[Any], bool],
 ) -> CarriedCells | None:
-    """Return the cells of a carried array.
+    """Return the cells of a carried array, whose accesses have the keys ``places``.
 
-    Return None if its writes are at different places or a read cannot be satisfied.
-
-    A read may see the array as it was before the loop, or a cell of this or one of the last ``DEEPEST``
-    iterations.
+    Return None if its writes have different keys or a read cannot be satisfied. A read may see the array
+    as it was before the loop, or a cell of this or one of the last ``DEEPEST`` iterations.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -465,10 +477,10 @@ class _CellReader:
 
 
 def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
-    """Return a read of ``array`` at ``place`` as the row of a sequence.
+    """Return a read of ``array`` at ``place`` as a row of a sequence.
 
-    The sequence has only the selected elements if these are few and the same in each iteration, and whole
-    rows otherwise.
+    The sequence has only the selected elements if their number is fixed, smaller than the axis, and their
+    keys are the same in each iteration. Otherwise it has whole rows.
     """
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
@@ -480,7 +492,7 @@ def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> R
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
-    """Return True if an item of a key selects a fixed number of elements, but not the whole axis."""
+    """Return True if an item of a key selects a constant number of elements, but not the whole axis."""
     if is_single(item):
         return True
     start, stop, step = item
@@ -507,6 +519,7 @@ def _use_row_operands(block: Block) -> Block:
             rewriter.append(node)
         else:
             rewriter.replace(node.outputs, (found,))
+    # The loops got writes and reads of many rows at once, which can often be forwarded.
     return forward_and_drop(rewriter.finish())
 
 
@@ -528,7 +541,7 @@ class _LoopCounter:
     is_down: bool
 
     def turned(self, build: Builder, numbers: Value, length: Any) -> Value:
-        """Return a sequence of integers in ascending order, also if the loop counts down."""
+        """Return ``numbers`` in ascending order: itself, or a new ``arange`` if the loop counts down."""
         if not self.is_down:
             return numbers
         low = _maker_of(build.maker, numbers).params["stop"] + 1
@@ -537,7 +550,7 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Return the ``arange`` sequence of a ``scan`` with step 1 or -1, or None.
+    """Return the ``arange`` sequence of a ``scan`` with step 1 or -1; None if there is none.
 
     A descending loop is rewritten as a reverse scan, so -1 is accepted only if all sequences descend and
     the loop stacks no outputs.
@@ -622,7 +635,7 @@ class _RowLoop(InlinedLoop):
     def _outside(self, node: Node) -> RowRead | None:
         """Return where to find what ``node`` reads of an array from outside the loop.
 
-        Return None if it is no row or diagonal.
+        Return None if it reads no row, diagonal or element by the loop index.
         """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
@@ -648,7 +661,6 @@ class _RowLoop(InlinedLoop):
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
-        """Build the loop with sequences and outputs, and return the results of the original loop."""
         wanted = dict.fromkeys(
             read.source for read in self.reads.values() if not isinstance(read.source, int)
         )
@@ -712,10 +724,7 @@ class _RowLoop(InlinedLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell ``steps`` iterations before the first one.
-
-        Return zeros if it is missing because the loop has no iteration.
-        """
+        """Return the cell ``steps`` iterations before the first one; zeros if the loop has no iteration."""
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps

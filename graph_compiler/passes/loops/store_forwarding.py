@@ -76,7 +76,10 @@ class _Forwarding:
         return self.rewriter.finish()
 
     def _found(self, node: Node, new: Node, written: Node) -> Value | None:
-        """Return the replacement of ``node``, an access to the result of ``written``; None to keep it."""
+        """Return the replacement of ``node``, which accesses the result of the write ``written``.
+
+        Return None if the node stays.
+        """
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
         build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
@@ -90,7 +93,11 @@ class _Forwarding:
         return _select_value(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Return True if the next write overwrites ``written`` and all reads in between can be forwarded."""
+        """Return True if the next write overwrites the elements of ``written`` and no read needs it.
+
+        That is so if all reads in between can be forwarded, and ``written`` does not convert the array's
+        dtype.
+        """
         array = written.outputs[0]
         # A write that promotes the array also converts its other elements.
         if array.dtype != written.inputs[0].dtype:
@@ -103,8 +110,8 @@ class _Forwarding:
     def _can_forward(self, written: Node) -> bool:
         """Return True if all reads of the result of ``written`` can be forwarded.
 
-        If one cannot, the others read the array too: otherwise the written value would have to be stored
-        as well, or computed again.
+        If one cannot, none is, because otherwise the written value would have to be stored as well, or
+        computed again.
         """
         return all(
             _can_forward(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem"
@@ -170,9 +177,9 @@ def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _select_value(build: Builder, write: Node, key: Key) -> Value:
-    """Return ``x[key]`` after a write to elements that may or may not be the same.
+    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may or may not be the same.
 
-    The old and the written value are selected by comparing the indices.
+    The old or the written value is selected by comparing the indices.
     """
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)

@@ -1,6 +1,6 @@
 """Bound the trip counts of ``while`` loops, and pad axes that are indexed in loops and branches.
 
-:func:`trip_bounds` derives the maximal trip count of a ``while_loop`` from its condition and counters.
+:func:`trip_bounds` derives the largest trip count of a ``while_loop`` from its condition and counters.
 
 :func:`indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]`` has
 no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
@@ -54,7 +54,8 @@ def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
 class _IntervalScope:
     """A block and the intervals of its integer inputs.
 
-    ends: intervals of inputs that are counters.
+    block: the block.
+    ends: intervals of inputs that are counters or captured integers.
     makers: nodes of loop bodies that were inlined for analysis, by their outputs.
     """
 
@@ -71,6 +72,7 @@ class _IntervalScope:
         if (
             node.op == "while_loop"
             and node.params.get("most") is None
+            # The bound serves derivatives in reverse mode, and only floats have them.
             and any(is_inexact(value.dtype) for value in node.outputs)
         ):
             most = _CountedLoop(self, node).most()
@@ -89,7 +91,7 @@ class _IntervalScope:
         return region if made is region.block else replace(region, block=made)
 
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of captured integers and, in a ``scan``, of its counters."""
+        """Return the intervals of captured integers of a region and, in a ``scan``, of its counters."""
         first = int(node.op == "branch")
         own = first + own_operands(node.op, node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
@@ -119,7 +121,9 @@ class _IntervalScope:
 class _CountedLoop:
     """A loop whose regions are inlined for analysis.
 
-    state: values that represent the carry.
+    state: values that represent the carry in an iteration.
+    start: intervals of the carry before the loop.
+    outputs: outputs of each inlined region, in terms of ``state`` and outer values.
     """
 
     def __init__(self, scope: _IntervalScope, node: Node) -> None:
@@ -156,12 +160,10 @@ class _CountedLoop:
         return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
-        """Return an upper bound of the trip count while ``left symbol right`` holds.
+        """Return an upper bound of the trip count of a loop that runs while ``left symbol right``.
 
-        Return None if no counter bounds it.
-
-        The comparison is evaluated before an iteration, or, if it was stored in a flag, one iteration
-        ``late``.
+        Return None if neither side is a counter that approaches a known limit. ``late`` is 1 if the
+        comparison was stored in a flag, and so is tested one iteration later, and 0 otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)
@@ -182,7 +184,7 @@ class _CountedLoop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Return the index of the carried value that ``item`` is, and the constant added to it.
+        """Return the index of the carried value that ``item`` is, and the constant added to that value.
 
         Return ``(None, 0)`` for anything else.
         """
@@ -205,7 +207,7 @@ class _CountedLoop:
 
     # ------------------------------------------------------------------------------ conditions
     def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
-        """Yield comparisons that are true whenever ``truth`` equals ``holds``."""
+        """Yield comparisons ``(symbol, left, right, late)`` that are true if ``truth`` equals ``holds``."""
         # A carried flag is what the previous iteration computed.
         if truth in self.state and not late:
             yield from self._implied(self.outputs[1][self.state.index(truth)], holds, 1)
@@ -257,9 +259,9 @@ class _CountedLoop:
 
 
 def _holds(dtype: str, number: Any) -> bool:
-    """Return True if a dtype can represent ``number``, so that it does not overflow.
+    """Return True if integers of ``dtype`` can represent ``number``, so that it does not overflow.
 
-    Any size fits into a dtype of 32 bits or more.
+    A symbolic size fits into 32 bits or more; an unsigned dtype also needs it to be nonnegative.
     """
     bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
     least = -(1 << bits) if dtype in SIGNED else 0
@@ -273,7 +275,7 @@ def _bare_name(node: Node) -> str:
 
 
 def _inner_size(region: Region, size: Any) -> Any:
-    """Express a size of the enclosing scope in the sizes of a region; return None if one is missing there."""
+    """Return a size of the enclosing scope in the sizes of a region; None if a symbol is missing there."""
     if not isinstance(size, Size):
         return size
     names = {

@@ -13,12 +13,12 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Copy results that would share memory with an argument, a weight or another result.
+    """Return the graph with copies of results that would share memory with other arrays.
 
-    A canonical graph is pure, so ``x`` and a clone of ``x`` look the same in it. ``views`` are the
-    operations whose result may be a view of their first input in the target, ``read_only`` those whose
-    view cannot be written to. With ``scalars``, results without axes are copied too, because the target
-    computes with scalars there.
+    These are arguments, weights and other results. A canonical graph is pure, so ``x`` and a clone of
+    ``x`` look the same in it. ``views`` are the operations whose result may be a view of their first input
+    in the target, ``read_only`` those whose view cannot be written to. With ``scalars``, results without
+    axes are copied too, because the target computes with scalars there.
     """
     taken: set[Any] = set()
     copies: list[Node] = []
@@ -43,10 +43,10 @@ def copy_aliased_outputs(
 
 
 def is_handed_on(node: Node, value: Value) -> bool:
-    """Return True if ``value`` may alias an operand of a node with regions.
+    """Return True if ``value``, a result of ``node``, may alias an operand of it.
 
-    Examples are the start of a loop without iterations, a row, and a branch that returns its input.
-    Stacked rows of a ``scan`` and results of an ``associative_scan`` have memory of their own.
+    Only nodes with regions do so: a loop without iterations returns its start, and a branch may return its
+    input. Stacked rows of a ``scan`` and results of an ``associative_scan`` have memory of their own.
     """
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
@@ -83,10 +83,11 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """Copy results that share memory with an argument or buffer that an earlier effect overwrites.
+    """Return the graph with copies of results that an earlier effect would overwrite.
 
-    A canonical graph is pure, and effects are carried out in order after it has run. ``views`` are the
-    operations whose result may share memory with their first input in the target.
+    They share memory with an argument or buffer. A canonical graph is pure, and its effects are carried
+    out in order after it has run. ``views`` are the operations whose result may share memory with their
+    first input in the target.
     """
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
@@ -104,6 +105,7 @@ def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
     for effect in graph.effects:
         written = _written(graph, effect)
         effects.append(effect if written is None else Effect(effect.kind, effect.target, own(effect.value)))
+        # Only later effects and the results see the new contents, so the target is added after its own value.
         overwritten.update(() if written is None else (written,))
     outputs = [own(leaf) if isinstance(leaf, Value) else leaf for leaf in graph.outputs]
     if not copies:

@@ -15,9 +15,11 @@ from ..driver import Pass, nodes_of
 
 
 class LoweringTable(Protocol):
-    """Protocol of a target's lowering table.
+    """Table of the operations that a target can write.
 
-    unsupported: why the target cannot have an operation, by its name.
+    framework: name of the target.
+    unsupported: why the target cannot have an operation, by its name. can_write(node): True if a row fits
+        ``node``.
     """
 
     framework: str
@@ -30,7 +32,7 @@ class LoweringTable(Protocol):
 
 
 def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
-    """Return the graph in operations that have rows.
+    """Return the graph with each operation that has no row replaced by its decomposition.
 
     Raise ``UnsupportedOperation``, which lists all operations with neither row nor decomposition, if there
     are any.
@@ -60,7 +62,7 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
 
 
 def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
-    """Decompose the nodes of a block that have no row; the regions of its nodes are already decomposed."""
+    """Return a block with its nodes that have no row decomposed; its regions are already decomposed."""
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)
@@ -83,7 +85,7 @@ def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
 
 
 def _apply_rule(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
-    """Return the outputs of the decomposition of ``node``, computed in the dtypes that ``rows`` asks for."""
+    """Return the outputs of the decomposition ``rule`` of ``node``, computed in the dtypes of ``rows``."""
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
         for item in node.inputs

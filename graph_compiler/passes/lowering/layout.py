@@ -57,7 +57,8 @@ def _carriers(node: Node) -> list[Value]:
 def _wanted_last(block: Block, prefers: Container[str]) -> set[Value]:
     """Return the values that are needed with the channels last.
 
-    An operation in ``prefers``, or a permutation that the user wrote, needs them.
+    These are operands of operations in ``prefers`` and of permutations that the user wrote, and values
+    from which such an operand is computed without a permutation.
     """
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
@@ -72,9 +73,10 @@ def _wanted_last(block: Block, prefers: Container[str]) -> set[Value]:
 class _LayoutRewriter(Rewriter):
     """Rewriter that computes nodes with the channels last.
 
+    wanted: values that are needed with the channels last.
     last: channels-last versions of values.
     moved: values that exist in the channels-last layout only.
-    written: those of them that come from a permutation the user wrote.
+    written: values among these that come from a permutation the user wrote.
     """
 
     def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
@@ -123,7 +125,6 @@ class _LayoutRewriter(Rewriter):
 
     # ------------------------------------------------------------------------------ nodes
     def visit(self, node: Node) -> None:
-        """Append ``node`` in the layout that suits it."""
         self.origin = node.origin
         if node.op == "permute_dims" and self.is_cancelled(node):
             return
@@ -132,7 +133,11 @@ class _LayoutRewriter(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Return True if a permutation was replaced by an existing array or a shorter one, or deferred."""
+        """Return True if a permutation needs no node of its own now.
+
+        Then it was replaced by an existing array or a shorter permutation, or deferred until its result is
+        needed.
+        """
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):
             self.replace((made,), (self.last[x],))
@@ -171,7 +176,7 @@ class _LayoutRewriter(Rewriter):
         return wanted or all(value in self.last or _is_spread(value, rank) for value in carriers)
 
     def rewritten_last(self, node: Node) -> Node | None:
-        """Append ``node`` with the channels last; return None if it has no such form."""
+        """Append ``node`` with the channels last and return the new node; None if it has no such form."""
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
         result = row.moved(node.params, carriers[0].spec, to_last(rank)) if rank > 2 else None
@@ -197,7 +202,11 @@ class _LayoutRewriter(Rewriter):
         return made
 
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
-        """Return an operand for an operation on arrays of ``rank`` axes with the channels last."""
+        """Return ``value`` as an operand of an operation on channels-last arrays of ``rank`` axes.
+
+        With ``is_broadcast``, it may have fewer axes; a value that is not needed in that layout is only
+        reshaped if that suffices.
+        """
         if value in self.last or not is_broadcast:
             return self.channels_last(value)
         plain = self.value(value)

@@ -31,7 +31,6 @@ Make = Callable[[str, tuple[Any, ...], dict[str, Any], Origin], Node]
 
 
 def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Make the node of a canonical operation."""
     declared = get(op)
     params = check_params(declared, params)
     spec = declared.infer(*(item.spec if isinstance(item, Value) else item for item in inputs), **params)
@@ -39,7 +38,10 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 
 def carry_out(graph: Graph, make: Make = canonical) -> Graph:
-    """Return the graph with its checks in regions as guards; the graph itself if it has none."""
+    """Return the graph with its checks in regions as guards; the graph itself if it has none.
+
+    The marks of ``graph.loops`` are updated in place, because nodes move.
+    """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
     graph = remove_certain_checks(graph) if make is canonical else graph
@@ -60,7 +62,10 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
 class _CheckedBlock:
     """Builder of a block without checks.
 
+    make: makes the nodes.
+    nodes: the nodes so far.
     held: for each origin of checks, a boolean that is True if all of them held.
+    origin: origin of the nodes that are made.
     """
 
     make: Make
@@ -106,7 +111,10 @@ class _CheckedBlock:
         return block
 
     def _with_outputs(self, node: Node, inside: Sequence[_CheckedBlock], origins: Sequence[Origin]) -> None:
-        """Append ``node`` with one more output for each origin, which loops carry."""
+        """Append ``node`` with one more output for each origin, which loops carry.
+
+        Raise ``UnsupportedOperation`` if checks cannot leave the regions of this operation.
+        """
         if node.op not in _RULES:
             raise UnsupportedOperation(
                 f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}"
@@ -137,7 +145,7 @@ def _branch(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], ca
 
 
 def _step(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
-    """Return the body or condition of a loop that also carries the booleans of the checks."""
+    """Return the body or condition of a loop with the booleans of the checks in its carry."""
     block = region.block
     before = tuple(Value("held", TRUTH) for _ in origins)
     if region.name == "condition":
@@ -163,7 +171,7 @@ _RULES: dict[str, Callable[..., Region]] = {
 
 
 def _hoist_condition(node: Node) -> list[Node]:
-    """Move the condition of a ``while_loop`` out of it, because the condition contains checks.
+    """Return nodes for a ``while_loop`` whose condition contains checks, with the condition outside of it.
 
     The loop carries the answer of the condition: a ``call`` computes it before the loop and at the end of
     each iteration.
@@ -241,7 +249,7 @@ def _equals_expected(add: Callable[..., Value], value: Value, expected: Any, rou
 
 
 def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value:
-    """Compare with a float constant: NaN equals NaN, and 0.0 differs from -0.0."""
+    """Return the boolean that ``value`` is ``expected``: NaN equals NaN, and 0.0 differs from -0.0."""
     if math.isnan(expected):
         return add("isnan", value)
     is_equal = add("equal", value, expected)

@@ -106,7 +106,6 @@ class _BoundingScope:
 
     @staticmethod
     def _counters(node: Node, makers: Mapping[Value, Node]) -> list[Node | None]:
-        """Return the ``arange`` that makes each sequence of a loop; None for other sequences."""
         if node.op != "scan":
             return []
         carried = node.params["carried"]
@@ -114,7 +113,6 @@ class _BoundingScope:
         return [maker if maker is not None and maker.op == "arange" else None for maker in found]
 
     def _bound(self, node: Node) -> Any:
-        """Return an upper bound of the trip count if it depends on indices of outer loops; None otherwise."""
         if not _has_number(node) or len(node.outputs) > node.params["carried"] or node.params["reverse"]:
             return None
         length = node.params["length"]
@@ -348,7 +346,6 @@ class _PaddingRewriter:
         return self._holds(apply("eq", one - other, 0))
 
     def _holds(self, condition: Any) -> bool:
-        """Return True if a condition on sizes of the outermost block holds, adding a guard for it."""
         if not isinstance(condition, Size):
             return bool(condition)
         if not hint_of(condition) or any(symbol.source in self.inner for symbol in condition.symbols()):

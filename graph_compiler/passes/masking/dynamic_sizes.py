@@ -35,9 +35,9 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """Turn guards on how many elements ``finders`` have found into guards on a count of the mask.
+    """Return the graph with guards on a count of the mask instead of on how many elements ``finders`` find.
 
-    The mask is the last operand of the finder. Only comparisons of that number with a constant are
+    The mask is the last operand of a finder. Only guards that compare that number with a constant are
     converted.
     """
     counted = graph.derive()
@@ -56,10 +56,7 @@ def _count_guard(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """Return the node that makes the array whose number of found elements is ``size``.
-
-    Return None if it is any other size.
-    """
+    """Return the node that makes the array whose number of found elements is ``size``; None otherwise."""
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
     if not isinstance(symbol, Symbol) or symbol.kind != "size":
@@ -93,7 +90,8 @@ class SizesUnknown(UnsupportedOperation):
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
     """Return the graph unchanged if ``framework`` can compile its loops and branches.
 
-    Raise ``SizesUnknown``, which lists all operations whose output sizes are unknown there, if it cannot.
+    Otherwise raise ``SizesUnknown``, which lists all operations in them whose output sizes depend on
+    elements.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
@@ -167,9 +165,11 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
 class _SelectedRows:
     """Everything that is computed from the elements that a mask selects.
 
-    sizes: their numbers. Each operation that selects elements counts them anew, but all counts are equal.
+    mask: the mask.
+    sizes: how many elements it selects. Each operation that selects elements has a size of its own, but
+        all are equal.
     axes: the axis of the rows in each value that has them.
-    nodes: all nodes that compute with them.
+    nodes: all nodes that compute with them, in order.
     """
 
     def __init__(self, mask: Value) -> None:
@@ -179,7 +179,10 @@ class _SelectedRows:
         self.nodes: dict[Node, None] = {}
 
     def has_bound(self, block: Block) -> bool:
-        """Return True if everything computed from the rows is known to work on padded rows."""
+        """Return True if everything computed from the rows is known to work on padded rows.
+
+        Fills ``sizes``, ``axes`` and ``nodes``.
+        """
         # A mask without axes adds an axis to the array.
         if self.mask.ndim == 0:
             return False
@@ -232,11 +235,10 @@ class _SelectedRows:
         return node.op in _MEETING and _MEETING[node.op][0](node, self)
 
     def stands_once(self, value: Value, has_rows: bool) -> bool:
-        """Return True if exactly one axis of ``value`` is the number of rows.
+        """Return True if exactly one axis of ``value`` is the number of rows, and register that axis.
 
-        No size may be computed from that number in any other way.
-
-        Values that are computed from counts alone need no such axis.
+        No size may be computed from that number in any other way. Unless ``has_rows``, return True for a
+        value without such an axis, too.
         """
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
@@ -255,10 +257,7 @@ class _SelectedRows:
         )
 
     def times(self, size: Any) -> Any:
-        """Return the factor by which ``size`` is a multiple of the number of rows.
-
-        Return None if it is not a multiple.
-        """
+        """Return the factor by which ``size`` is a multiple of the number of rows; None if it is not."""
         if not self.is_in(size) or len(terms := [*size.terms()]) > 1:
             return None
         ((atoms, factor),) = terms
@@ -275,7 +274,8 @@ class _SelectedRows:
 class _PaddedRows:
     """The padded rows of one mask in the new graph.
 
-    valid: which of them were found.
+    found: what is computed from them.
+    valid: booleans that are True for rows that were found.
     count: how many were found.
     """
 
@@ -325,9 +325,9 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows
 
 
 def _writes_rows(node: Node, found: _SelectedRows) -> bool:
-    """Return True if padded rows can be written.
+    """Return True if ``node`` can write padded rows.
 
-    Values must replace or be summed, and have one row each or be equal for all rows.
+    Its values must replace or be added to the elements, and have one row each or be equal for all rows.
     """
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
@@ -350,7 +350,7 @@ def _writes_rows(node: Node, found: _SelectedRows) -> bool:
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
-    """Write rows without effect of the padding.
+    """Write rows so that the padding has no effect.
 
     In a sum the padding adds 0. Otherwise it repeats the last row, or, if no row was found, the old
     contents.
@@ -392,6 +392,7 @@ def _picked_row(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Padd
     place = [place for place, item in enumerate(key) if item is not None][axis]
     if key[place] >= 0:
         return build.getitem(*inputs, key=tuple(key))
+    # A negative index would count from the end of the padding.
     row = build.take(*inputs, build.maximum(build.add(rows.count, key.pop(place)), 0), axis=axis)
     return build.getitem(row, key=tuple(key)) if key else row
 
@@ -447,7 +448,6 @@ class _SizeBounder(Rewriter):
         self.places: dict[_SelectedRows, list[Value]] = {}
 
     def visit(self, node: Node, found: _SelectedRows | None) -> None:
-        """Append ``node`` with padded rows."""
         if found is None:
             self.append(self.rewritten(node))
             return
@@ -510,6 +510,7 @@ class _SizeBounder(Rewriter):
 
 
 def _last(build: Builder, column: Value, count: Value) -> Value:
+    # The zero in front is read if nothing was found, and makes ``count`` the index of the last element.
     none = build.zeros(shape=(1,), dtype=column.dtype)
     last: Value = build.take(build.concat(none, column, axis=0), count, axis=0)
     return last
@@ -521,4 +522,5 @@ _PADDING = Pass("pad_dynamic_sizes", _bound_block, "deep", _TAKEN)
 @only_with(*_TAKEN)
 def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
     made, is_changed = _PADDING(counted_guards(graph, set(filter(_finds, graph.nodes))))
+    # If a selection remains, its size is computed anyway, so guards on sizes need no count.
     return (made, True) if is_changed and not any(map(_finds, made.nodes)) else _PADDING(graph)

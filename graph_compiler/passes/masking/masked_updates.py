@@ -35,10 +35,10 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 @only_with("masked_scatter")
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with ``where`` in place of ``masked_scatter``; ``dce`` then drops the selection.
+    """Return the graph with ``where`` in place of ``masked_scatter``, where the written elements allow it.
 
-    Equal sizes of an array and its mask, which other targets check, become guards if they are sizes of
-    arguments.
+    ``dce`` then drops the selection. Equal sizes of an array and its mask, which other targets check,
+    become guards if they are sizes of arguments.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -50,8 +50,8 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 class _BlockSizes:
     """Knowledge of the sizes in a block.
 
-    sources: the inputs of the graph.
-    outward(size): a size of the block in sizes of the graph.
+    sources: the inputs of the graph. outward(size): a size of the block in sizes of the graph.
+    guards: guards on equal sizes, shared by all blocks of the graph.
     """
 
     def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:
@@ -59,10 +59,7 @@ class _BlockSizes:
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _BlockSizes:
-        """Return the knowledge inside a region.
-
-        Nothing is known of the arguments of a function that may be called from several nodes.
-        """
+        """Return the knowledge inside a region of ``node``; nothing is known inside a called function."""
         # Different calls may pass arrays of different sizes.
         if node.op == "call":
             return _BlockSizes(frozenset())
@@ -71,7 +68,10 @@ class _BlockSizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Return True if sizes are equal, adding a guard if they are so only in the recorded call."""
+        """Return True if two shapes are equal; guard sizes that are equal only in the recorded call.
+
+        Return False if such a guard would need a size that is no input's.
+        """
         conditions = [
             apply("eq", self.outward(one), self.outward(other))
             for one, other in zip(some, others, strict=True)
@@ -117,7 +117,10 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask over the leading axes of the array to which a ``masked_scatter`` writes."""
+    """Return the mask over the leading axes of the array to which a ``masked_scatter`` writes.
+
+    It is the operand from which the mask was broadcast or reshaped, if there is one.
+    """
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -156,7 +159,10 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Return the array, with gradients for selected elements only; fill it if it is broadcast."""
+        """Return the array, with gradients for selected elements only.
+
+        An array that is broadcast is filled with ``number`` instead.
+        """
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
             return self.fill_padding(item, number)
@@ -185,7 +191,7 @@ class _SelectionRewriter:
         return self.rewriter.finish()
 
     def _whole(self, node: Node) -> Value | None:
-        """Return the new result of ``node``; None if it is another selection or stays as it is."""
+        """Return the new result of ``node``; None if it is another selection or the node stays."""
         if node.op == "boolean_mask":
             self._select(node)
         elif node.op == "masked_scatter":
@@ -239,10 +245,9 @@ class _SelectionRewriter:
     def _operand(self, node: Node, item: Any) -> Any:
         """Return an operand on whole arrays.
 
-        Return None if it is neither a selection nor the same for all selected elements.
-
-        An operand that is the same for all gets the mask, so that it does no harm outside of the
-        selection.
+        A value that is the same for all selected elements gets the mask, so that it does no harm outside
+        of the selection. Return None for a value that is neither a selection nor the same for all
+        elements.
         """
         if not isinstance(item, Value):
             return None if any(value in self.selected for value in values_in((item,))) else item
@@ -257,7 +262,7 @@ class _SelectionRewriter:
     def _keeps_axes(self, node: Node) -> bool:
         """Return True if the selection is the first axis of each operand that has it.
 
-        A reduction must also be able to use the same axes on whole arrays.
+        For a reduction, return True if it can use the same axes on whole arrays.
         """
         found = [
             (item, self.selected[item])

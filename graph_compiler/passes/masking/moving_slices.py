@@ -114,7 +114,7 @@ class _MovingKey:
 
     still: the key with a full slice in place of each moving one.
     windows: moving slices of step 1, by the axes of what ``still`` selects.
-    spread: moving slices with another step.
+    spread: pairs of such an axis and a moving slice with another step.
     """
 
     def __init__(self, build: Builder, key: Key, is_moving: Callable[[Any], bool]) -> None:
@@ -136,7 +136,6 @@ class _MovingKey:
         return found
 
     def written(self, x: Value, value: Any) -> Value:
-        """Return ``x`` with ``value`` written to ``x[key]``."""
         part = self._part(x)
         written = self._spread(part, value, self.spread)
         whole: Value = written if part is x else self.build.setitem(x, written, key=self.still)

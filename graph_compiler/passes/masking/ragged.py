@@ -36,7 +36,12 @@ class CannotPad(UnsupportedOperation):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Elements from ``low`` to ``high`` of an axis of ``size`` elements."""
+    """Valid elements of an axis.
+
+    low: index of the first.
+    high: index after the last.
+    size: number of all elements, with the padding.
+    """
 
     low: Any
     high: Any
@@ -51,6 +56,7 @@ class Span:
 class PaddedArray:
     """A padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
 
+    full: all elements.
     spans: one per axis of the represented array; None if the whole axis is valid.
     padding: what the padding holds: a number that all its elements equal, ``FINITE`` if none is inf or
         NaN, or None if nothing is known.
@@ -62,7 +68,7 @@ class PaddedArray:
 
 
 def _bound(span: Span) -> Any:
-    """Return an upper bound for the mask of a span.
+    """Return an upper bound for the mask of a span: its ``high``, or a simpler size that serves as well.
 
     For a slice that may be empty, with ``high = max(low, stop)``, ``stop`` suffices, because the mask for
     ``low`` already excludes the elements before ``low``.
@@ -131,10 +137,7 @@ class PaddedBuilder:
         return made
 
     def fill_padding(self, item: Any, number: Any) -> Any:
-        """Return the full array with ``number`` in its padding.
-
-        Operands that are not padded arrays are returned unchanged.
-        """
+        """Return the full array with ``number`` in its padding; anything but a padded array unchanged."""
         if not isinstance(item, PaddedArray):
             return item
         number = _typed(number, item.full.dtype)
@@ -158,7 +161,8 @@ class PaddedBuilder:
         """Align operands along axes that have equal labels, and return them with the span of each label.
 
         ``labels`` holds a label for each axis of each operand. Operands whose span begins elsewhere are
-        shifted. Raise ``CannotPad`` if the widths differ.
+        shifted. Raise ``CannotPad`` if the widths differ, or if an axis has a span in one operand only and
+        is not broadcast.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
@@ -173,9 +177,8 @@ class PaddedBuilder:
     def move_to(self, item: Any, spans: Sequence[Span | None]) -> Any:
         """Return ``item`` with its valid elements moved to ``spans``.
 
-        Axes of size 1 broadcast, so they need no span.
-
-        Raise ``CannotPad`` if only one of both has a span along an axis.
+        Axes of size 1 broadcast, so they need no span. Raise ``CannotPad`` if along another axis only
+        ``item`` or only ``spans`` has a span, or if the widths differ.
         """
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
@@ -193,7 +196,7 @@ class PaddedBuilder:
         return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
 
     def _moved(self, item: PaddedArray, axis: int, own: Span, span: Span) -> PaddedArray:
-        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros elsewhere."""
+        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros in the padding."""
         if not self.are_equal(own.width, span.width):
             raise CannotPad
         build, full = self.build, self.fill_padding(item, 0)
@@ -230,7 +233,7 @@ def _typed(number: Any, dtype: str) -> Any:
 
 
 class LoopIndexSizes(Protocol):
-    """Protocol for what is known of sizes that depend on loop indices."""
+    """Protocol for knowledge of sizes that depend on loop indices."""
 
     def reads_step(self, size: Any) -> bool:
         """Return True if ``size`` depends on a loop index."""
@@ -246,6 +249,7 @@ class PaddedRewrite:
     """One node to be rewritten for padded arrays.
 
     padded: emitter of the new operations.
+    node: the node.
     operands: the replacements of the node's operands: values, padded arrays and numbers.
     steps: knowledge of the enclosing loops' indices.
     """
@@ -323,7 +327,7 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 def _by_element(rewrite: PaddedRewrite) -> Any:
     """Apply an elementwise operation that maps finite inputs to finite outputs and gradients.
 
-    Nothing needs to be masked.
+    So nothing needs to be masked.
     """
     rank = rewrite.node.outputs[0].ndim
     operands, found = rewrite.padded.align(rewrite.operands, _labels(rewrite.operands, rank))
@@ -332,9 +336,9 @@ def _by_element(rewrite: PaddedRewrite) -> Any:
 
 
 def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation with ``safe`` operands in the padding.
+    """Apply an elementwise operation with the numbers ``safe`` as operands in the padding.
 
-    Its results and gradients are finite there.
+    Its results and gradients are finite for them.
     """
     rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
     operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))
@@ -356,9 +360,9 @@ def _safe(padded: PaddedBuilder, operand: Any, spans: Sequence[Span | None], num
 
 # ---------------------------------------------------------------------------------------------- axes
 def _getitem(rewrite: PaddedRewrite) -> Any:
-    """Index a padded array.
+    """Index a padded array, or take a slice of an array with a bound that depends on the loop index.
 
-    A slice with a bound that depends on the loop index keeps the whole axis and gets a span.
+    Such a slice keeps the whole axis and gets a span.
     """
     (x,), spans = rewrite.operands, iter(spans_of(rewrite.operands[0]))
     full = x.full if isinstance(x, PaddedArray) else x
@@ -381,7 +385,8 @@ def _getitem(rewrite: PaddedRewrite) -> Any:
 def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
     """Return the new item of a key, and the span of the axis that it selects.
 
-    The span is None if all of the axis is valid.
+    The span is None if all of the axis is valid. Raise ``CannotPad`` for a slice with a step whose length
+    depends on the loop index.
     """
     if not isinstance(item, tuple):
         # A negative index counts from the last valid element, not from the end of the padding.
@@ -457,9 +462,9 @@ def _copied(rewrite: PaddedRewrite) -> Any:
 
 # ------------------------------------------------------------------------------------------ sums and products
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
-    """Reduce over axes with ``neutral`` in the padding.
+    """Reduce over axes with the neutral number of the dtype in the padding.
 
-    With ``needs_one``, an axis must have a valid element.
+    With ``needs_one``, raise ``CannotPad`` unless a reduced axis is known to have a valid element.
     """
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
@@ -492,7 +497,10 @@ def _norm(rewrite: PaddedRewrite) -> Any:
 
 
 def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
-    """Return the index of an extreme among the valid elements."""
+    """Return the index of an extreme, counted among the valid elements.
+
+    Raise ``CannotPad`` for all of an array with several axes, and unless an element is known to be valid.
+    """
     (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:
         if len(x.spans) > 1:
@@ -595,7 +603,10 @@ def _always(number: float) -> Callable[[str], Any]:
 
 
 def _end(dtype: str, sign: int) -> Any:
-    """Return the largest number of a dtype, or with sign -1 the smallest; infinity for floats."""
+    """Return the largest number of a dtype, or with ``sign`` -1 the smallest; infinity for floats.
+
+    Raise ``CannotPad`` for other dtypes than floats and integers.
+    """
     if is_floating(dtype):
         return sign * inf
     if not is_integer(dtype):

@@ -40,6 +40,7 @@ def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
     """
     single = numbers = _number_distinct(keys)
     width = 1
+    # If no window of a width occurs twice, no wider one does.
     while (width // 2 + 1) * fewest <= len(keys) and len(set(numbers)) < len(numbers):
         yield from _runs_of_width(single, numbers, width, fewest)
         numbers = _number_distinct(list(zip(numbers, numbers[width:])))
@@ -76,9 +77,10 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 
 @dataclass(frozen=True, slots=True)
 class NodeSignature:
-    """A node split into a key and the leaves that may differ between steps.
+    """A node split into a key and leaves, which may differ between the steps of a loop.
 
-    key: number that equal nodes share; it covers everything but the leaves.
+    key: number that equal nodes share; it covers everything but the leaves. It is negative for a node that
+        must not be part of a loop.
     leaves: the values that the node reads (also for sizes) and its numbers, in order.
     """
 
@@ -89,14 +91,15 @@ class NodeSignature:
     def exact(self) -> Any:
         return (
             self.key,
+            # ``repr`` tells 0.0 from -0.0, and NaN equals itself.
             *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value),
         )
 
 
 class SignatureCache:
-    """Cache of rows that depend on the node alone, shared by passes that visit the same nodes.
+    """Cache of signatures that depend on the node alone, shared by passes that visit the same nodes.
 
-    Without ``sizes``, keys contain only the dtype and the number of axes of an array.
+    If ``sizes`` is False, keys contain only the dtype and the number of axes of an array.
     """
 
     def __init__(self, sizes: bool = True) -> None:
@@ -107,9 +110,9 @@ class SignatureCache:
         self._regions: dict[int, tuple[Region, int]] = {}
 
     def of(self, node: Node, counters: Collection[Value] = ()) -> NodeSignature:
-        """Return the signature of `node`, cached if `counters` is empty.
+        """Return the signature of ``node``, cached if ``counters`` is empty.
 
-        The key leaves out the shapes of `counters`. Raise `TypeError` if an argument is not hashable.
+        The key leaves out the shapes of ``counters``. Raise ``TypeError`` if an argument is not hashable.
         """
         row = self._rows.get(node) if not counters else None
         if row is None:
@@ -132,11 +135,11 @@ class SignatureCache:
 
 
 class GraphSignatures:
-    """Rows of the nodes of one graph.
+    """Signatures of the nodes of one graph.
 
     Nodes that must not be part of a loop get a key that equals no other: random draws (unless
-    ``with_draws``), checks (unless ``with_checks``), and nodes that touch written memory, except memory
-    whose owner is in ``written``.
+    ``with_draws``), checks (unless ``with_checks``), nodes with arguments that are not hashable, and nodes
+    that touch written memory, except memory whose owner is in ``written``.
     """
 
     def __init__(
@@ -191,7 +194,10 @@ def _draws(node: Node) -> bool:
 
 
 def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collection[Value]) -> Any:
-    """Return the part of ``node`` that equal steps share, and append the rest to ``leaves``."""
+    """Return the part of ``node`` that equal steps share, and append the rest to ``leaves``.
+
+    Raise ``TypeError`` if an argument is not hashable.
+    """
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
@@ -275,7 +281,11 @@ class Slot(NamedTuple):
 
 
 class EarlierResult(NamedTuple):
-    """Leaf that reads a result of its own step (distance 0) or of the step ``distance`` steps before."""
+    """Leaf that reads a result of its own step (distance 0) or of an earlier one.
+
+    slot: the result.
+    distance: how many steps back it was computed.
+    """
 
     slot: Slot
     distance: int
@@ -292,7 +302,11 @@ class Invariant(NamedTuple):
 
 
 class AffineInteger(NamedTuple):
-    """Integer leaf that is ``first`` in step 0 and grows by ``by`` in each step."""
+    """Integer leaf that grows by the same amount in each step.
+
+    first: its value in step 0.
+    by: the amount.
+    """
 
     first: int
     by: int
@@ -302,7 +316,7 @@ class AffineInteger(NamedTuple):
 
 
 class VaryingFloat(NamedTuple):
-    """Float leaf that may be another number in each step."""
+    """Float leaf that may be any number in each step."""
 
 
 Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]
@@ -310,8 +324,9 @@ Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]
 
 @dataclass(frozen=True)
 class IndexedBlock:
-    """A block with the row of each node, and lookup tables.
+    """A block with the signature of each node, and lookup tables.
 
+    rows: the signatures.
     place: node index and output index of each value that the block computes.
     users: indices of the nodes that read a value; -1 means an output of the block.
     """
@@ -339,9 +354,9 @@ class IndexedBlock:
 
 @dataclass(frozen=True)
 class RepeatedSteps:
-    """``count`` steps of ``period`` nodes each, beginning at node ``first``.
+    """``count`` steps of ``period`` nodes each, beginning at node ``first`` of the block.
 
-    patterns: for each node of a step, the patterns of its leaves.
+    patterns: for each node of a step, the patterns of its leaves; empty if they are not known.
     """
 
     program: IndexedBlock
@@ -387,9 +402,8 @@ def fit_steps(
 ) -> RepeatedSteps | None:
     """Return at least ``fewest`` consecutive steps that one loop can run; None if there are none.
 
-    The patterns come from two neighbouring steps. Steps are then added on both sides while they fit. Where
-    the first steps would read results of steps before the loop, they may read any value of the same type
-    that is computed before the loop.
+    The patterns come from two neighbouring steps. Steps are added on both sides while they fit. The first
+    steps may read any value from before the loop in place of results of steps that would precede the loop.
     """
     low = 0
     while count - low >= fewest:
@@ -408,16 +422,16 @@ def fit_steps(
 
 
 class _PatternFit:
-    """Patterns of the leaves of steps ``about`` and ``about + 1``, and the steps that follow them."""
+    """Patterns of the leaves that fit steps ``about`` and ``about + 1``, and the neighbours they fit too."""
 
     def __init__(self, steps: RepeatedSteps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with patterns and the range ``begin, end`` in which they hold.
+        """Return the steps with patterns and the range from ``begin`` to ``end`` in which they fit.
 
-        Return None if a leaf has no pattern.
+        ``begin`` is at least ``low``. Return None if a leaf has no pattern.
         """
         patterns = []
         for place in range(self.period):
@@ -447,10 +461,10 @@ class _PatternFit:
         return self.whole, begin, end
 
     def _pattern(self, one: Any, two: Any) -> Pattern | None:
-        """Return the pattern of a leaf from its values in step ``about`` and in the next one."""
         if (same := Invariant(one)).is_it(two):
             return same
         if type(one) is float:
+            # A changing float needs no rule, because the loop can read it from a list.
             return VaryingFloat()
         # Extrapolate the integer to step 0.
         if not isinstance(one, Value):
@@ -471,7 +485,7 @@ class _PatternFit:
         """Return True if the leaves of ``step`` follow the patterns.
 
         If ``begin`` is given, leaves that would read results from before step ``begin`` may be any value
-        computed before it.
+        that is computed before that step.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
@@ -521,10 +535,11 @@ _MOST_LISTED = 10_000
 
 
 class CounterSequences:
-    """Sequences over which a loop scans to provide numbers that change from step to step.
+    """Sequences over which a loop scans, for numbers that change from step to step.
 
-    With ``has_slices``, an index may be the bound of a slice, because the target counts in Python
-    integers.
+    has_slices: True if a loop index may be the bound of a slice, because the target's loop indices are
+        Python integers.
+    made: the nodes that make the sequences, and their rows, by content.
     """
 
     def __init__(self, steps: RepeatedSteps, has_slices: bool) -> None:
@@ -533,10 +548,10 @@ class CounterSequences:
         self.made: dict[Any, tuple[Node, Value]] = {}
 
     def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
-        """Return the node at ``place`` of the last step with loop values in place of its changing numbers.
+        """Return the node at ``place`` of the last step, with loop values instead of its changing numbers.
 
-        The node comes last, after the nodes that it needs. Return None if a number cannot be provided.
-        ``row`` holds the patterns of the leaves of the node.
+        The node is the last of the list, after nodes that it needs. Return None if a number cannot be
+        provided. ``row`` holds the patterns of the leaves of ``node``.
         """
         changing = {
             at: pattern
@@ -563,10 +578,11 @@ class CounterSequences:
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
-        """Rewrite a slice with moving bounds as a ``take``, because some compilers need static bounds.
+        """Return nodes for ``node`` in which slices have constant bounds.
 
-        Return the node itself if no slice moves. Return None unless it is a ``getitem`` with a single moving
-        slice, of a fixed positive length and step 1.
+        A slice with moving bounds becomes a ``take``, because some compilers need static bounds. Return
+        the node itself if no slice moves. Return None unless it is a ``getitem`` with a single moving
+        slice, of a constant positive length and step 1.
         """
         key = node.params["key"]
         moving = [
@@ -614,9 +630,10 @@ class CounterSequences:
         return parts.get(False, 0), parts[True]
 
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
-        """Return a scalar of the array's dtype that is ``numbers[i]`` in step ``i``.
+        """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the array operands.
 
-        Return None if no sequence can provide it.
+        Return None if no sequence can provide it: the operation is not arithmetic, the dtypes differ, or
+        there are too many numbers for a list.
         """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
@@ -632,10 +649,10 @@ class CounterSequences:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """Return `number` as a size that depends on the loop index, for use in the key of `node`.
+        """Return ``number`` as a size that depends on the loop index, for the key of ``node``.
 
-        Return None unless `node` is a `getitem` or `setitem` and `number` is affine and keeps its sign: a
-        negative index counts from the end.
+        Return None unless ``node`` is a ``getitem`` or ``setitem`` and ``number`` is affine and keeps its
+        sign: a negative index counts from the end.
         """
         if (
             node.op not in _KEYED

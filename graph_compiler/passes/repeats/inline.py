@@ -18,7 +18,7 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
     """Return the graph with its calls inlined, except those that are recomputed for a gradient.
 
     With ``prefers``, inline only functions that would take or return arrays in another layout for the
-    operations it names. Inlined nodes get the module path of their call.
+    operations in ``prefers``. Inlined nodes get the module path of their call.
     """
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
@@ -45,6 +45,7 @@ def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
             continue
         path = node.origin.module.split(".")
 
+        # The default binds the path of this call; a closure would read that of the last one.
         def append(part: Node, path: list[str] = path) -> None:
             rewriter.append(_in_module(part, path))
 
@@ -56,7 +57,7 @@ def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """Return the node with each ``*`` of its module path (``layer.*.norm``) replaced from ``path``."""
+    """Return ``node`` with each ``*`` of its module path (``layer.*.norm``) replaced from ``path``."""
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)
@@ -65,6 +66,6 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
-    """Return the graph with all plain calls inlined and without check nodes."""
+    """Return the graph with its calls inlined, except those that are recomputed, and without check nodes."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])

@@ -26,7 +26,7 @@ _MOST_TURNS = 8
 
 
 def scanned_layers(fewest: int) -> GraphPass:
-    """Return a pass that replaces at least ``fewest`` calls of one function by a canonical ``scan``."""
+    """Return a pass that replaces calls of one function by a ``scan``, if there are at least ``fewest``."""
 
     def run(graph: Graph) -> tuple[Graph, bool]:
         calls: dict[int, list[Node]] = {}
@@ -48,6 +48,7 @@ class _LayerLoop:
 
     Integers are positions among the operands of a call.
 
+    layers: the calls.
     carried: pairs of an operand and the result that becomes this operand of the next layer.
     stacked: weights that differ.
     chosen: operands that repeat with a fixed period.
@@ -62,9 +63,10 @@ class _LayerLoop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
-        """Return the loop.
+        """Return the loop of the calls ``layers``, in order.
 
-        Return None if an operand fits none of the four kinds, or if nothing is carried or stacked.
+        Return None if the regions have other sizes, if an operand fits none of the four kinds and is not
+        the same in all layers, or if nothing is carried or nothing is stacked.
         """
         weights = set(graph.parameters.values())
         # One body cannot have two sizes for the same symbol.
@@ -108,6 +110,7 @@ class _LayerLoop:
             made.update(node.outputs if is_after else ())
             (after if is_after else before).append(node)
         read = self._read(graph)
+        # The constants that were the indices of layers are dropped, unless something else reads them.
         numbers = {layer.inputs[place] for layer in self.layers for place in self.counted} - read
         left = (node for node in (*graph.nodes[:first], *before) if not numbers.issuperset(node.outputs))
         return [*left, *self._loop(read), *after, *graph.nodes[end:]]
@@ -161,6 +164,7 @@ class _LayerLoop:
     def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
         operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
         count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
+        # Operands of the same period share one sequence of indices.
         turns = [build.remainder(count, each) for each in dict.fromkeys(map(_turns, operands))]
         return turns, [build.stack(*each[: _turns(each)], axis=0) for each in operands]
 
@@ -169,10 +173,7 @@ class _LayerLoop:
         return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
 
     def _finals(self) -> list[Value]:
-        """Return the carried outputs of the last layer.
-
-        A result that is carried twice gets a new value the second time.
-        """
+        """Return the carried outputs of the last layer; a second carry of a result is a new value."""
         found: list[Value] = []
         for _, result in self.carried:
             value = self.layers[-1].outputs[result]
@@ -214,9 +215,9 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the period after which ``operands`` repeat, at most ``_MOST_TURNS``.
+    """Return the period with which ``operands`` repeat, from 2 to ``_MOST_TURNS``; 0 if there is none.
 
-    Return 0 if there is none or specs differ.
+    Return 0 too if an operand is no array, or if they differ in shape or dtype.
     """
     fits = (
         turns
@@ -229,7 +230,7 @@ def _turns(operands: Sequence[Any]) -> int:
 
 
 def _number(graph: Graph, operand: Any) -> Any:
-    """Return the int32 constant that ``operand`` is; None if it is not a ``full`` of a scalar."""
+    """Return the number of an int32 scalar that is made by ``full``; None for any other operand."""
     made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
     return (
         made.params["fill_value"]

@@ -43,8 +43,10 @@ _SHORTEST = 3
 class Difference(NamedTuple):
     """Number by which two names differ.
 
-    before, after: the text around the number.
-    one, other: the number in the first and in the second name.
+    before: the text before the number.
+    after: the text after it.
+    one: the number in the first name.
+    other: the number in the second name.
     """
 
     before: str
@@ -78,7 +80,8 @@ class Numbering(NamedTuple):
 
     parts: the parts of the paths without their numbers.
     place: index of the first part whose number differs.
-    one, other: that number in the first and in the second path.
+    one: that number in the first path.
+    other: that number in the second path.
     """
 
     parts: tuple[str, ...]
@@ -92,11 +95,10 @@ class Numbering(NamedTuple):
 
 
 def numbering(one: str, other: str) -> Numbering | None:
-    """Compare two names part by part.
+    """Compare two paths, split at dots and slashes, part by part.
 
-    Return None if the parts differ in more than trailing numbers, or not at all.
-
-    A part without a number counts as number 0, as in Keras.
+    Return None if the parts differ in more than trailing numbers, or not at all. A part without a number
+    counts as number 0, as in Keras.
 
     >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
     Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
@@ -137,7 +139,7 @@ class ArrayNames:
     def numbering(self, one: object, other: object) -> Numbering | None:
         """Return the :func:`numbering` of the names of two values.
 
-        Return None if they are one value or have no names.
+        Return None for other objects, for the same value twice, and for values without names.
         """
         if one is other or not isinstance(one, Value) or not isinstance(other, Value):
             return None
@@ -146,7 +148,7 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a singular noun for the items of a path prefix; ``layer`` if its last word is short.
+    """Return a singular noun for the items of a path prefix; ``layer`` if its last word is too short.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -161,11 +163,11 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return the layers of a run, divided where the numbers of the weights change.
+    """Return the layers of a run, divided where the numbers in the names of the weights change.
 
-    Return None if no weights change or fewer than ``fewest`` layers fit. Among possible divisions prefer
-    weights of a single number, numbers that advance evenly, more layers, few arrays that cross from layer
-    to layer, and module paths that have little in common.
+    Return None if no weights change or fewer than ``fewest`` layers fit. Among possible divisions, prefer
+    in this order: weights of a single number in a layer, numbers that advance evenly, more layers, few
+    arrays that cross from layer to layer, and module paths that have little in common.
     """
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
@@ -190,13 +192,17 @@ class _LayerBoundaries:
         self.numbers = [self._number(place) for place in range(first, end)]
 
     def _number(self, place: int) -> int | None:
+        # The last layer has no next one, so it is compared with the one before.
         other = place + self.period if place + self.period < self.run.end else place - self.period
         pairs = zip(self.program.rows[place].leaves, self.program.rows[other].leaves)
         found = (self.names.numbering(one, two) for one, two in pairs)
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
-        """Yield each node index of the first period that lies between two weights of different numbers."""
+        """Yield the node indices at which a layer may begin: those between weights of different numbers.
+
+        They lie in the first period of the run.
+        """
         first, period = self.run.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):
@@ -210,17 +216,17 @@ class _LayerBoundaries:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """Return how many different increments the number has from layer to layer."""
+        """Return how many different increments the weights' number has between neighbouring layers."""
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
         numbers = [self.numbers[place + layer * self.period] or 0 for layer in range(count)]
         return len({after - before for before, after in pairwise(numbers)})
 
     def rank(self, first: int) -> tuple[int, int, int]:
-        """Return how well a layer can begin at ``first``; less is better.
+        """Return a tuple that tells how well a layer can begin at ``first``; a smaller one is better.
 
         Few arrays of the first layer should be read after it, and the module paths on both sides of the
-        cut should have few leading parts in common.
+        boundary should have few leading parts in common.
         """
         nodes, begin = self.program.block.nodes, first + self.period
         made = (value for node in nodes[first:begin] for value in node.outputs)
@@ -240,7 +246,7 @@ Source = Union[Slot, LayerValues]
 
 @dataclass(frozen=True)
 class LayerCalls:
-    """Nodes that replace the nodes ``first`` to ``end`` of a block."""
+    """Nodes that replace the nodes from index ``first`` to ``end`` (exclusive) of a block."""
 
     first: int
     end: int
@@ -251,7 +257,8 @@ class LayerCalls:
 class GraphMemory:
     """Aliasing information of a graph.
 
-    results: the arrays that the graph returns, and the owners of their memory, which must not be shared by
+    aliases: views and writes.
+    results: the arrays that the graph returns, and the owners of their memory. They must not be shared by
         layers.
     """
 
@@ -297,9 +304,10 @@ class _CallBuilder:
 
     # ------------------------------------------------------------------------------ what each node reads
     def settle(self) -> bool:
-        """Determine the source of each leaf.
+        """Determine the source of each leaf, and which nodes can be shared by all layers.
 
-        Return False if it differs between layers, or if written memory is not the layer's own.
+        Return False if layers read a leaf from different sources, or if a layer touches written memory
+        that is not its own.
         """
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
@@ -314,9 +322,10 @@ class _CallBuilder:
         return True
 
     def _source(self, leaves: LayerValues) -> Source:
-        """Return the slot or the values that a leaf reads.
+        """Return the slot or the values that a leaf reads, one value per layer.
 
-        Return an empty tuple if one layer computes it itself and another does not.
+        Return an empty tuple if it is a result of the layer itself in some layers only, or different
+        results.
         """
         slots = {self._slot(layer, leaf) for layer, leaf in enumerate(leaves)}
         if len(slots) > 1:
@@ -333,7 +342,6 @@ class _CallBuilder:
         return Slot(place, output) if 0 <= place < self.steps.period else None
 
     def _is_shared(self, place: int, row: Sequence[Source | None]) -> bool:
-        """Return True if a node computes the same in all layers, so that one node can serve all."""
         node = self.steps.node(0, place)
         if (
             node.op == GUARD
@@ -357,7 +365,7 @@ class _CallBuilder:
         return own and not (self.memory.written(node.outputs) and self._leaves(layer, place))
 
     def _leaves(self, layer: int, place: int) -> bool:
-        """Return True if a result of a node is read outside of its layer."""
+        """Return True if a result of a node is read outside of its layer, or is an output of the block."""
         begin = self.steps.first + layer * self.steps.period
         users = (
             user
@@ -370,7 +378,8 @@ class _CallBuilder:
     def nodes(self) -> list[Node] | None:
         """Return the shared nodes and the calls.
 
-        Return None if one value in the pattern stands for two in another layer.
+        Return None if one value of the last layer, the pattern, corresponds to two values in another
+        layer.
         """
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
@@ -400,6 +409,7 @@ class _CallBuilder:
 
     def _input(self, given: LayerValues) -> Value:
         if given not in self.given:
+            # The nodes of the last layer are the pattern, so its names come first.
             found = self.names.numbering(given[-1], given[0])
             name = found.inside if found is not None else ""
             self.given[given] = Value(name or given[-1].name, given[-1].spec)
@@ -420,7 +430,6 @@ class _CallBuilder:
 
     # ------------------------------------------------------------------------------ modules
     def _module(self, layer: int) -> list[str]:
-        """Return the module path that all nodes of a layer share."""
         paths = [
             self.steps.node(layer, place).origin.module.split(".")
             for place in range(self.steps.period)
@@ -429,7 +438,7 @@ class _CallBuilder:
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
     def _placed(self) -> list[Node]:
-        """Return the region's nodes with module paths for all layers: ``encoder.layer.*.attention``."""
+        """Return the region's nodes with module paths that fit all layers: ``encoder.layer.*.attention``."""
         own = [place for place in range(self.steps.period) if place not in self.shared]
         return [
             _with_common_module(node, self.steps.node(0, place))
@@ -458,7 +467,10 @@ class _CallBuilder:
 
 
 def _with_common_module(node: Node, other: Node) -> Node:
-    """Replace the parts in which the module paths of two layers differ by ``*``."""
+    """Return ``node`` with ``*`` for the parts in which the module paths of two layers differ.
+
+    Return it unchanged if the paths are equal or differ in length.
+    """
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     # Paths of different lengths have no common pattern.
     if own == module or len(own) != len(module):
@@ -481,8 +493,10 @@ _SMALLEST = 8
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
     """Return the graph with equal layers as calls of one region; the graph itself if there are none.
 
-    ``keys`` is a cache of rows shared with :func:`.to_scan.rolled`.
+    Guards on sizes inside of layers become checks in the region. ``keys`` is a cache of signatures shared
+    with :func:`.to_scan.rolled`.
     """
+    # Comparing names is much cheaper than describing all nodes, and most graphs have no numbered layers.
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (
         names := ArrayNames.of(graph)
     ).may_differ(FEWEST):
@@ -542,7 +556,7 @@ def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
 
 
 def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) -> Iterator[LayerCalls]:
-    """Yield calls for runs that do not overlap, the runs that save the most nodes first."""
+    """Yield calls for runs that do not overlap, in order of the number of nodes that a run saves."""
     taken: set[int] = set()
     for run in _repeated_runs(program):
         free = _trim_taken(run, taken)
@@ -556,7 +570,7 @@ def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) 
 def _trim_taken(run: RepeatedRun, taken: set[int]) -> RepeatedRun | None:
     """Return the run without taken nodes at its ends.
 
-    Return None if too little is left or a node in the middle is taken.
+    Return None if fewer than ``FEWEST`` periods are left, or if a node in the middle is taken.
     """
     first, end, period = run
     while first < end and first in taken:

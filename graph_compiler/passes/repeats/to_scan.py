@@ -48,7 +48,7 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Return True for ``x[i]`` or ``x[i, ...]`` with a number ``i``, whose leaves are ``x``, then ``i``."""
+    """Return True for ``x[i]`` or ``x[i, ...]`` with an int ``i``; its leaves are ``x`` and ``i``."""
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -60,7 +60,10 @@ def _key(node: Node) -> Any:
 
 
 def rows_node(node: Node, first: int, by: int, count: int) -> Node:
-    """Return a node that takes ``count`` rows of the array of which ``node`` takes one."""
+    """Return a node that takes the rows ``first``, ``first + by``, ... of the array of ``node``.
+
+    ``count`` is their number.
+    """
     (array, *_), end = node.inputs, first + by * (count - 1) + 1
     # A stop of 0 would mean the first row, not the end, if rows are counted from the end.
     stop = None if end == 0 else end
@@ -73,7 +76,7 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
 def rest_node(node: Node, row: Value) -> Node | None:
     """Return the part of ``node`` that remains once its row is taken: ``row[1:]`` for ``x[i, 1:]``.
 
-    Return None if that is the row itself.
+    Return None if nothing remains, because the node takes the row itself.
     """
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
@@ -92,7 +95,7 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
-    """Return the arrays that a node stacks or concatenates along the first axis; None for any other node."""
+    """Return the arrays that ``node`` stacks or concatenates along the first axis; None otherwise."""
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",
@@ -109,9 +112,8 @@ def stacked_arrays(node: Node) -> Sequence[Any] | None:
 def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
     """Return canonical nodes that compute the result of ``node`` from the stacked results of all steps.
 
-    ``steps`` replaces its arrays from ``first`` on.
-
-    ``steps`` holds the results of all steps, stacked. The other arrays stay before and after them.
+    ``steps`` is the stacked array. It replaces as many arrays of ``node`` as it has rows, from index
+    ``first`` on; the arrays before and after these stay.
     """
     scratch = Graph("scratch", "canonical")
     build, is_stack = Builder(scratch, node.origin), name_of(node) in _STACKS
@@ -131,10 +133,11 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
 class GatheredResult:
     """A slot whose values in all steps are stacked or concatenated by one node after the loop.
 
+    slot: the result of a step.
     user: index of that node.
     place: index of the first of the values among its arrays.
     result: the output of the loop.
-    nodes: nodes that compute the node's result from ``result``, if that is not the result itself.
+    nodes: nodes that compute the node's result from ``result``; empty if ``result`` is the node's result.
     """
 
     slot: Slot
@@ -145,12 +148,17 @@ class GatheredResult:
 
 
 def trim_steps(steps: RepeatedSteps, fewest: int) -> tuple[RepeatedSteps, Sequence[GatheredResult]] | None:
-    """Shorten the steps until nothing else reads what they compute; return None if too few are left."""
+    """Shorten ``steps`` until nothing else reads what they compute; return them and their gathered results.
+
+    Return None if fewer than ``fewest`` steps are left, or no more than the steps that a step reads back.
+    """
     while steps.count >= max(fewest, _lookback(steps) + 1):
+        # Nodes of the steps that were cut off now read results from outside, so both are found again.
         gathered = list(_find_gathered(steps))
         count = _first_used(steps, {(each.slot, each.user) for each in gathered})
         if count is None:
             return steps, gathered
+        # At least one step is removed, so that the loop ends.
         steps = steps.part(0, min(count, steps.count - 1))
     return None
 
@@ -199,10 +207,10 @@ def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others:
 
 
 def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that is used outside the steps, but would be lost: it is not
-    gathered, and is too early to be in the final carry.
+    """Return the first step with a result that is used outside the steps and would be lost.
 
-    Return None if there is no such step.
+    A result is lost unless it is in ``gathered`` or late enough to be in the final carry. Return None if
+    there is no such step.
     """
     # For how many steps each slot is carried.
     carried: dict[Slot, int] = {}
@@ -250,6 +258,7 @@ class LoopReplacement:
 class CarriedSlot:
     """A carry of the values that a slot had in earlier steps.
 
+    slot: the result of a step.
     before: the values in its place when the loop begins, oldest first.
     """
 
@@ -267,15 +276,13 @@ def build_loop(steps: RepeatedSteps, means: LoopContext, fewest: int) -> LoopRep
 
 
 class _CannotRoll(Signal):
-    """Signals that a step cannot be written.
+    """Signals that a step cannot be written as the body of a loop.
 
     Either two leaves are one value in some steps only, or a changing number cannot be provided.
     """
 
 
 class _ScanBuilder:
-    """Builds one loop from steps with patterns."""
-
     def __init__(self, steps: RepeatedSteps, gathered: Sequence[GatheredResult], means: LoopContext) -> None:
         self.steps, self.gathered, self.fixed = steps, gathered, means.fixed
         self.carried: dict[CarriedSlot, Value] = {}
@@ -406,9 +413,9 @@ class _ScanBuilder:
         return LoopReplacement(instead, replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
-        """Yield the carried outputs.
+        """Yield the carried outputs, which are the values that the unrolled steps would compute.
 
-        They are the values that the unrolled steps would compute, so that their users need no change.
+        So their users need no change. A value that is carried twice is a new one the second time.
         """
         given: set[Value] = set()
         for item in self.carried:
@@ -439,8 +446,8 @@ _MOST_INNER = 8
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
     """Return a pass that turns at least ``fewest`` equal steps (never fewer than three) into loops.
 
-    With ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of rows shared with
-    other passes.
+    With ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of signatures shared
+    with other passes.
     """
     fewest = max(fewest, FEWEST)
 
@@ -458,7 +465,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
 
 
 def _with_guards(graph: Graph) -> Graph:
-    """Move checks from the nodes to the guards of the graph, where they can be evaluated before a call."""
+    """Return the graph with checks among its nodes as guards, which can be evaluated before a call."""
     known = {guard.condition for guard in graph.guards}
     found = dict.fromkeys(guard for node in graph.nodes if (guard := guard_of(node)) is not None)
     guards = [*graph.guards, *(guard for guard in found if guard.condition not in known)]
@@ -466,7 +473,6 @@ def _with_guards(graph: Graph) -> Graph:
 
 
 def _roll_block(block: Block, signatures: GraphSignatures, means: LoopContext, fewest: int) -> Block:
-    """Roll repeatedly, inner loops first, until nothing changes."""
     while _may_repeat(block, fewest):
         made = _RollingRound(
             IndexedBlock.of(block, list(map(signatures.of, block.nodes))), means, fewest
@@ -508,10 +514,10 @@ class _RollingRound:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, run: RepeatedRun) -> None:
-        """Turn a run into the loop that carries the least, over all possible beginnings.
+        """Replace a run by the loop that carries the least, over all possible first nodes of a step.
 
         If a step contains a short unrolled loop with numbers of its own, the loop's step spans several
-        periods.
+        periods. Do nothing if no loop is found.
         """
         for times in range(1, _MOST_INNER + 1):
             longer = run._replace(period=run.period * times)

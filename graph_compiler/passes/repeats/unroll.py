@@ -22,10 +22,10 @@ MOST_NODES = 512
 
 
 def unrolled(most: int) -> Pass:
-    """Return a pass that unrolls each canonical ``scan`` of a fixed length to at most ``most`` nodes.
+    """Return a pass that unrolls each canonical ``scan`` of a constant length to at most ``most`` nodes.
 
-    Loops whose iterations are recomputed for a gradient (``checkpoint``) remain, because they save memory
-    per iteration.
+    Loops without an iteration remain, and loops whose iterations are recomputed for a gradient
+    (``checkpoint``), because these save memory.
     """
     return Pass("unroll", lambda block: _unroll_block(block, most), "deep")
 
@@ -51,7 +51,7 @@ def _is_short(node: Node, most: int) -> bool:
 
 
 def _unrolled_outputs(node: Node, rewriter: Rewriter) -> tuple[Any, ...]:
-    """Return the outputs of the unrolled loop, stacked in the order of the rows."""
+    """Append the iterations of ``node`` to ``rewriter``, and return the carry and the stacked outputs."""
     scratch, params = Graph("scratch", "canonical"), node.params
     build = Builder(scratch, node.origin, rewriter.maker)
     carried, own = params["carried"], params["carried"] + params["sequences"]

@@ -164,7 +164,6 @@ def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | Non
 
 
 def _is_shown(node: ast.AST, around: list[Any]) -> bool:
-    """Return True if the value of ``node`` becomes a string or part of one."""
     return (
         isinstance(node, _SHOWN)
         or _is_text(node)

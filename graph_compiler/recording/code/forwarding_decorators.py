@@ -61,7 +61,6 @@ def is_of_library(function: Any) -> bool:
 
 
 def _texts(code: Any) -> Iterator[str]:
-    """Yield the strings among the constants of a code object, in nested code, tuples and frozensets too."""
     waiting = [code]
     while waiting:
         item = waiting.pop()

@@ -204,7 +204,6 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
 
 
 def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:
-    """Yield names and arguments of the instructions after offset ``place``; extended arguments are merged."""
     place, extended = _next(words, place), 0
     while place < len(words):
         name, arg = _OPNAME[words[place]], words[place + 1] | extended

@@ -29,6 +29,7 @@ def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
     # Python 3.10 does not store the columns of an instruction.
     if not hasattr(code, "co_positions"):
         return ()
+    # There is one position for each code unit, which has two bytes.
     position = next(islice(code.co_positions(), instruction // 2, None), None)
     if position is None or None in position:
         return ()

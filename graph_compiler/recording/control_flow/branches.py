@@ -261,6 +261,8 @@ class BranchRecorder:
 
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """Record both branches and return the value of each variable after them; extend lists in place."""
+        # A branch returns what it appends to a list, because appending itself would happen once for all
+        # values.
         lists = self.trials.cells.lists()
         then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
         sides = [self._tried(then), self._tried(otherwise)]

@@ -147,7 +147,6 @@ _FUTURE = 0x1000000
 
 
 def _without_values(function: ast.FunctionDef) -> None:
-    """Remove decorators and annotations, and replace defaults by None, so that none is evaluated again."""
     function.decorator_list, function.returns = [], None
     arguments = function.args
     for arg in (
@@ -201,6 +200,7 @@ class _Conversion(ast.NodeTransformer):
 
     def _bound(self, body: list[ast.stmt], variables: frozenset[str]) -> list[ast.stmt]:
         first = body[0]
+        # An assignment that never runs makes a name a local variable here, which blocks can declare nonlocal.
         missing = [assign(text, ast.Constant(None), first) for text in sorted(variables - writes(body))]
         return [at(ast.If(ast.Constant(False), missing, []), first), *body] if missing else body
 
@@ -211,6 +211,7 @@ class _Conversion(ast.NodeTransformer):
         node.decorator_list = list(map(self.visit, node.decorator_list))
         return _Conversion(node).function()
 
+    # The body of a class is a scope of its own, whose names no block could declare nonlocal.
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         return node
 
@@ -289,6 +290,7 @@ class _Conversion(ast.NodeTransformer):
         ]
 
     def visit_Return(self, node: ast.Return) -> Any:
+        # Only the result of a lowered ``return`` may have been copied by a branch.
         if isinstance(node.value, ast.Name) and node.value.id == RESULT:
             node.value = at(_asked("returned", node.value), node)
             return node
@@ -365,6 +367,7 @@ class _Conversion(ast.NodeTransformer):
         self.generic_visit(node)
         if _is_own(node.func):
             return node
+        # These read the frame or the variables of their caller, which has to be the function itself.
         if isinstance(node.func, ast.Name) and node.func.id in (
             "super",
             "locals",
@@ -433,6 +436,7 @@ class _Conversion(ast.NodeTransformer):
         if len(node.ops) == 1 or not all(type(op) in _COMPARISONS for op in node.ops):
             return self.generic_visit(node)
         first, middle, *others = node.left, *node.comparators
+        # A name may be evaluated twice. Any other operand may have effects, so ``chain`` gets its value.
         if isinstance(middle, (ast.Name, ast.Constant)):
             rest = ast.Compare(middle, node.ops[1:], others)
             return self.visit(

@@ -110,11 +110,6 @@ class GrownList(AppendableList):
 
     @property
     def pieces(self) -> list[Any]:
-        """Its parts, to be shared with another list.
-
-        If an item may be changed in place, all items are read one by one first, so that both lists hold
-        the same objects.
-        """
         return (
             self.plain()
             if any(isinstance(part, StackedItems) and part.form.may_change for part in self.parts)

@@ -69,8 +69,6 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class RangeSource:
-    """``range(start, stop, step)``."""
-
     start: Any
     stop: Any
     step: Any
@@ -78,6 +76,7 @@ class RangeSource:
     def length(self) -> Any:
         parts = (self.start, self.stop, self.step)
         if not all(type(item) is int or is_symbolic(item) for item in parts):
+            # This division rounds up, by operators that arrays have.
             return -((self.start - self.stop) // self.step)
         start, stop, step = map(expression_of, parts)
         steps = -((start - stop) // step)
@@ -98,8 +97,6 @@ class RangeSource:
 
 @dataclass(frozen=True)
 class RowsSource:
-    """The rows of an array."""
-
     regions: Regions
     array: Any
 
@@ -140,8 +137,6 @@ class StackedSource:
 
 @dataclass(frozen=True)
 class EnumerateSource:
-    """``enumerate(source, start)``; its items are pairs."""
-
     source: Source
     start: Any = 0
 

@@ -216,6 +216,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     # ------------------------------------------------------------------------------ the nodes
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+        # Region 0 is the one for False.
         sides = [self.block("otherwise", otherwise, ()), self.block("then", then, ())]
 
         def chosen() -> Arrays:

@@ -225,7 +225,6 @@ class Statements:
             self._recorded(found, source, length, first, body, exits, guarded, position)
 
     def listed(self, items: Any, function: Callable[[Any], Any]) -> list[Any]:
-        """Run the list comprehension ``[function(item) for item in items]`` as a loop that appends."""
         made: list[Any] = []
 
         def body(item: Any) -> None:

@@ -78,6 +78,7 @@ class GrowingView(AppendableList):
         return int(self.symbolic_length())
 
 
+# Python looks special methods up on the class, so ``__getattr__`` does not serve them.
 def _of_items(name: str) -> Callable[..., Any]:
     def method(self: AppendableList, *args: Any) -> Any:
         return getattr(self.plain(), name)(
@@ -171,7 +172,6 @@ class ClosureCells:
                 del self.cells[name].cell_contents
 
     def arrays(self, regions: Regions) -> list[Any]:
-        """Return the arrays in all variables that the blocks use, assigned or only read."""
         return [
             leaf
             for cell in self._around.values()

@@ -166,6 +166,7 @@ def _seen_by(
     if not dicts and not objects and not words:
         return []
     entries, versions = _straight(facts).function(), versions_of(dicts, objects, words)
+    # A list, because the expression of the guard reads the stored versions by index.
     held: list[Any] = [None]
 
     def hold_still() -> bool:

@@ -204,10 +204,6 @@ class _Other(_Object):
 
 
 def _stores(item: Any) -> Iterator[None]:
-    """Yield after each change of an attribute of ``item``.
-
-    The first change is repeated so often that the interpreter specializes the instruction.
-    """
     for step in range(64):
         item.step = step
         yield

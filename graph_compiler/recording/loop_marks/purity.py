@@ -71,7 +71,7 @@ class Purity:
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
         """Return True if the iterations of a loop have no other effect.
 
-        The body of a traced loop must not branch either.
+        A loop in a traced function must have neither branches nor calls of the user's functions.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
@@ -100,8 +100,6 @@ class Purity:
 
 
 class _Space:
-    """Lookup of names: variables with ``known`` values, globals and builtins. ``own`` are all variables."""
-
     def __init__(self, known: Mapping[str, Any], space: Mapping[str, Any], own: frozenset[str]) -> None:
         self.known, self.globals, self.own = known, space, own
 
@@ -112,14 +110,11 @@ class _Space:
 
 
 class _Statements:
-    """Check of the statements of one function. ``calls`` allows calls of functions of the user."""
-
     def __init__(self, purity: Purity, space: _Space, depth: int, calls: bool = True) -> None:
         self.purity, self.space, self.depth, self.calls = purity, space, depth, calls
         self.called: set[ast.AST] = set()
 
     def look(self, statements: Iterable[ast.AST]) -> None:
-        """Raise ``SideEffect`` if a statement may have an effect."""
         nodes = [node for statement in statements for node in ast.walk(statement)]
         for node in nodes:
             if isinstance(node, _REFUSED):
@@ -176,7 +171,6 @@ class _Statements:
 
     # ------------------------------------------------------------------------------ what expressions are
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a name or dotted name, or ``UNKNOWN``."""
         if isinstance(node, ast.Name):
             return self.space.of(node.id)
         if not isinstance(node, ast.Attribute):

@@ -37,8 +37,8 @@ class Found:
 class Conditions(NamedTuple):
     """The conditions that the test of a ``while`` joins.
 
-    negated: for each, whether it is under ``not``.
-    any_of: they are joined by ``or``.
+    negated: for each, True if it is under ``not``.
+    any_of: True if they are joined by ``or``.
     """
 
     negated: tuple[bool, ...]
@@ -70,7 +70,6 @@ def for_at(file: str, position: Position) -> Found | None:
 
 
 def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
-    """Return True if the current call is an argument of known functions that a ``for`` iterates over."""
     *outer, call = _around(frame.f_code, frame.f_lasti) or (None,)
     is_inner = bool(outer) and isinstance(outer[-1], ast.Call)
     while outer and isinstance(outer[-1], ast.Call):
@@ -82,9 +81,9 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """Return the ``while`` whose condition the current instruction tests, or None.
+    """Return the ``while`` whose condition the current instruction tests, its index, and all conditions.
 
-    The result also has the index of the condition, and all conditions.
+    Return None if there is none, or if it has an ``else`` clause.
     """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)

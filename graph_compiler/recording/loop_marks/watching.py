@@ -235,10 +235,6 @@ class Loops:
 
     # ------------------------------------------------------------------------------ for
     def steps_of(self, item: Any) -> MarkedItems | None:
-        """Return the items of a loop over ``item``, or None.
-
-        Only ranges and arrays with a symbolic number of rows have them.
-        """
         if isinstance(item, MarkedItems):
             return item
         known = self.means.value_of(item)
@@ -248,7 +244,6 @@ class Loops:
         return rows(item, length) if isinstance(self.means.expression_of(length), Size) else None
 
     def are_equal(self, lengths: Sequence[Any]) -> bool:
-        """Return True if all lengths are equal, from now on under a guard."""
         first, *others = map(self.means.expression_of, lengths)
         if any(hint_of(other) != hint_of(first) for other in others):
             return False
@@ -257,9 +252,9 @@ class Loops:
         return True
 
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
-        """Return what the ``for`` that ``frame`` begins iterates over, or None if it cannot be marked.
+        """Return what the ``for`` that ``frame`` begins iterates over; None if the loop cannot be marked.
 
-        Arguments of another shim are returned as they are.
+        Arguments of another shim are returned unchanged.
         """
         if not self._may_be_marked(steps):
             return None
@@ -357,7 +352,7 @@ class Loops:
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Return True if ``condition`` belongs to a ``while`` that is marked, and needs no guard."""
+        """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard."""
         known = self.means.value_of(condition)
         if (
             frame is None
@@ -437,7 +432,7 @@ class Loops:
         return True
 
     def settled(self, size: Size) -> Any:
-        """Return ``size`` with numbers instead of loop indices. These loops then stay unrolled."""
+        """Return ``size`` with numbers instead of loop indices; these loops then stay unrolled."""
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:
             return size
@@ -475,13 +470,6 @@ class Loops:
 
 
 class _Asking(NamedTuple):
-    """A ``while`` loop that is running in ``frame``.
-
-    depth: its nesting level among the running loops, from 1.
-    held: the conditions evaluated so far in the current test.
-    places: the recording position at each of them.
-    """
-
     frame: FrameType
     found: Found
     loop: RecordedLoop
@@ -532,7 +520,6 @@ Current = Callable[[], "Loops | None"]
 
 
 def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Replacement]:
-    """Return the patches of ``range``, ``enumerate``, ``zip`` and ``reversed`` in the functions' modules."""
     spaces = {
         (id(one.__globals__), name): one.__globals__
         for one in functions

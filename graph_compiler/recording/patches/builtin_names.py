@@ -93,6 +93,7 @@ def _uses_in(tree: ast.Module) -> Iterator[_Use]:
         else:
             harmless.update(map(id, _annotated(node, texts)))
         if isinstance(node, _FUNCTION_NODES):
+            # Decorators, defaults and annotations are evaluated outside of the function, its body inside.
             within = (*inside, _first_line(node))
             yield from (
                 _Use(name, within, is_argument=True) for name in _arguments(node.args) if name in _NAMES
@@ -151,7 +152,6 @@ def _of_call(call: ast.Call) -> Iterator[ast.AST]:
 
 
 def _classes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the classes in ``isinstance(x, (int, float))`` and ``isinstance(x, int | float)``."""
     yield node
     for part in (
         node.elts

@@ -21,7 +21,6 @@ _NO_DRAWS = frozenset({"seed", "getstate", "setstate", "get_state", "set_state"}
 
 
 def _methods(module: Any, generator: Any) -> Iterator[str]:
-    """Return the names of functions in ``module`` that are methods of ``generator`` and draw from it."""
     return (
         name
         for name, item in vars(module).items()

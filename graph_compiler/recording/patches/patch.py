@@ -253,6 +253,7 @@ class PatchSet:
         if found == self._originals:
             return
         inherited = (
+            # A method may be inherited. The shim is then set on the class itself, and deleted afterwards.
             getattr(row.owner, row.name, None) if item is NOTHING else item
             for row, item in zip(self._rows, found)
         )
@@ -324,6 +325,7 @@ def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
     @forwards
     def asked(*args: Any, **kwargs: Any) -> Any:
         if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
+            # Arguments need not be hashable, so they are told apart by identity.
             key = (probe.name, *map(id, args), *kwargs, *map(id, kwargs.values()))
             for session in sessions:
                 session.assume(probe.name, key, functools.partial(again, *args, **kwargs))
@@ -400,7 +402,6 @@ def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def copy_name(original: Any, shim: Any) -> Any:
-    """Set the name, docstring and ``__wrapped__`` of ``shim`` from ``original``, and return ``shim``."""
     shim.__wrapped__, shim.__doc__ = original, getattr(original, "__doc__", None)
     shim.__name__ = getattr(original, "__name__", shim.__name__)
     shim.__qualname__ = getattr(original, "__qualname__", shim.__qualname__)

@@ -83,7 +83,6 @@ class MissingNames:
         return self._not_above[above]
 
     def read_of(self, cls: type) -> list[str]:
-        """Return the names of attributes and methods of a class that code may read."""
         if id(cls) not in self._read_of:
             methods = (name for name in vars(cls) if name in self.reach.names)
             self._read_of[id(cls)] = [*self.reach.attributes(cls), *methods]

@@ -174,7 +174,6 @@ class ContainerKind:
     is_surely: Callable[[Any, dict[Any, Any]], bool] = lambda held, before: False
 
     def refill(self, held: Any, before: dict[Any, Any]) -> None:
-        """Make a container hold exactly the parts ``before``."""
         if self.refilled is not None:
             return self.refilled(held, before)
         now = self.pairs(held)
@@ -281,7 +280,6 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
 
 
 def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
-    """Return True if the attributes of ``item``, which has no slots, are those of ``before``; copy none."""
     now: Any = getattr(item, "__dict__", before)
     if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
         return False
@@ -313,6 +311,7 @@ def _pairs_of_class(cls: type) -> dict[Any, Any]:
     return {
         name: part
         for name, part in vars(cls).copy().items()
+        # The caches of ``abc`` change with each ``isinstance``.
         if not name.startswith(("__", "_abc_", COMPILED))
     }
 

@@ -131,7 +131,6 @@ def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | 
 
 
 def _is_unknown(package: str) -> bool:
-    """Return True if another package's frontend may be registered for ``package``."""
     return (
         package not in ("", "__main__", OWN, *frameworks_by_package(frontends.own.values()))
         and package not in sys.stdlib_module_names

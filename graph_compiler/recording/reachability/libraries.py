@@ -138,8 +138,6 @@ _STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context o
 
 
 class _CodeReads(NamedTuple):
-    """Names that one function reads, and string constants of all functions that are searched."""
-
     names: frozenset[str]
     texts: frozenset[str]
 

@@ -244,7 +244,6 @@ class ObjectSnapshot:
             yield name, vars(item), depth + 1
 
     def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
-        """Yield what the user's functions in ``item`` refer to. Each function is searched once."""
         for function in function_layers(item):
             if id(function) not in self._known and is_users(function):
                 self._known.add(id(function))

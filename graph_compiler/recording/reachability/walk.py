@@ -174,7 +174,6 @@ class Reached:
 
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
-        """Visit the waiting objects, and each attribute once its name is known to be read."""
         while True:
             while self._waiting:
                 self._visit(self._waiting.popleft())

@@ -67,6 +67,7 @@ class AutoDynamic:
             if type(value) in (int, float) and _is_alone(path)
         }
         for path, number in numbers.items():
+            # ``repr`` makes NaN equal to itself and tells 0.0 from -0.0.
             self._given[path].add((type(number), repr(number)))
         return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
 
