@@ -24,8 +24,7 @@ _SUPPORT_UNSIGNED = frozenset({
     "zeros",
 })  # fmt: skip
 
-# Operations that lack other dtypes.
-# These compute the same bits in int64.
+# For sets of operations, the dtypes that they lack. The last ones compute the same bits in int64.
 _MISSING_DTYPES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
     (_HALF, ("solve_triangular", "airy_ai", "spherical_bessel_j0")),

@@ -263,7 +263,10 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the graph with the tensors that the module holds now. Buffers are written to in place."""
+        """Call the graph with the current tensors of the module, and return its result.
+
+        Buffers that the call changes are written to in place.
+        """
 
         def held() -> dict[str, torch.Tensor]:
             return {**self._graph.parameters, **self._own_tensors()}

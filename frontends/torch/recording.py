@@ -118,7 +118,7 @@ def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recor
     return again
 
 
-# Canonical operation -> the function of torch; the others have the same name in both.
+# Maps a canonical operation to a function of torch. All others have the same name in both.
 _NAMES = {
     "array": "tensor", "equal": "eq", "getitem": "select", "less_equal": "le", "subtract": "sub",
     "logical_and": "Tensor.__and__", "logical_or": "Tensor.__or__", "logical_not": "Tensor.__invert__",
@@ -147,7 +147,7 @@ def _arguments(
 
 
 PROBES = PatchSet(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *SEEDS, *RULES)
-# Active while modes of the recording are, also while a run is repeated.
+# Patches that are active during the recorded run and when a run is repeated.
 OF_ENCODERS = PatchSet(*ENCODERS)
 
 
@@ -491,7 +491,7 @@ def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     return made
 
 
-# New places of state are found by recording, and may lead the function to more.
+# Each attempt may find new state, which may lead the next one to more of it.
 _MOST_ROUNDS = 5
 
 

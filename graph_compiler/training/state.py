@@ -58,7 +58,7 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
     """Return ``held`` with copies of ``parameters`` as its arrays of these names.
 
-    Trained arrays become new objects, and the optimizer state is kept. Frozen parameters and buffers go
+    Trained arrays become new objects, and the optimizer state is copied. Frozen parameters and buffers go
     through ``engine.put``, so that compiled steps keep working. Raise ``CallMismatch`` for an unknown
     name, or for another dtype or shape.
     """

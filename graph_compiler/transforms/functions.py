@@ -454,8 +454,8 @@ def translating_refusals(words: str, function: Function) -> Iterator[None]:
     """
     try:
         yield
-    # Frameworks refuse derivatives by exceptions of all kinds: `lacks` knows them by their words, and all
-    # else is raised.
+    # Frameworks refuse derivatives by exceptions of all kinds, which ``is_missing_derivative`` recognizes by
+    # their messages.
     except Exception as problem:
         if is_inside():
             raise

@@ -233,7 +233,7 @@ SYMBOLIC = frozenset({
       for name in ("sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "log2")),
 })  # fmt: skip
 
-# Calls that change how torch works, not tensors.
+# The call by which the grad mode is switched.
 GRAD_MODE = "_set_grad_enabled"
 
 

@@ -54,7 +54,7 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if `tensor` is a running statistic that the call updates uncounted."""
+    """Return True if the call updates `tensor`, a running statistic, without incrementing its version."""
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)
@@ -112,9 +112,10 @@ def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version of each operand before a call, or None if the call may write to it uncounted.
+    """Return the version of each operand before a call.
 
-    None differs from any version after the call, so such an operand counts as written to.
+    It is None if the call may write to the operand without incrementing the version. None differs from any
+    version after the call, so the operand counts as written to.
     """
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]

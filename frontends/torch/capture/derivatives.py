@@ -41,8 +41,7 @@ _PLAIN = frozenset({
     "Tril", "Triu", "Unsqueeze", "Var", "Where", "Xlogy",
 })  # fmt: skip
 
-# Nodes that their derivatives bring the gradient back to the shape of what was given for, or of one of the
-# parts that were made.
+# Nodes whose derivatives bring the gradient to the shape of an input or of one of the results.
 _SHAPED = frozenset({
     "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min",
     "Select", "Slice", "Sort", "Std", "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",

@@ -186,7 +186,7 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 _RESHAPES = frozenset({"aten::view", "aten::_unsafe_view", "aten::expand"})
-# Calls whose sizes below are sizes of what they are given, and products of these: nothing is divided.
+# Calls whose kernels have no other sizes than those of the operands and products of these.
 _PRODUCTS = frozenset({
     "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum",
     "tensordot", "inner", "outer", "bilinear",

@@ -187,7 +187,7 @@ def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
-        # Sizes of the argument are asked for, not those of the gradient, which may be no part of a guard.
+        # Sizes of the argument are read instead of those of the gradient, which a guard must not contain.
         single = [
             axis
             for axis, size in enumerate(arg.shape)
@@ -220,7 +220,8 @@ _READ_BY_APPLY = "_backward_cls"
 _DEEPEST = 3
 _FOLDERS = re.compile(r"\S*[/\\]")
 _CHECKPOINT = "torch.utils.checkpoint"
-# Other functions of torch have the gradients of the calls that they make.
+# Modules of torch with gradient rules that count. Other functions of torch have the gradients of the calls
+# that they make.
 _WITH_RULES = (
     "torch._functorch.",
     "torch.distributions.",

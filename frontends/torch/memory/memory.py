@@ -22,15 +22,17 @@ from ..compat import is_wrapped, no_torch_function
 from ..trace import Trace
 from .saved_contents import SavedContents
 
-# ``data`` has a version counter of its own, and embeddings rescale rows of their weight uncounted.
+# ``data`` has a version counter of its own, and embeddings rescale rows of their weight without incrementing
+# its version.
 _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes, or None if the graph writes uncounted.
+    """Return a function that starts to watch tensors for writes.
 
     Called with tensors, it returns a function that returns True while no version of them has changed;
-    always False if one has no version counter.
+    always False if one has no version counter. Return None if calls of the graph may write without
+    incrementing a version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun

@@ -213,7 +213,7 @@ def refuse_random(capture: Trace, value: Value) -> None:
         )
 
 
-# Layers of torch that compute with an element of a buffer: one divided by the number of batches.
+# Layers of torch that convert an element of a buffer to a number: ``1.0 / float(self.num_batches_tracked)``.
 _OF_TORCH = (torch.nn.BatchNorm1d.forward,)
 
 

@@ -49,7 +49,7 @@ class ModelWeights(Protocol):
         """Return the name of the parameter or buffer that `tensor` is, or None."""
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
-        """Return the dict that holds the weight `name`, and its key there."""
+        """Return the dict that contains the weight `name`, and its key there."""
 
     def is_trained(self, name: str) -> bool:
         """Return True if `name` is a parameter, and False if it is a buffer."""
@@ -104,7 +104,7 @@ class Trace(Protocol):
 
     @property
     def reading(self) -> Reading:
-        """Which numbers that the code reads from tensors become symbols."""
+        """Decides which numbers that the code reads from tensors become symbols."""
 
     @property
     def history(self) -> CallHistory: ...
