@@ -188,9 +188,10 @@ class TrainingPlan:
         return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
 
     def _accumulate(self, held: StepState, gradients: Arrays, is_last: bool) -> tuple[StepState, Arrays]:
-        """Add the gradients to the sum in the state.
+        """Add the gradients to the sum in the state, and return the state and gradients.
 
-        On the last batch, return their mean and reset the sum. Before, return ``gradients``.
+        On the last batch, the gradients are the mean, and the sum is reset. On other batches they are
+        unchanged.
         """
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)

@@ -180,9 +180,9 @@ class RecordedRule:
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """Return a gradient that a rule returned, reduced to the shape and dtype of its argument, as torch does.
+    """Return the value of `gradient`, summed to the shape of `arg` and cast to its dtype, as torch does.
 
-    Raise ``TracingError`` if it is not broadcast from that shape.
+    A rule returned it for `arg`. Raise ``TracingError`` if it is not broadcast from the shape of `arg`.
     """
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
