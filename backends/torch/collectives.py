@@ -90,7 +90,9 @@ class _ArrayDescription(NamedTuple):
 class Exchanges:
     """Exchanges of arrays that have the same shape in all processes.
 
-    group, size, rank: the group of processes, their number, and the number of this one.
+    group: the group of processes.
+    size: number of processes.
+    rank: number of this process.
     """
 
     def __init__(self, group: Any) -> None:

@@ -40,8 +40,8 @@ def pretrained(name: str) -> Any:
 def _require_hub(name: str) -> None:
     """Raise ``OSError`` if the model `name` has to be downloaded and the hub does not answer.
 
-    Return if `name` is an existing path, its configuration is cached, or transformers is set to work
-    offline. Without this check, transformers would retry for half a minute.
+    Return if `name` is an existing path, its configuration is cached, or the library of the hub is set to
+    work offline. Without this check, transformers would retry for half a minute.
     """
     hub: Any = importlib.import_module("huggingface_hub")
     if (

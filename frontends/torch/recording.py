@@ -154,9 +154,12 @@ OF_ENCODERS = PatchSet(*ENCODERS)
 class ReadRecorder:
     """Records what one attempt reads outside of the arguments: attributes, globals and settings.
 
-    capture, session: the recording, and the session that collects the reads.
-    spaces, functions: the namespaces of the recorded code, and the functions in them.
-    attributes, globals: reads of attributes, and of globals.
+    capture: the recording.
+    session: collects the reads.
+    spaces: namespaces of the recorded code.
+    functions: functions in these namespaces.
+    attributes: reads of attributes.
+    globals: reads of globals.
     """
 
     def __init__(
@@ -536,6 +539,8 @@ def _recorded(request: Request, weights: TorchWeights | None = None) -> Recordin
 class _Search:
     """Search for hypotheses under which the function can be recorded. A refuting attempt updates them.
 
+    request: what to record, with the options that are left.
+    hypotheses: those of the next attempt.
     known: the places of state for the next attempt, those of the request first.
     often: places that changed often in earlier calls, until they are given up.
     """

@@ -37,7 +37,8 @@ class TrainingPlan:
 
     graph: the model.
     engine: training engine of its target.
-    make, optimizer_name: constructor of the optimizer for the engine, and its name.
+    make: constructor of the optimizer for the engine.
+    optimizer_name: name of the optimizer.
     rate: function from the number of updates to the learning rate; None if the optimizer contains its
         rate.
     loss: the loss function.

@@ -258,7 +258,12 @@ class _ScanLoop:
     length: number of iterations.
     segment: what ``_segment`` returned.
     named: the user's function, for messages.
-    state, rows: the first carry, and the arrays to iterate over.
+    derivatives: transforms of the framework of the arrays.
+    state: the first carry.
+    tree: structure of the carry.
+    rows: arrays to iterate over.
+    rows_tree: structure of the rows.
+    has_rows: True if the function gets a row, False if it gets None.
     outputs: structure of an iteration's output, once one has run.
     """
 

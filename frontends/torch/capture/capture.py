@@ -341,11 +341,41 @@ def unrecorded() -> AbstractContextManager[None]:
 class Capture(TorchFunctionMode):
     """Torch function mode that records one run of a function into ``recorder.graph``.
 
+    recorder: the graph so far, and the mapping from arrays to values.
+    weights: parameters and buffers that the function can reach.
     for_torch: True if the graph is for torch itself.
+    reading: decides which numbers that the code reads from tensors become symbols.
+    keys: sizes that are plain numbers because the code uses them as keys.
+    by_kernel: names of calls that are recorded kernel by kernel.
+    kept_views: captured tensors that are recorded as views of others.
     fixed: sizes that are plain numbers from the beginning.
+    spaces: ids of the global namespaces of the recorded code.
+    host_draws: random numbers of Python and NumPy.
+    generators: random generators of torch.
+    locator: finds the line of the user's code that made a call.
+    unseen: dispatch mode that sees the kernels below calls.
+    memory: storages of recorded values.
+    exported: tensors whose memory other code shares.
+    layouts: stride orders of values.
+    written: tensors that the function has written to, with their contents before.
+    outer_writes: writes of open blocks to outer tensors.
+    gradients: ``.grad`` of tensors before the recording.
+    history: which values require gradients.
+    rules: custom gradient rules.
+    first_run: results of calls, for a second run.
+    known: outcomes of calls.
+    vmapped: sizes in kernels under ``torch.vmap``.
+    backward_sizes: sizes in kernels of backward passes.
+    opened: sizes in kernels of the call that is recorded kernel by kernel.
+    refusals: state of torch that must not change.
+    loops: marks on the iterations of loops.
     input_tensors: the tensor of each input, or None for a number or a generator.
+    count_call_inputs: number of inputs that are arguments.
+    count_decided: number of nodes whose numbers are fixed.
     call: name of the public call that is handled.
     arrays: tensors by the id of the array that the user passed.
+    own_modes: classes of modes that belong to a recording.
+    has_started_threads: True once the function has started a thread.
     """
 
     def __init__(

@@ -49,8 +49,8 @@ def introduces_int64(
 
     `filled` are the tensors that it made or wrote to. Return False in a graph for torch, for calls that
     write only some elements or none, and for calls with an operand that already has such elements. Casts
-    of infinities are
-    ignored, too: their result depends on the framework, and models mask it (T5 casts ``log(0)``).
+    of infinities are ignored as well, because their result depends on the framework, and models mask it
+    (T5 casts ``log(0)``).
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False

@@ -79,7 +79,9 @@ class TensorOutcome:
     """Outcome of a call that makes one tensor.
 
     name: name proposed for its value.
-    spec, strides, needs_grad: shape, dtype, strides and ``requires_grad`` of the tensor.
+    spec: shape and dtype of the tensor.
+    strides: its strides.
+    needs_grad: its ``requires_grad``.
     is_view: True if the tensor shares the storage of the only operand.
     order: stride order of the tensor at other sizes.
     """

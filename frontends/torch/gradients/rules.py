@@ -248,7 +248,10 @@ class GradientRules:
 
     @contextmanager
     def seen(self) -> Iterator[None]:
-        """Undo all patches of classes and remove all hooks after the block."""
+        """Undo all patches of classes after the block.
+
+        Remove the hooks that the function has registered on tensors from outside, too.
+        """
         try:
             yield
         finally:

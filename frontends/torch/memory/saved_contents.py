@@ -16,9 +16,11 @@ class SavedContents:
     a view, which cannot be detached, becomes a copy of an array that nobody else has, where its gradients
     end.
 
-    tensor, elements: the tensor, and a copy of its elements.
+    tensor: the tensor.
+    elements: copy of its elements, without repeated ones.
     owner: the base of a view, or the tensor itself.
-    grad_fn, version: autograd node of `owner`, and version of the tensor.
+    grad_fn: autograd node of `owner`.
+    version: version of the tensor.
     copy: copy of `owner` with its history, or None for a tensor without history that is no view.
     """
 

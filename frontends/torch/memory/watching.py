@@ -21,8 +21,9 @@ class TensorStamp:
     ``module.double()`` and ``parameter.data = ...`` replace a tensor's storage. Writes through ``.data``,
     and those of NumPy to shared memory, do not increment the version.
 
-    layout, version: as :func:`layout_of` and the version counter return them.
-    pieces: contents of the memory, or None where they cannot be compared.
+    layout: what :func:`layout_of` returned.
+    version: number of the version counter.
+    pieces: contents of the memory, or None if they cannot be compared.
 
     >>> weight = torch.zeros(2)
     >>> stamp = TensorStamp(weight)

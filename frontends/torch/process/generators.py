@@ -341,7 +341,8 @@ class _FollowedGenerator:
     """A generator and the states that it has been in.
 
     before: its state before the recording.
-    mark: number written into its state instead of its seed, unless the function made the generator.
+    mark: number written into its state instead of its seed. A generator that the function made gets it at
+        its first use.
     points: states, each with the number of nodes recorded by then.
     """
 
