@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """The guards and assumptions of a recording at one moment, restored by :meth:`Recorder.give_up`."""
+    """The guards and assumptions of a recording at one moment, restored by :meth:`Recorder.give_up`.
+
+    guards: number of guards of the graph.
+    keys: keys of all guards and checks.
+    assumptions: the assumptions.
+    """
 
     guards: int
     keys: frozenset[Any]
@@ -114,6 +119,7 @@ class Recorder:
         return self.keep(array, value)
 
     def add_number(self, name: str, dtype: str) -> Value:
+        # A number is no array that could be looked up, so a new object is registered for it.
         value: Value = self.add_input(name, object(), ArraySpec((), dtype))
         self.numbers.add(value)
         return value

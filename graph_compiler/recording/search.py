@@ -69,9 +69,9 @@ def search_recording(
     """Return the recording of the first attempt that refutes nothing.
 
     After an exception, the first function in ``give_up`` that returns hypotheses decides how to go on. If
-    all return None, lists that traced loops append to are recorded without arrays; if that was so already,
-    or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
-    ``too_many`` after ``most`` attempts that returned ``Refutation``; exceptions do not count.
+    all return None and the attempt recorded lists of traced loops as arrays, the next attempt does not.
+    Otherwise, or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the
+    text of ``too_many`` after ``most`` attempts that returned ``Refutation``; exceptions do not count.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)

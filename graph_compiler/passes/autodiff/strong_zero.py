@@ -196,7 +196,7 @@ def _is_singular(node: Node) -> bool:
 
 
 def _wrapped_in_call(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
-    """Append a ``strong_zero`` call of the operation of ``node`` and return its outputs.
+    """Append a ``strong_zero`` call of the operation of ``node`` to ``rewriter``, and return its outputs.
 
     The operands are broadcast to the shape of the result.
     """

@@ -128,6 +128,8 @@ class _RangeProver:
         self.steps.append(Value("step", _STEP))
         step = self._step()
         length = self._told(node.params.get("length"))
+        # In the body there is an iteration, so the length is positive and a ``max`` with 0 around it is
+        # dropped.
         return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:

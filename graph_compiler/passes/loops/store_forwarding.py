@@ -30,7 +30,7 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Forward the writes of one block and drop the writes that nothing reads any more."""
+    """Return the block with its writes forwarded to reads, without writes that nothing reads any more."""
     if not _writes_again(block):
         return block
     made = _Forwarding(block).run()

@@ -115,6 +115,7 @@ class _IntervalScope:
             return self.ends.get(item, _OPEN)
         known = _NUMBERS.get(_bare_name(node))
         found = _OPEN if known is None else known(self, node)
+        # A number that overflows wraps around, so bounds outside of the dtype's range do not hold.
         return found if all(end is None or _holds(item.dtype, end) for end in found) else _OPEN
 
 

@@ -55,9 +55,10 @@ def is_handed_on(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """Return the owner of the memory of ``value``, if it is writable, and if the block allocated it.
+    """Return the owner of the memory of ``value``, and two flags.
 
-    The owner is a value or, if a called function allocated it, the call and a value of the function.
+    They are True if the memory is writable, and if the block allocated it. The owner is a value or, if a
+    called function allocated it, the call and a value of the function.
     """
     writable = True
     while (node := maker(value)) is not None:

@@ -18,8 +18,8 @@ class LoweringTable(Protocol):
     """Table of the operations that a target can write.
 
     framework: name of the target.
-    unsupported: why the target cannot have an operation, by its name. can_write(node): True if a row fits
-        ``node``.
+    unsupported: why the target cannot have an operation, by its name.
+    can_write(node): True if a row fits ``node``.
     """
 
     framework: str

@@ -204,8 +204,9 @@ class _LayoutRewriter(Rewriter):
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
         """Return ``value`` as an operand of an operation on channels-last arrays of ``rank`` axes.
 
-        With ``is_broadcast``, it may have fewer axes; a value that is not needed in that layout is only
-        reshaped if that suffices.
+        Unless ``is_broadcast``, it has ``rank`` axes and gets that layout. Otherwise it may have fewer
+        axes: if it has no version in that layout, it is reshaped, and permuted only if reshaping is not
+        enough.
         """
         if value in self.last or not is_broadcast:
             return self.channels_last(value)

@@ -44,6 +44,7 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
+    # Only checks of canonical operations can be proved.
     graph = remove_certain_checks(graph) if make is canonical else graph
     block, places = _CheckedBlock(make), [0]
     for node in graph.nodes:

@@ -38,7 +38,7 @@ def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
     """Return the graph with guards on a count of the mask instead of on how many elements ``finders`` find.
 
     The mask is the last operand of a finder. Only guards that compare that number with a constant are
-    converted.
+    converted; without any, return the graph itself.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]
@@ -146,6 +146,7 @@ def _bound_block(block: Block) -> Block:
 
 
 def _finds(node: Node) -> bool:
+    # With ``size``, the number of results is fixed already.
     return node.op in _TAKEN and node.params.get("size") is None
 
 

@@ -50,7 +50,8 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 class _BlockSizes:
     """Knowledge of the sizes in a block.
 
-    sources: the inputs of the graph. outward(size): a size of the block in sizes of the graph.
+    sources: the inputs of the graph.
+    outward(size): a size of the block in sizes of the graph.
     guards: guards on equal sizes, shared by all blocks of the graph.
     """
 
@@ -86,7 +87,7 @@ class _BlockSizes:
 
 
 def _rewrite_block(block: Block, sizes: _BlockSizes, done: dict[int, Region]) -> Block:
-    """Apply the pass to a block and to its regions; a region that several nodes share stays shared."""
+    """Return the block with its selections rewritten, in its regions too; shared regions stay shared."""
 
     def inside(node: Node) -> Node:
         for region in node.regions:
@@ -138,7 +139,10 @@ def _mask_of(block: Block, node: Node) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _SelectedSpan(Span):
-    """Elements of the first axes of an array that a mask selects, as one axis."""
+    """Elements of the first axes of an array that a mask selects, as one axis.
+
+    mask: the mask.
+    """
 
     mask: Value
 
@@ -225,6 +229,7 @@ class _SelectionRewriter:
         if not self.sizes.are_equal(x.shape, (*own.shape, *source.shape[1:]), node.origin):
             return None
         made = self.padded.where(found.spans, found.full, self.rewriter.value(x))
+        # The sizes are equal under guards, and later nodes use those of the old result.
         made.spec = node.outputs[0].spec
         return made
 

@@ -471,6 +471,7 @@ def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: b
     if needs_one:
         rewrite.require_elements([x.spans[axis] for axis in axes])
     made = rewrite.again([rewrite.padded.fill_padding(x, neutral(x.full.dtype))])
+    # The extreme of padding alone is infinite.
     return rewrite.padded.of(_left(rewrite, x, axes), made, None if needs_one else FINITE)
 
 

@@ -326,6 +326,7 @@ Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]
 class IndexedBlock:
     """A block with the signature of each node, and lookup tables.
 
+    block: the block.
     rows: the signatures.
     place: node index and output index of each value that the block computes.
     users: indices of the nodes that read a value; -1 means an output of the block.

@@ -83,6 +83,7 @@ class _LayerLoop:
                 carried.append((place, following.pop() or 0))
             elif weights.issuperset(operands):
                 stacked.append(place)
+            # All arrays of a period are stacked before the loop, so they have to exist there.
             elif _turns(operands) and _are_before(graph, layers[0], operands):
                 chosen.append(place)
             elif [_number(graph, operand) for operand in operands] == [*range(len(layers))]:

@@ -556,7 +556,7 @@ def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
 
 
 def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) -> Iterator[LayerCalls]:
-    """Yield calls for runs that do not overlap, in order of the number of nodes that a run saves."""
+    """Yield calls for runs that do not overlap; runs that save the most nodes come first."""
     taken: set[int] = set()
     for run in _repeated_runs(program):
         free = _trim_taken(run, taken)

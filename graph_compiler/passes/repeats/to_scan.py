@@ -186,6 +186,8 @@ def _find_gathered(steps: RepeatedSteps) -> Iterator[GatheredResult]:
                 continue
             # Arrays before and after the results of the steps are concatenated with the loop's output.
             others = (*items[:place], *items[place + steps.count :])
+            # The nodes that join parts are canonical, so a recorded node can only be replaced by the output
+            # itself.
             is_apart = (
                 not any(map(steps.makes, others))
                 and (node.record is None or not others)

@@ -80,7 +80,7 @@ def _is_only_raised(code: CodeType, name: str) -> bool:
 
 
 def _raised(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run only before an exception, and names that are compared by ``is`` only."""
+    """Yield the nodes that run only before an exception, and names in comparisons by ``is``."""
     for node in ast.walk(function):
         if isinstance(node, ast.Raise):
             yield node
@@ -140,6 +140,7 @@ def is_message(frame: FrameType | None) -> bool:
 
 def _is_kept(call: ast.Call) -> bool:
     files = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg in (None, "file")]
+    # ``contextlib.redirect_stdout`` may have replaced the stream by a buffer.
     return isinstance(sys.stdout, io.StringIO) or any(file != "sys.stderr" for file in files)
 
 

@@ -218,6 +218,7 @@ def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:
 def _next(words: bytes, place: int) -> int:
     if _CACHES is None:
         return place + 2
+    # The table is a dict by name since Python 3.13, and a list by number before.
     count = _CACHES.get(_OPNAME[words[place]], 0) if isinstance(_CACHES, dict) else _CACHES[words[place]]
     return place + 2 + 2 * int(count)
 
@@ -232,6 +233,7 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
     if name in ("STORE_NAME", "STORE_GLOBAL"):
         return [code.co_names[arg]]
     if name == "STORE_DEREF":
+        # Since Python 3.11, cells are numbered together with the local variables.
         cells = (*code.co_cellvars, *code.co_freevars)
         return [code._varname_from_oparg(arg) if sys.version_info >= (3, 11) else cells[arg]]  # type: ignore[attr-defined]
     return []

@@ -42,6 +42,7 @@ class Locator:
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
         module_call = self._module_call
+        # The call of the module is mostly further out than the user's line, so the search goes on for it.
         while frame is not None and (place is None or path is None and module_call is not None):
             code = frame.f_code
             if code is module_call:

@@ -42,7 +42,10 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``; None if not found or otherwise."""
+    """Return the object that a name or dotted name refers to in ``frame``.
+
+    Return None if it is not found, and for any other expression.
+    """
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)

@@ -27,7 +27,7 @@ from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, 
 class OuterCopies:
     """Copies of outer arrays that the blocks of one node write to, as further results of the node.
 
-    A block may not write to an array from outside, so it writes to a copy and returns it.
+    Each block writes to its copy and returns it, so that the node itself changes no array.
 
     written: the values of these arrays.
     origin: the line of the user's code.

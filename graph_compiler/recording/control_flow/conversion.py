@@ -394,8 +394,8 @@ class _Conversion(ast.NodeTransformer):
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
         """Rewrite a comprehension as a call of ``method`` that receives its item as a function.
 
-        Only a comprehension of one ``for`` without conditions, whose item contains no function or ``:=``,
-        is rewritten; any other is only visited.
+        Only a comprehension of one ``for`` without conditions is rewritten, and only if its item has no
+        lambda, generator expression or ``:=``. In any other one, only the parts are rewritten.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async

@@ -285,7 +285,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def reads(*nodes: ast.AST | None) -> Names:
-    """Return the variables that ``nodes`` read, also in functions inside; an augmented assignment reads."""
+    """Return the variables that ``nodes`` and functions inside read, with targets such as in ``x += 1``."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
     return frozenset(
         inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
@@ -396,6 +396,7 @@ class Liveness:
 
     def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
         """Return the variables live before a ``try`` or ``match``, whose blocks may run in any order."""
+        # Any block may follow any other, so what one reads is live in all of them after a second pass.
         for _ in range(2):
             found = [
                 self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)

@@ -55,8 +55,8 @@ class Regions(ABC):
     A function of a region is called once or several times, on proxies of its inputs. Arrays from outside
     that it reads are found in its closure.
 
-    symbolic(size): the size as the user's code may use it. decided(size): the number that a size has in
-    this recording, under a guard.
+    symbolic(size): the size as the user's code may use it.
+    decided(size): the number that a size has in this recording, under a guard.
     numbers: values of inputs that are Python numbers.
     module: the framework's namespace, with ``logical_and`` and ``logical_not``.
     arrays: classes of arrays.
@@ -201,8 +201,8 @@ class Regions(ABC):
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         """Record a collective operation or ``sharding_hint``, and return its result.
 
-        ``name`` is in ``ops.collectives.COLLECTIVES``. Its axis exists only when the graph runs. ``x`` is
-        an array or a number; None for operations without operand.
+        ``name`` is in ``ops.collectives.COLLECTIVES``. The device axis of the operation exists only when
+        the graph runs. ``x`` is an array or a number; None for operations without operand.
         """
 
     # ------------------------------------------------------------------------------ conditions

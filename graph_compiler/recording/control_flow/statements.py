@@ -182,7 +182,7 @@ class Statements:
                 raise
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
-        """Return True if whether the loop goes on depends on values or sizes, so that it must be recorded."""
+        """Return True if values or sizes decide whether the loop goes on, so that it must be recorded."""
         if _flags(exits)[0]:
             return True
         answer = self._probed(test)
@@ -234,6 +234,7 @@ class Statements:
         return made
 
     def consumed(self, consumer: Any, items: Any, function: Callable[[Any], Any]) -> Any:
+        # A function of the user may have the name of a builtin. It receives a generator, as written.
         if isinstance(function_of(consumer), (types.BuiltinFunctionType, type)):
             return self.listed(items, function)
         return (function(item) for item in in_python(items))
@@ -387,6 +388,7 @@ class Statements:
 
     def converted(self, function: types.FunctionType) -> Any:
         """Return the traced function, or the function itself if it has no source."""
+        # Functions that one ``def`` makes share their code and differ in their closures.
         key = function.__code__, id(function)
         if key not in self._functions:
             try:
@@ -415,7 +417,7 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
-    """Return the flags of a loop whose values are unknown, and whether any known flag is True."""
+    """Return the flags of a loop whose values are unknown, and True if any known flag is True."""
     flags = () if exits is None else exits()
     return [flag for flag in flags if regions_of(flag) is not None], any(
         flag for flag in flags if regions_of(flag) is None

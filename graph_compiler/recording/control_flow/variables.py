@@ -217,6 +217,8 @@ def _shared(cell: types.CellType) -> list[int]:
     return [place for place in range(len(leaves)) if sys.getrefcount(leaves[place]) > _HOLDERS]
 
 
+# References to an object that nothing else refers to: the container, the variable that is tested, and the
+# argument of ``getrefcount``.
 _HOLDERS = 3
 
 

@@ -112,6 +112,7 @@ def condition(
     known = list(facts)
     # Without versions, every guard is evaluated at each call.
     if versions_of is None:
+        # ``refresh`` returns None, so its guard always holds.
         return _straight([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
     seen = [fact for fact in known if fact.has_versions]
     return _straight(

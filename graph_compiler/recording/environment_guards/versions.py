@@ -57,6 +57,7 @@ class Scattered:
         shape, strides, suboffsets = (ctypes.pointer(ctypes.c_ssize_t(item)) for item in (number, WORD, 0))
         start, whole = ctypes.addressof(self._pointers), number * WORD
         self.view: memoryview = _view_of(
+            # Without an owner (``obj``) the view keeps nothing alive.
             ctypes.byref(_Buffer(start, None, whole, WORD, 1, 1, b"Q", shape, strides, suboffsets, None))
         )
 
@@ -85,9 +86,9 @@ class Versions(NamedTuple):
 class Words(NamedTuple):
     """Words of memory to compare.
 
-    addresses: the addresses. A word that is the address of other words comes before them. stand(): True
-        while the addresses may be read. Once it is False, a word has changed that comes before those that
-        were freed.
+    addresses: the addresses. A word that is the address of other words comes before them.
+    stand(): True while the addresses may be read. Once it is False, a word has changed that comes before
+        those that were freed.
     """
 
     addresses: tuple[int, ...]

@@ -161,6 +161,7 @@ def _running(
             code = (
                 source
                 if isinstance(source, types.CodeType)
+                # ``eval`` accepts leading spaces, and ``compile`` does not.
                 else compile(source.strip() if mode == "eval" else source, "<text>", mode)
             )
             # ``exec`` requires a real namespace to write to.

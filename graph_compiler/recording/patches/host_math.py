@@ -24,12 +24,14 @@ def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -
 class Symbols(NamedTuple):
     """Callbacks of a frontend for its symbolic numbers.
 
-    is_symbolic(item): True for a symbolic number. opened(args): the expressions of the arguments; None if
-    the function must receive plain numbers. made(function, operands): the symbolic number for a function
-    of expressions. number_of(item): the number in an array of one element; any other item unchanged.
-    length_of(item): the size that ``len`` of an array returns; None for anything else. is_recorded(item):
-    True for a number that stays an array of the recording. call(name, original, args): the result of a
-    recorded call with such numbers; NotImplemented if it cannot be recorded.
+    is_symbolic(item): True for a symbolic number.
+    opened(args): the expressions of the arguments; None if the function must receive plain numbers.
+    made(function, operands): the symbolic number for a function of expressions.
+    number_of(item): the number in an array of one element; any other item unchanged.
+    length_of(item): the size that ``len`` of an array returns; None for anything else.
+    is_recorded(item): True for a number that stays an array of the recording.
+    call(name, original, args): the result of a recorded call with such numbers; NotImplemented if it
+        cannot be recorded.
     """
 
     is_symbolic: Callable[[Any], bool]

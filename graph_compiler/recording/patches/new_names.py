@@ -115,6 +115,7 @@ def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
         if watch.pattern is None:
             return _name(original(*args, **kwargs).int)
         # Names of two recordings are never equal, as those of two calls.
+        # They have version 4, as those of ``uuid4``.
         number = (watch.pattern << 48 | next(_numbers)) & ~(0xF << 76) | 4 << 76
         return _name(number)
 

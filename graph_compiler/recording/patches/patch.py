@@ -119,10 +119,11 @@ class Session:
     """One recording as seen by shims, with what they noted.
 
     trace: the frontend's object for its own rows.
-    symbols: callbacks for symbolic numbers; None if there are none. outside(): context in which the
-        framework computes immediately and records nothing. concrete(array): an array with elements for a
-        proxy. hold(graph, arrays): turns the parameters of a graph that the function calls into parameters
-        of the recording, and returns the arrays that represent them by name; None if that is impossible.
+    symbols: callbacks for symbolic numbers; None if there are none.
+    outside(): context in which the framework computes immediately and records nothing.
+    concrete(array): an array with elements for a proxy.
+    hold(graph, arrays): turns the parameters of a graph that the function calls into parameters of the
+        recording, and returns the arrays that represent them by name; None if that is impossible.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
@@ -228,7 +229,10 @@ class PatchSet:
 
     @contextmanager
     def opened(self, session: Session) -> Iterator[None]:
-        """Open ``session`` for this thread inside the block; the first session installs the shims."""
+        """Open ``session`` for this thread inside the block.
+
+        The shims are installed as long as any session is open.
+        """
         with self._lock:
             if not self._open:
                 self._make_shims()

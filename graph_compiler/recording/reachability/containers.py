@@ -293,6 +293,7 @@ def _put_in_object(item: Any, key: Any, value: Any) -> None:
     if attributes is not None and key not in (_CLASS_OF, *slots_of(item)):
         _put_in_dict(attributes, key, value)
     elif value is MISSING:
+        # A ``__setattr__`` or ``__delattr__`` of the class, as of a frozen dataclass, must not run.
         object.__delattr__(item, key)
     else:
         object.__setattr__(item, key, value)

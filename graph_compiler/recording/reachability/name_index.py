@@ -67,6 +67,7 @@ class NameIndex:
             if fragment:
                 self._release([name for name in self._waiting if fragment in name], lambda entry: True)
             else:
+                # Code that goes through all attributes does so with objects and classes, not with modules.
                 self._release(list(self._waiting), lambda entry: not entry.in_module)
 
     def is_used(self, name: str, in_module: bool = False, is_setter: bool = False) -> bool:

@@ -289,6 +289,7 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
     ``known_as`` maps ids of containers to their descriptions in messages.
     """
     for items in reach.containers:
+        # Tuples and frozensets cannot change.
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
         which = known_as.get(id(items)) or _described(items)

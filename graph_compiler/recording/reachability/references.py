@@ -261,6 +261,7 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
     ]:
         yield "", NamespacePart(function.__globals__, others)
     whole = reads_modules_whole(function)
+    # Attributes of other modules are guarded by :mod:`.libraries`.
     for module in modules:
         if is_users(module):
             yield (

@@ -54,6 +54,7 @@ class TrackedContainer:
     def is_untouched(self) -> bool:
         """Return True if the container has the same objects, keys and order as before."""
         item, before = self.item, self.before
+        # Most containers are unchanged, and this check copies nothing.
         if self.kind.is_surely(item, before):
             return True
         now = item if type(item) in _PLAIN_DICTS else self.kind.pairs(item)

@@ -57,8 +57,8 @@ def is_constant(item: Any) -> bool:
 class WalkPolicy:
     """How a frontend's walk treats the objects it reaches.
 
-    is_leaf(item): True for objects not to enter, such as arrays. parts(item): objects to visit besides the
-    attributes that code names, such as a model's ``__call__``.
+    is_leaf(item): True for objects not to enter, such as arrays.
+    parts(item): objects to visit besides the attributes that code names, such as a model's ``__call__``.
     hidden: names of attributes to skip.
     whole: framework classes whose instances are entered, with all their attributes, because the
         framework's methods read what the user stored there.

@@ -96,8 +96,8 @@ class ListShims:
     def take_out(self) -> None:
         """Restore the lists.
 
-        Raise ``ListRead`` if one of them was read, even if the function caught that exception. Then the
-        caller restores the other lists.
+        Raise ``ListRead`` at the first shim that was read, even if the function caught that exception;
+        lists after it are not restored here.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

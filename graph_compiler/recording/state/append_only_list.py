@@ -9,7 +9,7 @@ from ...errors import Signal
 
 
 class ListRead(Signal):
-    """Raised if a function reads a list that it was expected only to append to."""
+    """A function has read a list that it was expected only to append to."""
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]

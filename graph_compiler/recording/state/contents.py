@@ -46,7 +46,11 @@ def _put_in_numpy(item: Any, taken: bytes) -> None:
 
 @dataclass(frozen=True)
 class NumpyGeneratorState:
-    """State of a NumPy random generator, compared by ``key``."""
+    """State of a NumPy random generator.
+
+    key: the state as hashable tuples, by which it is compared.
+    state: the state as NumPy returns it.
+    """
 
     key: Any
     state: Any = field(compare=False)

@@ -49,6 +49,7 @@ class StateLock:
             lock = next(iter(known.values())).lock if known else threading.RLock()
             made = {number: _Slot(owner, lock) for number, owner in distinct.items() if number not in known}
             _slots.update(made)
+        # The table refers to slots weakly, so a lock exists as long as something that uses it.
         self._slots = [*known.values(), *made.values()]
         self._locks = _distinct(self._slots)
 

@@ -187,7 +187,8 @@ def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], boo
 class Draw:
     """Random numbers that are drawn before each call. A draw is read like a place and never written.
 
-    name: name for messages. read(): draws the numbers.
+    name: name for messages.
+    read(): draws the numbers.
     """
 
     name: str
