@@ -1,5 +1,5 @@
-"""Sizes that torch wants to be equal: a graph refuses others too, where what it consists of would broadcast
-them.
+"""Tests of sizes that torch requires to be equal: a graph rejects others, even if the operations that it
+consists of would broadcast them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Rows of attention that keep nothing: zeros and finite gradients, as in torch, also where XLA puts a row
-into one loop.
+"""Tests of attention rows that mask everything: results are zero and gradients finite, as in torch, even if
+XLA fuses a row into one loop.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ def attend(query: Any, key: Any, value: Any, mask: Any = None) -> Any:
 
 
 def inputs(kind: str, queries: int, keys: int) -> list[Any]:
-    """Queries, keys, values and perhaps a mask; row 1 keeps nothing by the mask, or because its scores are
-    -inf themselves.
+    """Return query, key, value and, depending on ``kind``, a mask.
+
+    Row 1 is masked completely, by the mask or because its scores are -inf.
     """
     random = torch.Generator().manual_seed(queries)
     query, key, value = (torch.randn(1, 4, n, 32, generator=random) for n in (queries, keys, keys))
@@ -55,8 +56,8 @@ def test_rows_that_keep_nothing_are_zero(kind: str) -> None:
     ("kind", "dtype"), [("bool", torch.float32), ("float", torch.float32), ("bool", torch.float16)]
 )
 def test_gradients_of_rows_that_keep_nothing(kind: str, dtype: torch.dtype) -> None:
-    """Of a loss that is steep at those rows too: nothing on the way may leave the range of the type, for 0
-    times infinity is NaN.
+    """The loss has large slopes at these rows, so that an overflow on the way would give NaN (0 times
+    infinity).
     """
     slope = 1e4 if dtype == torch.float32 else 0.1
     graph = graph_compiler.compile(attend, args=_in_type(inputs(kind, 5, 6), dtype), to="jax")

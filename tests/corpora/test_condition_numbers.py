@@ -1,6 +1,4 @@
-"""Condition numbers, singular values and what is made of them, of matrices that are singular or hold NaN and
-infinities.
-"""
+"""Tests of condition numbers and singular values of matrices that are singular or contain NaN or infinities."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ ROUNDING = ("cond by None", "cond by 2", "cond by -2", "cond by nuc")
 
 
 def outcome(function: Callable[[Any], Any], matrix: Any) -> Any:
-    """Return the result as an array, or None if the function raises an exception."""
+    """Return the result as an array, or None if the function raises."""
     try:
         return np.asarray(function(matrix))
     except (RuntimeError, ValueError):  # LinAlgError is one of these in both frameworks

@@ -1,5 +1,5 @@
-"""The judges of whole corpora: they say right only of what is right, and a process that hangs or dies is a
-failure of its case alone.
+"""Tests of the judges of corpora: only right results count as right, and a process that hangs or dies affects
+its own case alone.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_operators_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_operators_are_judged_in_every_data_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A data type that is not torch's is wrong, though the values are equal."""
+    """A wrong dtype counts as wrong even if the values are equal."""
     assert {"square@int8", "square@bfloat16", "square@complex128"} <= set(dtypes.names())
     assert dtypes.judge("square@int8", "jax")["samples"] > 0
     monkeypatch.setitem(jax_backend.rows._rows, "square", lambda x: f"({x} * {x}).astype(jnp.int32)")

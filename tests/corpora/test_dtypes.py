@@ -1,9 +1,9 @@
-"""Calls in other data types: what torch takes in double or half precision, of integers, truth values or
-complex numbers comes out in torch's very type, in every target; JAX has its 64-bit types switched on for it.
+"""Tests of calls in other dtypes: the results have torch's dtypes in every target, with 64-bit types enabled
+in JAX.
 
-One sample of each function, in some of the types that torch takes there; which ones follows from the sample's
-name, so that a family of functions sees all of them. Half precision may be as far from float64 as torch
-itself is.
+One sample of each function is called with some of the dtypes that torch accepts; which ones follows from
+the sample's name, so that a family of functions covers all of them. Half precision may be as far from
+float64 as torch itself is.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ TRIED = {"jax": 1}  # of each function; elsewhere two, for there nothing has to 
 
 
 def tries(target: str) -> int:
-    """How many types a function is called with."""
+    """Return the number of dtypes that each function is called with."""
     return TRIED.get(target, 2)
 
 
 def one_of_each_function() -> dict[str, Sample]:
-    """The first sample with float32 arrays of each function, by its id."""
+    """Return the first sample with float32 arrays of each function, by id."""
     found: dict[Any, tuple[str, Sample]] = {}
     for name, sample in SAMPLES:
         if (
@@ -66,7 +66,7 @@ def one_of_each_function() -> dict[str, Sample]:
 
 
 def retyped(sample: Sample, dtype: str) -> Sample:
-    """The sample with its float32 arrays in another type."""
+    """Return the sample with its float32 arrays in another dtype."""
 
     def change(item: Any) -> Any:
         if not (isinstance(item, Array) and item.dtype == "float32"):
@@ -90,8 +90,8 @@ SLICE = one_of_each_function()
 
 
 def taken(name: str) -> Iterator[tuple[str, Sample, Any]]:
-    """(type, sample, torch's result) for the first types that torch takes, counted from a place that each
-    function has of its own.
+    """Return (dtype, sample, torch's result) of the first dtypes that torch accepts, from one on that follows
+    from the name.
     """
     start = zlib.crc32(name.encode()) % len(DTYPES)
     for dtype in itertools.islice(itertools.cycle(DTYPES), start, start + len(DTYPES)):
@@ -106,12 +106,12 @@ def taken(name: str) -> Iterator[tuple[str, Sample, Any]]:
 
 
 def has_nan(array: Any) -> bool:
-    """Whether torch lost its way: matrix_exp does in half precision."""
+    """Return True if torch's result contains NaN, as that of ``matrix_exp`` in half precision."""
     return bool(torch.isnan(array).any())
 
 
 def in_full_width(target: str) -> Any:
-    """The context in which a target has types of 64 bits."""
+    """Return a context manager that enables 64-bit types in the target."""
     if target != "jax":
         return contextlib.nullcontext()
     return wide_types()
@@ -131,21 +131,19 @@ def test_dtypes(name: str, target: str) -> None:
 
 @functools.lru_cache(maxsize=1)  # the targets of a function run one after the other
 def first_taken(name: str) -> list[tuple[str, Sample, Any]]:
-    """As :func:`taken`: as many as any target tries."""
+    """Return the entries of :func:`taken` that any target needs."""
     return list(itertools.islice(taken(name), 2))
 
 
 @functools.lru_cache(maxsize=2)
 def recorded(name: str, dtype: str) -> Any:
-    """A function's graph, from which those for other targets are written: what is recorded is the same for
-    all of them.
-    """
+    """Return the lifted graph of a sample, from which the graph of each target is written."""
     sample = retyped(SLICE[name], dtype)
     return through_canonical(sample.function, "torch", made(sample.args), made(sample.kwargs, seed=1))
 
 
 def check(name: str, dtype: str, sample: Sample, expected: Any, target: str) -> None:
-    """The call gives what torch gave, in the same types."""
+    """Assert that the call gives torch's values in torch's dtypes."""
     args, kwargs = made(sample.args), made(sample.kwargs, seed=1)
     with in_full_width(target):
         graph = recorded(name, dtype) if target == "torch" else recorded(name, dtype).to(target)
@@ -162,7 +160,9 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def assert_same_or_no_further(found: Any, expected: Any, sample: Sample) -> None:
-    """Types and shapes are those of torch, numbers too, or no further than torch's from those in float64."""
+    """Assert that dtypes and shapes are torch's, and that the values are within the tolerances or no further
+    from float64 than torch's.
+    """
     assert {path: (dtype_name(item), tuple(item.shape)) for path, item in arrays(found).items()} == {
         path: (dtype_name(item), tuple(item.shape)) for path, item in arrays(expected).items()
     }
@@ -176,7 +176,6 @@ def assert_same_or_no_further(found: Any, expected: Any, sample: Sample) -> None
 
 
 def doubled(item: Any) -> Any:
-    """The same numbers in float64."""
     return item.double() if isinstance(item, torch.Tensor) and item.is_floating_point() else item
 
 
@@ -200,7 +199,7 @@ def test_all_types_are_tried() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_steps_between_narrow_tensors_are_of_the_wide_type(target: str) -> None:
-    """Digits that float32 has not count here; the table of tolerances does not see them."""
+    """These digits are beyond float32, so that the table of tolerances would not notice their loss."""
 
     def function(start: Any, end: Any) -> Any:
         return torch.linspace(start, end, 7, dtype=torch.float64)
@@ -215,7 +214,7 @@ def test_steps_between_narrow_tensors_are_of_the_wide_type(target: str) -> None:
 @pytest.mark.filterwarnings("ignore:.* 64-bit floats:graph_compiler.errors.NarrowedNumbers")
 @pytest.mark.filterwarnings("error")
 def test_numbers_that_float32_does_not_hold_are_its_nearest_ones_in_jax() -> None:
-    """JAX would warn of an overflow, and an infinity would become NaN."""
+    """JAX would warn of an overflow, and infinities would become NaN."""
     lowest = torch.finfo(torch.float64).min
 
     def function(x: Any) -> Any:

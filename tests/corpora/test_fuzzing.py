@@ -1,5 +1,5 @@
-"""Random programs are right in every target or a clear error; and the fuzzer, the reducer and the judge
-themselves are tested.
+"""Tests on random programs, which must be right in every target or raise a clear error, and tests of the
+fuzzer itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_a_number_gives_the_same_program_again() -> None:
 
 # ------------------------------------------------------------------------------------------ the tester tested
 def first_failure(setting: Setting, programs: range = range(60)) -> tuple[Program, Verdict]:
-    """The first program that goes wrong, cut down."""
+    """Return the first program that fails, reduced, or None."""
     for number in programs:
         program = write(number, draws=False)
         verdict = judge(program.source(), setting)

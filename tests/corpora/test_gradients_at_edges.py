@@ -1,7 +1,7 @@
-"""Gradients where elements are 0, cannot be reached or are equal: in every target that has gradients, those
-of torch.
+"""Tests of gradients where elements are 0, unreachable or equal: those of torch in every target with
+gradients.
 
-A row: function, and the array that the gradient is taken of.
+A row: function, and the array with respect to which the gradient is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _scores(*shape: int) -> Any:
 
 
 def _aligned(scores: Any, zero_infinity: bool, lengths: tuple[int, ...]) -> Any:
-    """Repeated labels need a blank between them, so parts of the table cannot be reached."""
+    """Repeated labels need a blank between them, so that parts of the table of the CTC loss are unreachable."""
     targets = torch.tensor([[1, 1, 2], [3, 3, 0], [1, 2, 2]])
     return F.ctc_loss(
         scores.log_softmax(-1),
@@ -49,7 +49,7 @@ def _ramp(rank: int) -> Any:
 
 
 def _rebuilt(x: Any, triangle: str) -> Any:
-    """What the eigenvalues and eigenvectors of one triangle make, whose phases are free."""
+    """Return the matrix rebuilt of eigenvalues and eigenvectors, which does not depend on phases."""
     values, vectors = torch.linalg.eigh(x, triangle)
     return vectors @ torch.diag(values**2) @ vectors.mT
 

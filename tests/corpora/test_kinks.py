@@ -1,8 +1,8 @@
-"""Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of
-the source framework itself.
+"""Tests of derivatives at kinks, bounds, ties and zeros: the first and second derivative are those of the
+source framework in every target.
 
-Differences are listed with their reason in ``tests/corpora/kinks/limits.py``. The list is strict: a case that is
-fixed must leave it.
+Differences are listed with reasons in ``tests/corpora/kinks/limits.py``. The list is strict: an entry that
+is right must be removed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IN_ONE_PROGRAM = 16
 
 @functools.cache
 def rows_of(source: str) -> dict[str, Kink]:
-    """The rows of a source; those of one that is not installed are none."""
+    """Return the rows of a source; an empty dict if it is not installed."""
     if importlib.util.find_spec(source) is None:
         return {}
     found: dict[str, Kink] = importlib.import_module(f"tests.corpora.kinks.{source}_rows").ROWS
@@ -49,7 +49,7 @@ CASES = [
 
 @functools.cache
 def graph_of(source: str, name: str) -> Any:
-    """The recording of a row, which is written for each target."""
+    """Return the recording of a row, from which the graph of each target is written."""
     row = rows_of(source)[name]
     module, name_of_array = ARRAYS[source]
     array = getattr(importlib.import_module(module), name_of_array)
@@ -59,7 +59,7 @@ def graph_of(source: str, name: str) -> Any:
 
 
 def functional(source: str, name: str, to: str) -> Any:
-    """The row's function in a target."""
+    """Return the row's function in a target."""
     graph = graph_of(source, name)
     graph = graph if to == TARGETS[source][0] else graph.to(to)
     return functools.partial(graph.functional, graph.parameters)
@@ -78,7 +78,7 @@ def _selected_first(source: str) -> list[str]:
 
 @functools.cache
 def of_chunk(source: str, to: str, number: int) -> list[Found]:
-    """What JAX finds for some rows at once, in their own words where ``to`` is the source."""
+    """Return JAX's derivatives of a group of rows, of the original functions if ``to`` is the source."""
     names = _selected_first(source)[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
     rows = [rows_of(source)[name] for name in names]
     return in_jax(
@@ -89,7 +89,7 @@ def of_chunk(source: str, to: str, number: int) -> list[Found]:
 
 @functools.cache
 def found_in(source: str, name: str, to: str) -> Found:
-    """The derivatives of a row in a framework."""
+    """Return the derivatives of a row in a framework."""
     row = rows_of(source)[name]
     if to == "jax":
         place = _selected_first(source).index(name)
@@ -132,7 +132,9 @@ def test_limits_name_rows() -> None:
 
 
 def test_what_does_not_change_has_no_part_in_the_derivative() -> None:
-    """An infinite slope by the other argument is no factor of a tangent that is 0; under ``jax.vmap`` either."""
+    """An infinite derivative with respect to one argument must not be multiplied by the zero tangent of the
+    other, also under ``jax.vmap``.
+    """
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     x, y = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.0])
     graph = graph_compiler.transpile(torch.xlogy, to="jax", args=(x, y))

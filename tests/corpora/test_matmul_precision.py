@@ -1,5 +1,5 @@
-"""How precise products of float32 are on an accelerator is the source's choice: on a CPU only the program
-tells.
+"""Tests of the precision of float32 products in JAX, which the source determines. On a CPU only the program
+shows it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _precision_kept() -> Iterator[None]:
 
 
 def precisions(graph: Any, *arrays: Any) -> set[str]:
-    """Those of the products in the traced program."""
+    """Return the precisions of all products in the traced program."""
     program = jax.make_jaxpr(lambda *given: graph.functional(graph.parameters, *given))(*arrays)
     return {
         str(equation.params["precision"])
@@ -90,7 +90,7 @@ def test_operations_of_sections_without_products_multiply_no_matrices() -> None:
 
 
 def written_for_jax(name: str) -> str:
-    """The row of an operation and all helpers that it uses."""
+    """Return the source of an operation's row and of all helpers that it uses."""
     row: Any = backend.rows._rows.get(name) or backend.rows.structured[name]
     template = [cell.cell_contents for cell in row.__closure__ or () if isinstance(cell.cell_contents, str)]
     text = template[0] if template else inspect.getsource(row)

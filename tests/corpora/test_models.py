@@ -1,7 +1,7 @@
-"""Well-known models, torch to torch and torch to JAX: outputs at two shapes, gradients, jit, vmap,
+"""Tests of well-known models from torch to torch and JAX: outputs at two shapes, gradients, jit, vmap,
 parameters.
 
-The tiny models run always; ``-m slow`` converts them at full size, with random weights.
+The tiny models run always; ``-m slow`` converts them in full size with random weights.
 """
 
 from __future__ import annotations
@@ -36,47 +36,43 @@ MAPPED = ("bert", "llama", "vit", "resnet", "lstm")
 # ------------------------------------------------------------------------------------------ models and graphs
 @functools.cache
 def tiny(name: str) -> small.Case:
-    """The tiny model of a row; every test of a process shares it."""
+    """Return the tiny model of a row, shared by all tests of a process."""
     pytest.importorskip(small.BY_NAME[name].requires)
     return small.BY_NAME[name].load()
 
 
 def convert(case: small.Case, to: str, **options: Any) -> Any:
-    """A graph of the model, recorded at shape A."""
+    """Return a graph of the model, recorded at shape A."""
     return gc.compile(case.model, to=to, kwargs={**case.inputs, **case.options}, **options)
 
 
 @functools.cache
 def converted(name: str, to: str) -> Any:
-    """The graph of a row's tiny model; every test of a process shares it."""
+    """Return the graph of a row's tiny model, shared by all tests of a process."""
     return convert(tiny(name), to)
 
 
 def eager(case: small.Case, inputs: dict[str, Any]) -> Any:
-    """What torch itself returns."""
     with torch.no_grad():
         return case.model(**inputs, **case.options)
 
 
 def doubled(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The same inputs in float64."""
     return {
         name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in inputs.items()
     }
 
 
 def to_jax(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The same inputs as jax arrays."""
     return {name: jnp.asarray(tensor.numpy()) for name, tensor in inputs.items()}
 
 
 def check(graph: Any, case: small.Case, inputs: dict[str, Any]) -> None:
-    """The graph gives what the model gives."""
     assert_same(graph(**inputs, **case.options), eager(case, inputs))
 
 
 def check_against_float64(graph: Any, case: small.Case, inputs: dict[str, Any]) -> None:
-    """The graph is no further from the model in float64 than the model in float32 is."""
+    """Assert that the graph is no further from the model in float64 than twice the model in float32 is."""
     exact = dataclasses.replace(case, model=copy.deepcopy(case.model).double())
     assert_no_further(graph(**inputs, **case.options), eager(case, inputs), eager(exact, doubled(inputs)))
 
@@ -189,13 +185,13 @@ def test_vmap(name: str) -> None:
 
 # ---------------------------------------------------------------------------------------------- gradients
 def probes(output: Any) -> list[np.ndarray[Any, Any]]:
-    """A fixed random array for each floating-point output, so that every number of it counts in the loss."""
+    """Return a fixed random array for each output, as weights of its elements in the loss."""
     draw = np.random.default_rng(0).standard_normal
     return [draw(array.shape).astype(np.float32) for array in arrays(output).values()]
 
 
 def torch_gradients(model: Any, inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The gradient of each parameter, by torch's autograd."""
+    """Return the gradient of each parameter by autograd."""
     output = model(**inputs, **options)
     weights = dict(model.named_parameters())
     pairs = zip(arrays(output).values(), probes(output), strict=True)
@@ -207,7 +203,7 @@ def torch_gradients(model: Any, inputs: dict[str, Any], options: dict[str, Any])
 def jax_gradients(
     graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The gradient of each named parameter, by jax through the graph."""
+    """Return the gradient of each named parameter by JAX through the graph."""
 
     def loss(trained: dict[str, Any]) -> Any:
         output = graph.functional({**graph.parameters, **trained}, **to_jax(inputs), **options)
@@ -219,7 +215,9 @@ def jax_gradients(
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_gradients(name: str) -> None:
-    """No further from torch's float64 gradients than torch's own float32 gradients are, at both shapes."""
+    """The error against torch's float64 gradients is at most 4 times that of torch's float32 gradients, at
+    both shapes.
+    """
     case, graph = tiny(name), converted(name, "jax")
     exact = copy.deepcopy(case.model).double()
     for inputs in (case.inputs, case.other_inputs):

@@ -1,5 +1,5 @@
-"""Masks and places under ``jax.jit``: as many rows are computed as there can be, and what is left out where
-they meet is what was not found.
+"""Tests of masks and ``nonzero`` under ``jax.jit``: arrays are padded to the largest possible size, and
+padding does not affect results.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def first_and_last(x: Any, y: Any) -> Any:
 
 @_into(PROGRAMS)
 def infinite_slopes(x: Any, y: Any) -> Any:
-    """Where nothing is found, no slope of the row that stands in is met."""
+    """If nothing is selected, the infinite derivative at the padding must not reach the gradient."""
     (places,) = torch.nonzero(x[:, 0] > 0, as_tuple=True)
     return x[x > 0].sqrt().sum() + (x[places, 0].log() * y[places]).sum()
 
@@ -143,13 +143,13 @@ def returned(x: Any, y: Any) -> Any:
 
 @_into(UNKNOWN)
 def largest(x: Any, y: Any) -> Any:
-    """Of nothing there is none: torch raises."""
+    """torch raises if nothing is selected."""
     return x[y > 1].max()
 
 
 @_into(UNKNOWN)
 def by_one_truth(x: Any, y: Any) -> Any:
-    """A mask without axes takes all or nothing."""
+    """A mask without axes selects all or nothing."""
     return x[y.sum() > 3].sum()
 
 
@@ -160,12 +160,14 @@ def accumulated(x: Any, y: Any) -> Any:
 
 @_into(UNKNOWN)
 def paired(x: Any, y: Any) -> Any:
-    """Rows of two masks in one array, and twice those of one."""
+    """The two dynamic sizes of a product are equal or different."""
     return (x[y > 1] @ x[y < 2].T).sum() + (x[y > 1] @ x[y > 1].T).sum()
 
 
 def batch(rows: int, kind: str = "some") -> list[Any]:
-    """Rows of four numbers, and a class of each; ``kind`` says how many the masks find."""
+    """Return rows of four numbers and a class for each, of which the masks select some, none or all
+    (``kind``).
+    """
     random = torch.Generator().manual_seed(rows)
     x, y = torch.randn(rows, 4, generator=random), torch.randint(0, 4, (rows,), generator=random)
     return (

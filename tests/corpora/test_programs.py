@@ -1,7 +1,7 @@
-"""Small programs of every behaviour: as they are and as graphs, recorded at once or at the first call.
+"""Tests of small programs of every behaviour, directly and as graphs, recorded before or at the first call.
 
-How a program is recorded is the same for every target, and samples test how each operation is written. A
-program runs in its own framework, and its graph goes through the canonical operations to the other ones.
+Recording is the same for every target, and samples test how each operation is written. So a program runs
+in its own framework, and through canonical operations in the others.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ TABLES = {
 
 
 def limitation(table: str, program: Program, to: str) -> str | None:
-    """Why a program gives something else in a target."""
+    """Return why a program is known to differ in a target, or None."""
     return (
         guards.LIMITATIONS.get((program.name, "torch" if to == LIFTED else to)) if table == "guards" else None
     )
 
 
 def cases(module_of: dict[str, Any]) -> Iterator[Any]:
-    """(table, program, target)."""
+    """Yield a parameter set (table, program, target) of each program in each of its targets."""
     for table, module in module_of.items():
         for program in module.PROGRAMS:
             for to in program.targets:
@@ -130,7 +130,9 @@ RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0
 
 
 def run(table: str, program: Program, to: str, lazy: bool) -> None:
-    """The program gives what the original gives, or the error that its row tells."""
+    """Check a program, or assert that it raises the error that its row lists. Known limitations count as
+    expected failures.
+    """
     if reason := limitation(table, program, to):
         with pytest.raises((AssertionError, GraphCompilerError, RuntimeError)):
             check(program, to, lazy)

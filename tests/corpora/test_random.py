@@ -1,4 +1,6 @@
-"""Random numbers: not the numbers of the source framework, but its distributions, shapes and dtypes."""
+"""Tests of random numbers: other numbers than in the source framework, with its distributions, shapes and
+dtypes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def _draw(
     kwargs: dict[str, Any],
     seed: int = 0,
 ) -> Any:
-    """What the row ``name`` draws in a target with a seed."""
+    """Return the numbers that the row ``name`` draws in a target with a seed."""
     backend = pytest.importorskip(to) and importlib.import_module(f"graph_compiler.backends.{to}")
     graph = lift_call(name, function, args, kwargs)
     flat = load(write(graph, backend.dialect, name))
@@ -168,7 +170,9 @@ def test_dropout_outside_of_training_is_no_operation(name: str) -> None:
 
 
 def test_a_variant_that_does_not_hold_draws_nothing() -> None:
-    """It has drawn its numbers when the guard on elements fails; the next variant starts where it started."""
+    """The variant has drawn numbers when its guard on elements fails; the next variant must start from the
+    same state.
+    """
 
     def signed(x: torch.Tensor) -> torch.Tensor:
         noise = torch.rand(x.shape[0])

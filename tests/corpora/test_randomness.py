@@ -1,4 +1,6 @@
-"""Programs that draw random numbers: numbers, generators afterwards, and what is drawn once or again."""
+"""Tests of programs that draw random numbers: the numbers, the state of generators afterwards, and what is
+drawn once or at each call.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def _seed(number: int) -> None:
 
 
 def _drawn(function: Any, call: tuple[Any, ...], number: int) -> tuple[Any, Any, Any]:
-    """The result, the numbers that torch draws next, and those of Python and numpy."""
+    """Return the result, and the next random numbers of torch, Python and NumPy."""
     _seed(number)
     result = outcome(function, call)[0]
     after = [
@@ -119,7 +121,7 @@ def test_a_state_that_is_put_back_gives_the_same_numbers_in_another_framework() 
 
 
 def test_a_generator_seeded_as_it_was_before() -> None:
-    """The seed that the function sets is the one that the generator had while it was recorded."""
+    """The function sets the seed that the generator already had during the recording."""
     torch.manual_seed(7)
     graph = gc.compile(randomness.seeds_itself, args=(torch.zeros(4),))
     expected = randomness.seeds_itself(torch.zeros(4))

@@ -1,5 +1,5 @@
-"""There and back: what was written for another framework is a program of that framework, and is recorded and
-written again.
+"""Tests of round trips: a program written for another framework is recorded there and written for the first
+one again.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def test_model_keeps_its_names(source: str, through: str) -> None:
     ],
 )
 def test_parameters_go_all_the_way_back(source: str, through: str) -> None:
-    """What a graph of the module of a graph is given ends in the first model, by the same names."""
+    """Values given to the second graph arrive in the original model under the same names."""
     model, native = MODELS[source]()
     there = graph_compiler.compile(model, to=through, args=(native(rows(3)),))
     module = there.as_module()

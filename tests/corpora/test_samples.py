@@ -1,4 +1,4 @@
-"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at
+"""Tests of every sample call in each target: it gives what torch gives, at the recorded arguments and at
 others with the same graph.
 """
 
@@ -41,7 +41,7 @@ COMPILED = (
 
 
 def numbered(names: list[str]) -> list[str]:
-    """Some names are those of more samples: from the second on they have a number.
+    """Return the names with a number appended from the second occurrence on.
 
     >>> numbered(["a", "b", "a"])
     ['a', 'b', 'a 2']
@@ -82,7 +82,7 @@ def test_sample(place: int, name: str, sample: Sample, to: str) -> None:
 
 
 def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """The arguments of the call that is recorded, and of the other."""
+    """Return (args, kwargs) of the recorded call and, if there is one, of the other call."""
     given = [(sample.args, 0)] + ([] if sample.other is None else [(sample.other, 2)])
     return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
 
@@ -91,16 +91,14 @@ def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     maxsize=64
 )  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
 def recorded(place: int) -> Any:
-    """A sample's graph, from which those for other targets are written: what is recorded is the same for all
-    of them.
-    """
+    """Return the lifted graph of a sample, from which the graph of each target is written."""
     sample = SAMPLES[place][1]
     args, kwargs = calls_of(sample)[0]
     return through_canonical(sample.function, "torch", args, kwargs)
 
 
 def graph_for(place: int, to: str) -> Any:
-    """The graph of the sample at a place for a target, that has made no call."""
+    """Return the graph of sample number ``place`` for a target, which has made no call."""
     if to in COMPILED:  # by itself: it could not be compiled with others
         sample = SAMPLES[place][1]
         args, kwargs = calls_of(sample)[0]
@@ -110,9 +108,7 @@ def graph_for(place: int, to: str) -> Any:
 
 
 def check(sample: Sample, graph: Any) -> None:
-    """The sample's graph gives what torch gives, at the recorded arguments and at the others with the same
-    graph.
-    """
+    """Assert that the graph gives what torch gives for all calls of the sample."""
     call = (
         functools.partial(quietly, graph) if sample.function is quietly else graph
     )  # where torch warns, torch as a target does too
@@ -121,7 +117,7 @@ def check(sample: Sample, graph: Any) -> None:
 
 
 def jax_calls(place: int) -> list[Call]:
-    """The calls of the graph for JAX of the sample at a place."""
+    """Return the calls of the JAX graph of sample number ``place``."""
     graph = recorded(place).to("jax")
     return [Call(graph, args, kwargs) for args, kwargs in calls_of(SAMPLES[place][1])]
 

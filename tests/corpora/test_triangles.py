@@ -1,5 +1,5 @@
-"""Functions that read one triangle of a matrix: what stands in the other one, however large, has no part in
-the result.
+"""Tests of functions that read one triangle of a matrix: the other one does not affect the result, however
+large its elements.
 """
 
 from __future__ import annotations

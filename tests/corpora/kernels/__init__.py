@@ -1,1 +1,1 @@
-"""Kernels as users of NumPy write them, each with the JAX version that one writes by hand."""
+"""Kernels as users of NumPy write them, and hand-written JAX versions."""

@@ -1,4 +1,4 @@
-"""Signals, tables and prices."""
+"""Kernels on signals, tables and prices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def azimuthal_integration(data: Any, radius: Any, bins: int) -> Any:
 
 
 def go_fast(a: Any) -> Any:
-    """The trace of what tanh makes of a matrix, added to it."""
+    """Add the sum of tanh of the diagonal to a matrix, an example of Numba's documentation."""
     trace = 0.0
     for i in range(a.shape[0]):
         trace += np.tanh(a[i, i])

@@ -1,4 +1,4 @@
-"""Tables that are filled from smaller parts of a problem."""
+"""Kernels of dynamic programming."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def edit_distance(one: Any, other: Any) -> Any:
 
 
 def folded_pairs(bases: Any) -> Any:
-    """The most pairs of bases that fold onto each other."""
+    """Return the maximal number of pairs of bases in a folded sequence (Nussinov's algorithm)."""
     n = bases.shape[0]
     table = np.zeros((n, n), dtype=np.int32)
     for i in range(n - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Kernels with loops as users of torch write them."""
+"""Kernels with loops, written for torch."""
 
 from __future__ import annotations
 

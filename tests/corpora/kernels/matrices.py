@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, and statistics of columns, with the loops that a user leaves in them."""
+"""Kernels with products of matrices and vectors and statistics of columns, with explicit loops."""
 
 from __future__ import annotations
 

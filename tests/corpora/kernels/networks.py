@@ -1,4 +1,4 @@
-"""Layers of networks, written out."""
+"""Kernels that are layers of networks, written in elementary operations."""
 
 from __future__ import annotations
 

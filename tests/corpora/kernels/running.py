@@ -1,4 +1,4 @@
-"""How kernels are run: on arrays that a kernel may write to, in NumPy, in JAX, and by hand."""
+"""Execution of kernels in NumPy and JAX, on arrays that a kernel may write to."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Function = Callable[..., Any]
 
 
 def transpiled(function: Function, arguments: Arguments, to: str, source: str = "numpy") -> Any:
-    """The graph, recorded on copies of the arguments."""
+    """Return the graph, recorded on copies of the arguments."""
     return graph_compiler.transpile(function, source=source, to=to, args=copy.deepcopy(arguments))
 
 
 def is_array(argument: Any) -> bool:
-    """Whether it is no number, which a compiler is to know."""
+    """Return True if the argument is not a number; numbers are static for compilers."""
     return hasattr(argument, "shape")
 
 
 def of_arrays(function: Function, arguments: Arguments) -> Function:
-    """The function of the arrays among its arguments; its numbers are those of ``arguments``."""
+    """Return the function of the array arguments alone, with the numbers of ``arguments``."""
 
     def call(*arrays: Any) -> Any:
         left = iter(arrays)
@@ -37,22 +37,20 @@ def of_arrays(function: Function, arguments: Arguments) -> Function:
 
 
 def arrays_of(arguments: Arguments) -> list[Any]:
-    """As JAX has them."""
+    """Return the array arguments as JAX arrays."""
     asarray = importlib.import_module("jax.numpy").asarray
     return [asarray(argument) for argument in arguments if is_array(argument)]
 
 
 def writes(function: Function, arguments: Arguments) -> bool:
-    """Whether a call leaves other elements in an argument."""
+    """Return True if a call changes an argument."""
     given = copy.deepcopy(arguments)
     function(*given)
     return any(not np.array_equal(one, other) for one, other in zip(given, arguments))
 
 
 def pure(graph: Any, kernel: Kernel) -> Function:
-    """The graph as a function of arrays for ``jax.jit``: what the kernel returns, without what it leaves in
-    its arguments.
-    """
+    """Return the graph as a function of arrays for ``jax.jit``, without what it writes to its arguments."""
     writing = writes(kernel.function, kernel.at(5))
 
     def call(*arguments: Any) -> Any:

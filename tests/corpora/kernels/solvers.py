@@ -1,4 +1,4 @@
-"""Factors of matrices, solutions of equations, and what is iterated until it is near."""
+"""Kernels that factorise matrices, solve equations, or iterate until convergence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def gram_schmidt(a: Any) -> Any:
 
 
 def durbin(r: Any) -> Any:
-    """The equations of Yule and Walker, by Durbin's recursion."""
+    """Solve the Yule-Walker equations by Durbin's recursion."""
     y = np.empty_like(r)
     alpha, beta = -r[0], 1.0
     y[0] = -r[0]
@@ -96,7 +96,7 @@ def newton(c: Any, x: Any) -> Any:
 
 
 def vertical_advection(w: Any, u: Any, dt: float) -> Any:
-    """A tridiagonal system in each column: forward elimination of the levels, then backward substitution."""
+    """Solve a tridiagonal system in each column."""
     levels = u.shape[2]
     above, right = np.zeros_like(u), np.zeros_like(u)
     for k in range(levels):

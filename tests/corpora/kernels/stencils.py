@@ -1,4 +1,4 @@
-"""Stencils: each step computes a grid from itself and its neighbours."""
+"""Kernels that compute each point of a grid from its neighbours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def heat_3d(u: Any, steps: int) -> Any:
 
 
 def seidel_2d(u: Any, steps: int) -> Any:
-    """Each element is computed of those already new."""
+    """Each point uses the new values of the points before it."""
     for _ in range(steps):
         for i in range(1, u.shape[0] - 1):
             u[i, 1:-1] += (

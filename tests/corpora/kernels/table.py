@@ -1,4 +1,4 @@
-"""The table of kernels: what each is called with at a size, and the size that is large enough to be timed."""
+"""Table of the kernels: their arguments at a given size, and the size at which they are timed."""
 
 from __future__ import annotations
 
@@ -16,32 +16,30 @@ Arguments = tuple[Any, ...]
 
 
 class Draw:
-    """Random arrays of one size."""
+    """Generator of the random arrays of one size; the same size gives the same arrays."""
 
     def __init__(self, size: int) -> None:
         self.random = np.random.default_rng(size)
 
     def floats(self, *shape: int) -> Any:
-        """Between 0 and 1."""
         return self.random.random(shape, dtype=np.float32)
 
     def whole(self, high: int, *shape: int, dtype: str = "int32") -> Any:
-        """Below ``high``."""
+        """Return random integers from 0 to ``high - 1``."""
         return self.random.integers(0, high, shape).astype(dtype)
 
     def complex(self, *shape: int) -> Any:
-        """Both parts between 0 and 1."""
         return self.floats(*shape) + 1j * self.floats(*shape)
 
     def positive(self, n: int) -> Any:
-        """A symmetric positive matrix that is well conditioned."""
+        """Return a well-conditioned symmetric positive definite matrix."""
         m = self.floats(n, n)
         return m @ m.T / n + np.eye(n, dtype=np.float32)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """A NumPy function, and what it is called with: arrays, then numbers, mixed as the function has them."""
+    """A NumPy function and its arguments, arrays and numbers in the order of the parameters."""
 
     room: ModuleType
     name: str
@@ -50,19 +48,18 @@ class Kernel:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """As a user of NumPy has it."""
+        """Return the NumPy function."""
         function: Callable[..., Any] = getattr(self.room, self.name)
         return function
 
     @property
     def by_hand(self) -> Callable[..., Any]:
-        """As one writes it in JAX."""
+        """Return the hand-written JAX function."""
         module = importlib.import_module(f"{__package__}.in_jax.{self.room.__name__.rpartition('.')[2]}")
         function: Callable[..., Any] = getattr(module, self.name)
         return function
 
     def at(self, size: int) -> Arguments:
-        """Fresh arguments, the same ones each time."""
         return self.arguments(Draw(size), size)
 
 

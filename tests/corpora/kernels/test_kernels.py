@@ -1,6 +1,4 @@
-"""Each kernel gives in NumPy and inside of ``jax.jit`` what it gives unrecorded, and leaves in its arguments
-what it leaves there.
-"""
+"""Tests of kernels in NumPy and inside ``jax.jit``: results and written arguments are those of the original."""
 
 from __future__ import annotations
 

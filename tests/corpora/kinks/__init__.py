@@ -1,6 +1,4 @@
-"""Functions at the points where their derivative jumps, is one-sided, infinite or a matter of convention:
-rows of the source frameworks.
-"""
+"""Functions at points where their derivative jumps, is one-sided, infinite or a matter of convention."""
 
 from __future__ import annotations
 
@@ -16,9 +14,10 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Kink:
-    """A function of the source framework, and the arrays with the special points; all arrays are float64.
+    """A function of the source framework and float64 arrays of special points.
 
-    ``orders``: 2, or 1 where the source has no second derivative. ``tolerance`` is relative.
+    orders: 2, or 1 if the source has no second derivative.
+    tolerance: relative tolerance.
     """
 
     function: Callable[..., Any]
@@ -28,19 +27,18 @@ class Kink:
 
 
 def kink(function: Callable[..., Any], *points: Any, orders: int = 2, tolerance: float = 1e-7) -> Kink:
-    """A row, with its points as lists."""
     return Kink(function, tuple(np.array(each, np.float64) for each in points), orders, tolerance)
 
 
 def weights(size: int, number: int = 0) -> Array:
-    """What each element of a result counts in the sum that is derived: different numbers, none of them 0,
-    others in the array of another number.
+    """Return distinct non-zero weights for the elements of a result, different for each ``number`` of an
+    array.
     """
     return 1 + (np.arange(size) + 3 * number) % 7 / 8
 
 
 def pairs(*points: float) -> tuple[list[float], list[float]]:
-    """Every point against every other."""
+    """Return all pairs of two points, as two lists."""
     return [x for x in points for _ in points], [y for _ in points for y in points]
 
 

@@ -1,4 +1,8 @@
-"""First and second derivatives of a function at the points of its row, in each framework, as numpy arrays."""
+"""First and second derivatives of a function at the points of a row in each framework, as NumPy arrays.
+
+The first derivative is that of a weighted sum of the results, the second that of a weighted sum of the
+first derivatives.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,6 @@ def _weighted(x: Any, number: int = 0) -> Any:
 
 
 def in_torch(function: Function, row: Kink) -> Found:
-    """By ``torch.autograd.grad``, of the weighted sum of the results and of the weighted sum of the slopes."""
     import torch
 
     def weighted(x: Any, number: int = 0) -> Any:
@@ -39,7 +42,6 @@ def in_torch(function: Function, row: Kink) -> Found:
 
 
 def in_tensorflow(function: Function, row: Kink) -> Found:
-    """By two gradient tapes."""
     import tensorflow as tf
 
     def weighted(x: Any, number: int = 0) -> Any:
@@ -70,9 +72,7 @@ def in_tensorflow(function: Function, row: Kink) -> Found:
 
 
 def in_jax(functions: Sequence[Function], rows: Sequence[Kink]) -> list[Found]:
-    """By ``jax.grad`` twice, of several functions in one program, which takes a third of the time of one
-    each.
-    """
+    """Return the derivatives of several functions, computed by one program in a third of the time."""
     import jax
 
     @jax.jit

@@ -1,4 +1,4 @@
-"""Functions of JAX at their kinks."""
+"""JAX functions at their kinks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IMAGE = [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 3.0], [0.0, -0.0, 5.0, 5.0], [0.0
 
 
 def _parts(function: Any) -> Any:
-    """A function of complex numbers as one of their parts."""
+    """Return a complex function as a function of real and imaginary parts."""
 
     def of_parts(x: Any, y: Any) -> Any:
         result = function(lax.complex(x, y))

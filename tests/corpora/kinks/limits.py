@@ -1,4 +1,5 @@
-"""Derivatives that differ from the source's, with reasons; strict: what is mended must leave the table.
+"""Derivatives that differ from the source's, with reasons. The list is strict: an entry that is right must be
+removed.
 
 ``LIMITS``: (source, row, target, order of the derivative) -> reason.
 """

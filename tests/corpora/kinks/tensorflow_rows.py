@@ -1,4 +1,4 @@
-"""Functions of TensorFlow at their kinks."""
+"""TensorFlow functions at their kinks."""
 
 from __future__ import annotations
 

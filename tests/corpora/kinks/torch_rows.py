@@ -1,4 +1,4 @@
-"""Functions of torch at their kinks."""
+"""Torch functions at their kinks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ special = torch.special
 
 
 def _parts(function: Any) -> Any:
-    """A function of complex numbers as one of their parts."""
+    """Return a complex function as a function of real and imaginary parts."""
 
     def of_parts(x: Any, y: Any) -> Any:
         result = function(torch.complex(x, y))

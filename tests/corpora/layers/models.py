@@ -1,4 +1,4 @@
-"""Models of equal layers in torch, each with arguments at two shapes; the arrays of the second are others."""
+"""Torch models with equal layers, and arguments at two shapes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Hidden(Stack):
 
 
 class Skips(Stack):
-    """Adds what the first layers gave to the input of the last ones, as a U-Net does."""
+    """Adds the results of the first layers to the inputs of the last ones, as a U-Net does."""
 
     def forward(self, x: Any, mask: Any) -> Any:
         found = [self.first(x)]
@@ -123,7 +123,7 @@ class Convolutions(nn.Module):
 
 
 class Experts(Block):
-    """Sorts rows and writes them back in their order, into memory of its own."""
+    """Sorts rows, and writes them back in their order to a new tensor."""
 
     def forward(self, x: Any, mask: Any) -> Any:
         rows = self.query(self.norm(x)).flatten(0, 1)
@@ -136,7 +136,7 @@ class Experts(Block):
 
 
 class InPlace(Block):
-    """Writes to what the layer before has made."""
+    """Writes to the result of the previous layer."""
 
     def forward(self, x: Any, mask: Any) -> Any:
         x += torch.tanh(self.query(self.norm(x)))
@@ -145,7 +145,7 @@ class InPlace(Block):
 
 
 class Views(Block):
-    """Gives a part of memory that it has written to."""
+    """Returns a view of a tensor that it has written to."""
 
     def forward(self, x: Any, mask: Any) -> Any:
         wide = torch.zeros(*x.shape[:2], 2 * WIDTH)
@@ -163,7 +163,7 @@ class Own(Stack):
 
 
 class Cached(Stack):
-    """Each layer writes to its own part of memory that was there before."""
+    """Each layer writes to its own part of a tensor that existed before."""
 
     def forward(self, x: Any, mask: Any) -> Any:
         kept = torch.zeros(len(self.layers), *x.shape)
@@ -174,7 +174,7 @@ class Cached(Stack):
 
 
 class Later(Stack):
-    """What a layer has written to is written to again behind all layers."""
+    """The results of layers are written to again after all layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -238,8 +238,10 @@ def images(batch: int, size: int) -> tuple[Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, its arguments, and how many calls are left of its layers ; ``canonical`` for targets that
-    convolve with the channels last, where that differs.
+    """A model with its arguments.
+
+    calls: number of calls of layer functions that remain in the program.
+    canonical: that number in targets that prefer channels last, if it differs.
     """
 
     make: Callable[[], Any]
@@ -248,7 +250,6 @@ class Case:
     canonical: int | None = None
 
     def expected(self, to: str) -> int:
-        """How many calls there are in a target."""
         return self.calls if to in ("torch", "numpy") or self.canonical is None else self.canonical
 
 

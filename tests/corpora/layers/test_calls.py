@@ -1,5 +1,5 @@
-"""Equal layers are one function, which is called for each: the same numbers, gradients, names of weights,
-files and messages.
+"""Tests of equal layers that become calls of one function: results, gradients, names of weights, files and
+messages stay the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def calls(graph: Any) -> int:
 
 @functools.cache
 def compiled(name: str, to: str) -> tuple[Any, Any]:
-    """A model, and its graph."""
+    """Return a model and its graph."""
     pytest.importorskip(to)
     torch.manual_seed(0)
     model = CASES[name].make().eval()
@@ -90,9 +90,7 @@ def test_the_operations_of_a_layer_count_once() -> None:
 
 
 def drawing() -> Any:
-    """Four layers, each of which lets 0.75 * 0.5 of the elements through, and does nothing else to them but
-    to scale them up.
-    """
+    """Return a model of four layers that only drop elements and scale the others."""
     torch.manual_seed(0)
     model = Own(Dropped).train()
     with torch.no_grad():
@@ -191,7 +189,7 @@ def test_saved_layers_are_one_function_still(to: str, tmp_path: Any) -> None:
 
 
 def test_a_check_inside_of_a_layer_is_made() -> None:
-    """A length of 1, which the layers refuse, is recorded anew, and raises what the original raises."""
+    """A length of 1 violates the check; it is recorded anew, which raises the original's exception."""
     _, graph = compiled("stack", "torch")
     assert graph.source.count("raise GuardFailed") == 1
     with pytest.raises(AssertionError):
@@ -211,7 +209,7 @@ def test_weights_that_change_are_those_of_their_layer() -> None:
 
 
 def test_dropout_draws_for_each_layer() -> None:
-    """Layers that draw stay written out: no two of them draw the same."""
+    """Layers that draw random numbers must not share a function, since their draws would be equal."""
 
     class Noisy(torch.nn.Module):
         def __init__(self) -> None:
@@ -252,9 +250,7 @@ def test_a_call_that_the_target_refuses_is_told_by_its_line() -> None:
 
 
 def test_arrays_that_leave_stay_apart() -> None:
-    """What the layers compute of the same arrays is computed once, but not what the caller gets: it may write
-    to it.
-    """
+    """Equal results must not share storage, because the caller may write to them."""
 
     class Scores(Stack):
         def forward(self, x: Any, mask: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Calls that are like an earlier one are not analysed again: the recording is the one that full analysis
-gives, whatever layers do apart.
+"""Tests of repeated calls that are recorded like an earlier one without full analysis: the recording is the
+same as with it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Normed(Layer):
 
 
 class Writing(Layer):
-    """Writes to a view where its number is odd: what comes after looks at memory that was written to."""
+    """Writes to a view if its number is odd, so that a later read depends on the layer."""
 
     def forward(self, x: Any) -> Any:
         y = super().forward(x)
@@ -81,9 +81,7 @@ class Writing(Layer):
 
 
 class Masked(Layer):
-    """Attends under a mask of truth values to copies in row-major order, one of which it writes to where its
-    number is odd.
-    """
+    """Attends under a boolean mask, and writes to a copy if its number is odd."""
 
     def forward(self, x: Any) -> Any:
         mask = x[:, None, None, :, 0] > -3
@@ -113,7 +111,7 @@ class Cast(Layer):
 
 
 class Asking(Layer):
-    """Reads what the layer before it has kept, and elements, which decide."""
+    """Reads what the previous layer has stored, and branches on elements."""
 
     before: Any = None
 
@@ -161,7 +159,7 @@ def _patch(model: Stack) -> None:
 
 
 def _transpose(model: Stack) -> None:
-    """Weights that lie otherwise in memory."""
+    """Give the weights another stride order."""
     model.layers[2].inner.weight = nn.Parameter(torch.randn(WIDTH, WIDTH).t())
 
 
@@ -196,7 +194,7 @@ MODELS: dict[str, Callable[[], Stack]] = {
 
 
 def described(model: Stack, to: str = "torch") -> tuple[str, list[Any], Any]:
-    """All that a recording says of its calls."""
+    """Return everything that a recording contains about its calls."""
     graph = graph_compiler.compile(model, to=to, args=(torch.ones(2, 3, WIDTH),), roll="never")
     recorded = graph.variants[0].recording.graph
     nodes = list(every(recorded.nodes))
@@ -250,7 +248,7 @@ def test_recordings_are_those_of_full_analysis(name: str, monkeypatch: Any) -> N
     ],
 )
 def test_layers_that_differ_compute_what_the_model_computes(name: str) -> None:
-    """Twice, with another number of rows: what is counted goes on."""
+    """Two calls with different numbers of rows show that counters advance."""
     graph, original = graph_compiler.compile(MODELS[name](), args=(torch.ones(2, 3, WIDTH),)), MODELS[name]()
     rows = [torch.randn(5, 3, WIDTH, generator=torch.Generator().manual_seed(number)) for number in range(2)]
     with torch.no_grad():
@@ -280,7 +278,7 @@ def test_gradients_have_the_names_of_the_weights(name: str) -> None:
 
 
 def analysed(layer: Callable[[], nn.Module], depth: int, monkeypatch: Any) -> list[str]:
-    """The calls of a model that are analysed in full."""
+    """Return the calls of a model that are analysed in full."""
     names, add_node = list[str](), capture.add_node
 
     def counted(trace: Any, call: Any, *rest: Any) -> Any:
@@ -302,7 +300,7 @@ def test_calls_that_are_analysed_do_not_grow_with_depth(layer: Any, monkeypatch:
 
 
 def test_a_seed_between_equal_calls_is_kept() -> None:
-    """Seeds are looked for where a call may draw, and between calls that are known to draw nothing."""
+    """The recording looks for changes of the seed only after calls that may draw."""
 
     def drawn(x: Any) -> Any:
         for seed in (3, 4):
@@ -316,9 +314,7 @@ def test_a_seed_between_equal_calls_is_kept() -> None:
 
 
 def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> None:
-    """Where something else than its arguments decides what a call gives: here a setting that the recording
-    does not know of.
-    """
+    """The result depends on a setting that the recording does not know."""
     original, made = torch.Tensor.tanh, []
 
     def described_wrongly(call: Any, node: Any) -> Any:
@@ -333,7 +329,7 @@ def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> No
 
 
 def kernels_seen(monkeypatch: pytest.MonkeyPatch, depth: int, wants_gradients: bool) -> int:
-    """How many kernels a recording of so many equal steps looks at."""
+    """Return how many kernels a recording of ``depth`` equal steps analyses."""
     unseen = pytest.importorskip("graph_compiler.frontends.torch.capture.unrecorded")
     looked, look = [], unseen.KernelMode.__torch_dispatch__
     weight = torch.ones(WIDTH, WIDTH, requires_grad=wants_gradients)

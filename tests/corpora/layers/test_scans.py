@@ -1,5 +1,5 @@
-"""``roll="scan"``: calls of layers are a loop over stacked weights in JAX, with the weights' own names
-outside.
+"""Tests of ``roll="scan"``: calls of equal layers become a loop over stacked weights in JAX, whose parameters
+keep their names.
 """
 
 from __future__ import annotations

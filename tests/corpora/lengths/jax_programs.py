@@ -1,7 +1,7 @@
-"""Programs as users of JAX write them, run uncompiled, whose loops have lengths that the code proves, and
-traps beside them.
+"""Uncompiled JAX programs with loops of symbolic length, and similar ones that must be recorded for each
+length.
 
-``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number, ``xp`` is ``jax.numpy``.
+``x`` has rows of three floats between 0 and 1, ``n`` is an integer, ``xp`` is ``jax.numpy``.
 """
 
 from __future__ import annotations

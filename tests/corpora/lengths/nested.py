@@ -1,7 +1,7 @@
-"""Programs whose inner loops and slices hang on the step of an outer loop, and traps beside them: NumPy's and
-torch's common words, ``xp``.
+"""Programs whose inner loops and slices depend on the index of an outer loop, and similar ones that must be
+recorded for each length.
 
-``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
+``x`` has rows of three floats between 0 and 1, ``n`` is an integer, ``xp`` is NumPy or torch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .programs import Program
 
 
 def _matrix(xp: Any, x: Any) -> Any:
-    """Well conditioned, symmetric, with a row for each row of ``x``."""
+    """Return a well-conditioned symmetric matrix with as many rows as ``x``."""
     m = x @ x.T * 0.1
     for i in range(x.shape[0]):
         m[i, i] = m[i, i] + 2

@@ -1,7 +1,6 @@
-"""Programs whose loops have lengths that the code proves, and traps that only look like it: NumPy's and
-torch's common words, ``xp``.
+"""Programs with loops of symbolic length, and similar ones that must be recorded for each length.
 
-``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
+``x`` has rows of three floats between 0 and 1, ``n`` is an integer, ``xp`` is NumPy or torch.
 """
 
 from __future__ import annotations
@@ -551,7 +550,7 @@ def no_first_step(xp: Any, x: Any, n: int) -> Any:
 
 
 def array_of_two_names(xp: Any, x: Any, n: int) -> Any:
-    """Without a step both are one array."""
+    """Without iterations both variables are the same array."""
     y = x * 1
     z = y
     for _ in range(n):

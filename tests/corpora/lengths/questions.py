@@ -1,4 +1,4 @@
-"""Programs whose steps ask for their number."""
+"""Programs whose iterations branch on the loop index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random functions of NumPy whose loops read and write slices of changing width, as text."""
+"""Generator of random NumPy functions whose loops read and write slices of changing width."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _DEEP = 2
 
 
 class Writer:
-    """Writes one function, ``f(x, y, m)`` of two vectors and a square matrix."""
+    """Generates a function ``f(x, y, m)`` of two vectors and a square matrix as text."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
     def program(self) -> str:
-        """A module with the function."""
+        """Return the text of a module that defines the function."""
         choice, chance = self.random.choice, self.random.random
         lines = [
             "import numpy as np",

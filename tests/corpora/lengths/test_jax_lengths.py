@@ -1,5 +1,5 @@
-"""Loops of Python's own in functions of JAX are recorded once for all lengths, where their code proves these;
-all others are right.
+"""Tests of Python loops in JAX functions: recorded once for all lengths where that is proven, and right at
+each length otherwise.
 """
 
 from __future__ import annotations

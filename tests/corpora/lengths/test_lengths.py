@@ -1,5 +1,5 @@
-"""Loops whose length the code proves are recorded once for all lengths; all others are right, each length by
-itself.
+"""Tests of Python loops: recorded once for all lengths where that is proven, and right at each length
+otherwise.
 """
 
 from __future__ import annotations

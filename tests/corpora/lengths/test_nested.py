@@ -1,6 +1,4 @@
-"""Slices that move with a step, and inner loops whose length the step of an outer one says, are recorded once
-for all sizes.
-"""
+"""Tests of slices and inner loops that depend on the index of an outer loop: recorded once for all sizes."""
 
 from __future__ import annotations
 

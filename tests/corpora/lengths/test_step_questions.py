@@ -1,5 +1,5 @@
-"""Steps that ask for their number: one recording where all further steps have one answer, else right at each
-length by itself.
+"""Tests of iterations that branch on the loop index: one recording if all later iterations take the same
+branch, else one for each length.
 """
 
 from __future__ import annotations

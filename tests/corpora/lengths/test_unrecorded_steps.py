@@ -1,5 +1,5 @@
-"""Steps of NumPy's loops that do what those before did are run without being recorded: what is recorded
-behind them is right.
+"""Tests of iterations of NumPy loops that repeat earlier ones and run without being recorded; what is
+recorded after the loop is right.
 """
 
 from __future__ import annotations

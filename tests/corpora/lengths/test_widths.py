@@ -1,4 +1,4 @@
-"""Slices of another width in each step are recorded once for all sizes: as they are in NumPy and torch, with
+"""Tests of slices whose width changes with the iteration: recorded once for all sizes, and computed with
 masks in JAX and TensorFlow.
 """
 
@@ -48,7 +48,7 @@ def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
 
 
 def lower_triangle(x: Any, y: Any) -> Any:
-    """What reads nothing on the diagonal of ``x`` and above."""
+    """Read only elements of ``x`` below the diagonal."""
     h = x[1, 0] * 0
     for i in range(x.shape[0]):
         h = h + x[i, :i] @ y[:i] + (np.sqrt(x[i, :i]) / y[:i]).sum() + (y[i:] @ x[i:, :i] @ y[:i]) ** 2
@@ -58,7 +58,7 @@ def lower_triangle(x: Any, y: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def of_a_triangle() -> Any:
-    """The value and the gradients of a lower triangle, in JAX, and its arguments."""
+    """Return the value and gradients of :func:`lower_triangle` in JAX, and its arguments."""
     jax = pytest.importorskip("jax")
     arguments = (
         np.random.default_rng(0).random((5, 5), dtype=np.float32) + 0.5,
@@ -72,7 +72,7 @@ def of_a_triangle() -> Any:
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf, 0.0, -1.0])
 def test_what_is_not_read_does_no_harm(of_a_triangle: Any, hole: float) -> None:
-    """Neither to results nor to gradients."""
+    """NaN in elements that the original does not read must not reach results or gradients."""
     function, (x, y) = of_a_triangle
     value, (to_x, to_y) = function(np.where(np.tri(5, k=-1), x, np.float32(hole)), y)
     wanted, (wanted_x, wanted_y) = function(x, y)

@@ -1,4 +1,4 @@
-"""Loops of which some steps do what the loop made of the others cannot: they are written out."""
+"""Tests of loops that are unrolled because some iterations differ from the loop made of the others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_steps_that_are_not_alike(function: Any, to: str) -> None:
 
 
 def test_what_no_target_has_is_recorded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Written out it would be refused again, after all steps."""
+    """To unroll the loop would fail again for the same reason, after recording all iterations."""
     pytest.importorskip("jax")
     monkeypatch.setattr(Pipeline, "record_unrolled", lambda *_: pytest.fail("it is recorded again"))
 

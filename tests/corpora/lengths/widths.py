@@ -1,7 +1,7 @@
-"""Programs with slices of another width in each step, and traps beside them: NumPy's and torch's common
-words, ``xp``.
+"""Programs with slices whose width changes with the iteration, and similar ones that must be recorded for
+each length.
 
-``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
+``x`` has rows of three floats between 0 and 1, ``n`` is an integer, ``xp`` is NumPy or torch.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a target cannot do, as data with reasons: one module a target.
+"""What each target cannot do, as data with reasons.
 
-``SAMPLES`` maps the id of a sample (as pytest prints it, without the target) to the reason. Strict: a sample
-that is listed and works fails the build, and what is listed must end in an error that tells what is missing,
-never in another number. ``DTYPES`` does the same for the calls of ``tests/corpora/test_dtypes.py``: (id, dtype) ->
-reason.
+``SAMPLES`` maps the id of a sample (as pytest prints it, without the target) to the reason, ``DTYPES``
+(id, dtype) of a call of ``tests/corpora/test_dtypes.py``. The lists are strict: a listed sample that works
+fails the tests, and it must raise an error that says what is missing, never return another number.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ TARGETS = ("jax", "numpy", "tensorflow", "torch")
 
 
 def unsupported_samples(target: str) -> Mapping[str, str]:
-    """Sample id -> reason."""
+    """Map the id of each sample that the target does not support to the reason."""
     found: Mapping[str, str] = importlib.import_module(f"{__name__}.{target}").SAMPLES
     return found
 
 
 def unsupported_dtypes(target: str) -> Mapping[tuple[str, str], str]:
-    """(sample id, dtype) -> reason."""
+    """Map (sample id, dtype) of each call that the target does not support to the reason."""
     return {**UNRAISED_DTYPES, **getattr(importlib.import_module(f"{__name__}.{target}"), "DTYPES", {})}
 
 

@@ -1,4 +1,4 @@
-"""What JAX as a target cannot do."""
+"""What JAX cannot do as a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numpy as a target cannot do."""
+"""What NumPy cannot do as a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TensorFlow as a target cannot do."""
+"""What TensorFlow cannot do as a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch as a target of canonical graphs cannot do."""
+"""What torch cannot do as a target of canonical graphs."""
 
 from __future__ import annotations
 

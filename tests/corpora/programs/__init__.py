@@ -1,3 +1,3 @@
-"""Small programs, one table a behaviour: each is run as it is and as a graph, and must give the same or a
+"""Small programs, a table for each behaviour; each runs directly and as a graph, which must agree or raise a
 clear error.
 """

@@ -1,5 +1,5 @@
-"""State of equal elements: what is two tensors stays two where one array of another framework stands for
-both, and what is one stays one.
+"""Programs with equal tensors in their state: distinct ones stay distinct and shared ones shared, though
+another framework may use one array for both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Modules that are given to a function, one after the other: each call reads the weights of its own."""
+"""Programs that get modules as arguments, in turn; each call must use the weights of its own module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What arguments bring along beside their arrays: attributes, those of their classes, their methods, modules
-in plain objects.
+"""Programs whose arguments have more than arrays: attributes, class attributes, methods, modules in plain
+objects.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def puts_attribute(x: Any) -> Any:
 
 
 def marked(x: Any) -> Any:
-    """What caches of transformers tell torch's compiler."""
+    """Mark the argument for ``torch.compile``, as caches of transformers do."""
     torch._dynamo.mark_static_address(x)
     return x + 1
 

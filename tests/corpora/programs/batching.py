@@ -1,5 +1,5 @@
-"""``torch.vmap`` inside of a function: sizes that its rules compute below anything that can be seen stay open
-where they can be told.
+"""Programs with ``torch.vmap``, whose batching rules compute sizes that stay symbolic if they can be
+inferred.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _x(*shape: int) -> Callable[[], tuple[torch.Tensor]]:
 
 
 def indices(x: Any) -> Any:
-    """As masks are built: one function of four indices, a level for each."""
+    """Nest ``vmap`` over a function of four indices, as transformers builds masks."""
     rows, columns = x.shape
 
     def mask(b: Any, h: Any, q: Any, k: Any) -> Any:

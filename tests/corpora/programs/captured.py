@@ -1,4 +1,4 @@
-"""Tensors that a function keeps outside of its arguments and writes to in place: one memory for all variants."""
+"""Programs that write in place to tensors outside of their arguments, whose storage all variants must share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS: list[Program] = []
 def _program(
     calls: Any, errors: dict[str, str] | None = None
 ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """A program with the name of the function that makes it."""
+    """Return a decorator that adds a program under the name of the function that creates it."""
 
     def add(make: Callable[[], Any]) -> Callable[[], Any]:
         PROGRAMS.append(Program(make.__name__, make, calls, errors or {}))
@@ -184,7 +184,7 @@ def numpy_array_written_by_torch() -> Any:
 
 @_program(_RANKS, {ELSEWHERE: "memory that two of its arrays share"})
 def numpy_array_taken_twice() -> Any:
-    """Each call that takes an array of numpy for a tensor gives another tensor of the same memory."""
+    """``torch.from_numpy`` returns a new tensor at each call, on the same memory."""
     numbers = np.zeros(3, np.float32)
     tensor = torch.from_numpy(numbers)
 
@@ -201,7 +201,7 @@ def _refused_for(words: str) -> dict[str, str]:
 
 @_program(_RANKS)
 def numpy_arrays_written_between_calls() -> Any:
-    """A recorded call holds what an array was when it was called."""
+    """A recorded call must use the elements that an array had at that point."""
 
     def function(x: Any) -> Any:
         numbers, places, buffer = (
@@ -236,7 +236,7 @@ def numpy_writes_after_torch() -> Any:
 
 
 def _beside_numpy(run: Any) -> Any:
-    """A function of ``x`` that makes an array of numpy, takes it for a tensor, and has ``run`` do the rest."""
+    """Return a function that creates a NumPy array and a tensor on it, and calls ``run(x, array, tensor)``."""
 
     def function(x: Any) -> Any:
         numbers = np.ones(3, np.float32)
@@ -289,7 +289,7 @@ def numpy_array_written_before_it_is_used() -> Any:
 
 
 class Uncounted(tuple[Any, ...]):
-    """A pair of things that is no sequence to its users."""
+    """A tuple whose ``__len__`` raises."""
 
     def __len__(self) -> int:
         raise NotImplementedError

@@ -1,4 +1,6 @@
-"""What the user changes between calls, in places that no argument tells of: the next call must see it."""
+"""Programs whose user changes something outside of the arguments between calls, which the next call must
+notice.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ PROGRAMS: list[Program] = []
 
 
 def _program(*changes: Callable[[Any], Any]) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """A program with the name of the function that makes it; the changes are made before the calls after the
-    first one.
+    """Return a decorator that adds a program under the name of the function that creates it.
+
+    The changes are made in turn, one before each call from the second on.
     """
 
     def add(make: Callable[[], Any]) -> Callable[[], Any]:
@@ -38,7 +41,7 @@ def _program(*changes: Callable[[Any], Any]) -> Callable[[Callable[[], Any]], Ca
 
 
 def _of(held: Any, function: Callable[[Any], Any]) -> Any:
-    """The function, with what is to be changed at hand."""
+    """Store the object to be changed on the function, where the changes find it, and return the function."""
     function._held = held  # type: ignore[attr-defined]
     return function
 
@@ -150,7 +153,7 @@ def attribute_of_python_module() -> Any:
 
 
 class Answers:
-    """Answers for every attribute that it does not have, as mocks and proxies do."""
+    """An object with ``__getattr__``, which raises ``KeyError`` for an unknown attribute."""
 
     def __init__(self) -> None:
         self._table = {"scale": 2.0}

@@ -1,5 +1,5 @@
-"""What a function refers to outside of its arguments and what the user changes there after the recording:
-never stale.
+"""Programs that refer to closures, globals and attributes, which the user changes after the recording; no
+call may use old values.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _cell(function: Any, name: str) -> Any:
 
 
 def closure_of(value: Any) -> Callable[[], Any]:
-    """A function with one free variable that multiplies by it."""
+    """Return a maker of functions that multiply by ``value``, or by its result if it is callable."""
 
     def make() -> Any:
         held = value() if callable(value) else value
@@ -394,7 +394,7 @@ _CALLS = tuple(lambda i=i: (_x() + i,) for i in range(3))
 def changed(
     name: str, make: Callable[[], Any], change: Callable[[Any], Any] | None = None, **options: Any
 ) -> Program:
-    """Called once, changed by the user, called again."""
+    """Return a program that is called, changed and called again."""
     return Program(name, make, _CALLS, changes={1: change} if change else {}, **options)
 
 

@@ -1,5 +1,5 @@
-"""What Python's functions make of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording serves all sizes,
-and gives what Python gives for each.
+"""Programs with Python functions of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording computes what
+Python does for all sizes.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def split_in_two(x: Any) -> Any:
 
 
 def asked_for_their_class(x: Any) -> Any:
-    """Does what many modules do with the names beside calling them."""
+    """Use ``int`` and ``float`` in other ways than by calling them."""
     half: int = int(x.shape[0] / 2)
     grown = half if isinstance(half, int) and not isinstance(half, (float, str)) else 1
     return (
@@ -164,7 +164,7 @@ def numbers_as_results(x: Any) -> Any:
 
 # -------------------------------------------------------------------------- what is recorded again, and right
 def only_chosen(x: Any) -> Any:
-    """Numbers that choose what is computed, and those that rows have to know, are what they are."""
+    """These numbers select the computation itself, so they are guarded and not symbolic."""
     turns = int(x.shape[0] / 4)
     places = x.rot90(turns), x.rot90(x.shape[0] // 4 + 1), x.softmax(x.shape[0] // 8)
     return (
@@ -190,7 +190,7 @@ def as_keys(x: Any) -> Any:
 
 
 def mirrored(x: Any) -> Any:
-    """The mirror is wider than what is behind it in the last calls, which is torch's own error."""
+    """In the last calls the padding is wider than the array, which torch rejects."""
     try:
         return functional.pad(x[None], (int(8 - x.shape[1] / 2), 0), mode="reflect")
     except RuntimeError:
@@ -203,9 +203,7 @@ def _triangle(rows: int, columns: int, device: Any = None) -> Any:
 
 
 class Placed:
-    """Keeps what it makes for a shape, as layers of positions do: a method in a cache, behind a wrapper,
-    asked twice for one shape.
-    """
+    """Caches a table by shape with ``lru_cache``, as positional encodings do."""
 
     @functools.lru_cache(maxsize=8)  # noqa: B019
     def places(self, shape: Any, scale: float) -> Any:
@@ -238,7 +236,7 @@ def by_module_of_package(x: Any) -> Any:
 
 
 def joined_targets(x: Any) -> Any:
-    """A CTC loss whose targets stand one after the other: their number agrees with no other size."""
+    """The targets of the CTC loss are concatenated, so that their number equals no other size."""
     rows, steps = x.shape
     scores = (x.T[:, :, None] * torch.arange(4.0) / 9).log_softmax(-1)
     return functional.ctc_loss(
@@ -264,7 +262,7 @@ def old_constructors_of_sizes(x: Any) -> Any:
 
 
 def longer_and_longer(x: Any) -> Any:
-    """A size that is said by that of the step before, twice: 25 steps double it 25 times."""
+    """Each size refers to the previous one twice, so that an expanded expression would double 25 times."""
     for _ in range(25):
         x = torch.cat([x, x[: x.shape[0] // 3]])
     return x[-1], x.reshape(-1, 1) * x.shape[0]

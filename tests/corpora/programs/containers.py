@@ -1,5 +1,5 @@
-"""Containers of the user's own making: what they are beside their items comes back from a call, and is there
-for the function.
+"""Programs with containers of user-defined classes, whose additional attributes must reach the function and
+come back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .table import Program
 
 
 class Gathers:
-    """Starts a new table at each call, as ``torch.amp.GradScaler`` does."""
+    """Replaces its table at each call, as ``torch.amp.GradScaler`` does."""
 
     def __init__(self) -> None:
         self.table: Any = defaultdict(list)
@@ -26,7 +26,7 @@ class Gathers:
 
 
 class Repeated(list[Any]):
-    """A list that is made of something else than its items."""
+    """A list whose constructor takes other arguments than its items."""
 
     def __init__(self, item: Any, times: int) -> None:
         super().__init__([item] * times)

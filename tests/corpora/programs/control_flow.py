@@ -1,4 +1,4 @@
-"""torch's operators that take functions: branches, loops, and attention with a function of its scores."""
+"""Programs with torch's higher-order operators: branches, loops, and attention with a function of its scores."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def associative_scan(x: Any) -> Any:
 
 
 def recurrence(x: Any) -> Any:
-    """``h[t] = a[t] * h[t - 1] + b[t]`` as state space models compute it: one recording serves all lengths."""
+    """Compute ``h[t] = a[t] * h[t - 1] + b[t]`` by an associative scan, as state space models do."""
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     def combine(left: Any, right: Any) -> Any:
@@ -116,7 +116,7 @@ def captured(x: Any) -> Any:
 
 
 def of_operator(x: Any) -> Any:
-    """torch's operator itself, whose function combines two elements, with an array beside them."""
+    """Call the operator below the public function; its function takes single elements and a captured array."""
     from torch._higher_order_ops.associative_scan import associative_scan_op
 
     return associative_scan_op(

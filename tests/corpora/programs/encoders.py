@@ -1,4 +1,4 @@
-"""Encoders of torch with a padding mask: where no gradient is asked for, what is hidden is zero."""
+"""Programs with torch encoders and a padding mask. Without gradients torch sets padded rows to zero."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def _both_modes() -> Any:
 
 
 def _under(mode: Callable[[], Any]) -> Callable[[], Any]:
-    """Under a mode of the function's own, hidden rows are computed like others."""
+    """Return a maker of functions that call the encoder under ``mode``, where padded rows are computed like
+    all others.
+    """
 
     def make() -> Any:
         encoded = _encoder(False)()

@@ -1,5 +1,5 @@
-"""Calls that fail in some calls of a function and not in others, where the function goes on: in torch a graph
-may find out when it has run halfway.
+"""Programs that catch an exception of some calls, which a torch graph may notice only halfway through its
+run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Code of other libraries inside of torch functions: numpy, scipy, einops, math, logging, dataclasses,
-scripted code.
-"""
+"""Torch programs that use other libraries: numpy, scipy, einops, math, logging, dataclasses, scripted code."""
 
 from __future__ import annotations
 
@@ -300,7 +298,7 @@ def prints_tensor(x: Any) -> Any:
 
 
 def reads_what_it_prints(x: Any) -> Any:
-    """Unlike text that goes to the user, this is a result."""
+    """The printed text is a result, so it must not be left out as messages to the user may."""
     printed, redirected = io.StringIO(), io.StringIO()
     print(x.shape[0], f"{x.sum().item():.1f}", file=printed)
     with contextlib.redirect_stdout(redirected):

@@ -1,4 +1,4 @@
-"""Programs that scripts/fuzz.py and scripts/coverage.py found to go wrong, each cut down to what matters."""
+"""Programs that scripts/fuzz.py and scripts/coverage.py found to fail, reduced to the cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _calls(*shapes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Call
 
 # ------------------------------------------------------------------------------ the arguments after recording
 def written_through_two_views(x: Any) -> Any:
-    """Each view is saved before it is written to: the later one has the first write in it."""
+    """The second view must see the write through the first."""
     x.mT[0].sub_(1)
     x[0] = x[1]
     return x.sum()
@@ -39,18 +39,18 @@ def written_where_memory_repeats(x: Any) -> Any:
 
 
 def bfloat16_argument(x: Any) -> Any:
-    """numpy has no bfloat16 to carry the elements back."""
+    """NumPy, through which elements are written back, has no bfloat16."""
     x[0] = x.mean()
     return x * 2
 
 
 def memory_of_wide_type(x: Any) -> Any:
-    """JAX without 64-bit types has half of the memory that is read."""
+    """JAX without 64-bit types has only half of the bytes that are reinterpreted."""
     return x.view(torch.int32) + 1
 
 
 def turned_argument(x: Any) -> Any:
-    """Of one row numpy's flipped view has a negative step, and counts as row-major all the same."""
+    """NumPy's flipped view of a single row has a negative stride and still counts as contiguous."""
     x.copy_(x.flip(0))
     return x + 1
 
@@ -72,7 +72,7 @@ def argument_reshaped_in_place(x: Any) -> Any:
 
 
 def argument_by_another_name_reshaped(x: Any) -> Any:
-    """What ``contiguous`` gives is the argument itself."""
+    """``contiguous`` returns the argument itself, which is then reshaped in place."""
     x.contiguous().t_()
     return x.shape[0]
 
@@ -92,7 +92,9 @@ def out_resized(x: Any) -> Any:
 
 
 def out_without_elements(x: Any) -> Any:
-    """Written to and viewed as any array that the function has made, and the very object is given back."""
+    """Empty tensors passed as ``out=`` are resized, returned as the same objects, and can be viewed and
+    written.
+    """
     largest, places, total = torch.empty(0), torch.empty(0, dtype=torch.long), x.new_empty(0)
     pair = torch.max(x, 1, out=(largest, places))
     given = torch.sum(x, 1, out=total)
@@ -103,7 +105,7 @@ def out_without_elements(x: Any) -> Any:
 
 
 def out_without_elements_and_gradients(x: Any, asks: bool) -> Any:
-    """torch refuses ``out=`` where a gradient is asked for."""
+    """torch rejects ``out=`` if an operand requires a gradient."""
     made = torch.empty(0)
     try:
         torch.mul(x.clone().requires_grad_(asks), 2, out=made)
@@ -135,14 +137,14 @@ def out_overlaps_operand(x: Any) -> Any:
 
 
 def out_shows_operand(x: Any) -> Any:
-    """torch sets a mean to 0 before it reads what is the same memory in another shape."""
+    """torch sets the result to 0 before it reads the operand, which has the same storage."""
     made = x[:, :1] * 1.0
     torch.mean(made, 1, out=made.mT[0])
     return made
 
 
 def picked_by_what_a_view_shows(x: Any) -> Any:
-    """The mask is a view of what was written to since, so that it is read again where it picks."""
+    """The mask is a view of a tensor that was written to, so that it must be read again."""
     kept = x > 0
     last = kept[-1]
     last.unsqueeze_(-1)
@@ -151,7 +153,7 @@ def picked_by_what_a_view_shows(x: Any) -> Any:
 
 
 class TakenBefore(torch.nn.Module):
-    """``x[place]`` of a place without axes is a view in torch, and ``take`` is not."""
+    """``x[index]`` with an index tensor of no axes is a view in torch, but ``take`` copies."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,7 +168,7 @@ class TakenBefore(torch.nn.Module):
 
 # ---------------------------------------------------------------------------------------------- sizes
 def chunks_of_nothing(x: Any) -> Any:
-    """torch cuts an empty array into as many pieces as were asked for."""
+    """torch splits an empty array into as many pieces as requested."""
     return x[x > 100].chunk(3)[-1], x.chunk(2)[0]
 
 
@@ -178,7 +180,7 @@ def halves_of_sizes(x: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------- numbers
 def wrapped_numbers(x: Any) -> Any:
-    """Beside integers torch takes a number modulo what the type holds."""
+    """torch wraps a Python number to the dtype of an integer array."""
     filled = torch.full_like(x, -1)
     return (
         x % -2,
@@ -226,7 +228,7 @@ def new_of_sizes(x: Any) -> Any:
 
 
 class MakesUp:
-    """Attributes that are not there are another error than Python's."""
+    """Its ``__getattr__`` raises ``KeyError`` instead of ``AttributeError``."""
 
     def __init__(self) -> None:
         self.settings = {"scale": 2.0}
@@ -257,12 +259,12 @@ def sparse_argument(x: Any) -> Any:
 
 # ----------------------------------------------------------------------------- told that it is being compiled
 def other_code_when_compiled(x: Any) -> Any:
-    """Another result than torch gives counts as wrong, whatever the function does when it is compiled."""
+    """A graph must give the result of the uncompiled function, whatever the function does under a compiler."""
     return x * 2 if torch.compiler.is_compiling() else x * 3
 
 
 def shortcut_when_not_compiled(x: Any) -> Any:
-    """The shortcut gives the same: one graph does without it."""
+    """The shortcut has the same result, so that one graph without it serves all calls."""
     mask = x > -100
     if not torch.compiler.is_compiling() and mask.all():
         return x + 1
@@ -270,7 +272,7 @@ def shortcut_when_not_compiled(x: Any) -> Any:
 
 
 def other_code_between_products(x: Any) -> Any:
-    """The second run takes products over from the first: only those that have the same operands."""
+    """A second recording reuses products of the first one only if their operands are equal."""
     y = x @ x.T
     if torch.compiler.is_compiling():
         y.mul_(2)
@@ -284,14 +286,14 @@ def shortcut_between_products(x: Any) -> Any:
 
 
 def looped_over_chosen_rows(x: Any) -> Any:
-    """No row is chosen while recording: nothing is made of them, and yet their number matters."""
+    """No row is selected in the recorded call, but the number of rows still matters."""
     for row in x[x[:, 0] > 1]:
         x = x + row.sum()
     return x
 
 
 def conjugate_written_to(x: Any) -> Any:
-    """What is not written keeps its sign, what is written gets the other one."""
+    """A write through a conjugated view must conjugate what is written and nothing else."""
     x.conj()[:, 1:] = 2 + 1j
     x.mH.diagonal().mul_(1j)
     x.conj().imag[0] += 1
@@ -299,7 +301,7 @@ def conjugate_written_to(x: Any) -> Any:
 
 
 def windows_written_to(x: Any) -> Any:
-    """What is written to one element is written to those of other windows."""
+    """The windows overlap, so that a write to an element of one changes the others."""
     windows = x.unfold(0, 2, 1)
     windows.index_fill_(-1, torch.tensor([0]), 7.0)
     return windows * 1, x * 1
@@ -334,7 +336,7 @@ class CountedBefore(torch.nn.Module):
 
 
 def viewed_where_it_fits(x: Any) -> Any:
-    """The view fails at other sizes, where nothing else would."""
+    """The view is unused where it succeeds, except that it raises at other sizes."""
     try:
         y = x.view(3)
     except RuntimeError:

@@ -1,6 +1,6 @@
-"""Ways to record that programs give up in the framework that they are written in, each with the reason.
+"""The ways to record that programs give up in their own framework, with reasons.
 
-The lists are strict: what is listed has to be given up.
+The lists are strict: a listed way must be given up.
 """
 
 from __future__ import annotations

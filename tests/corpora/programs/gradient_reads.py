@@ -1,5 +1,5 @@
-"""Functions that ask whether arrays from outside need gradients, and which they have: calls of others are
-other variants.
+"""Programs that query ``requires_grad`` or ``grad`` of tensors outside; calls with other answers need other
+variants.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def asks_history(x: Any) -> Any:
 
 
 def asks_gradient(x: Any) -> Any:
-    """Where an argument came with one, it is no part of the call."""
+    """The gradient of an argument is not part of the call, so a graph cannot see it."""
     return x.detach() * 2 if x.grad is None else x.grad
 
 
@@ -53,7 +53,9 @@ class Freezable(nn.Module):
 
 
 def _holding(function: Callable[[torch.Tensor, Any], Any]) -> Callable[[], Any]:
-    """Makes functions of one array that hold a tensor, under ``held``."""
+    """Return a maker of functions ``function(held, x)`` with a captured tensor, which they have as attribute
+    ``held``.
+    """
 
     def make() -> Any:
         held = torch.ones(3, requires_grad=True)
@@ -87,7 +89,7 @@ def takes_gradient_away(held: torch.Tensor, x: Any) -> Any:
 
 
 class Freezing(nn.Module):
-    """Freezes a layer by a call and a weight by assignment, after it was seen whether they were."""
+    """Freezes a layer by a call and a weight by assignment, after reading ``requires_grad`` of both."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""Lists that calls append to: those that are never looked at serve every length with one variant, all others
-hold for theirs.
+"""Programs that append to lists: one variant serves every length if the list is never read, else each length
+has its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CALLS = tuple(
 
 
 class Logging:
-    """Keeps a log, also by other names, and does something with it."""
+    """Has a list under several names and passes it to ``step``."""
 
     def __init__(self, step: Callable[[Any, Any], Any]) -> None:
         self.log: list[Any] = []

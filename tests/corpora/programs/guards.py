@@ -1,4 +1,4 @@
-"""Python decisions on sizes and on elements: right for every call, whichever way it goes."""
+"""Programs with Python decisions on sizes and elements; each call must take its own branch."""
 
 from __future__ import annotations
 

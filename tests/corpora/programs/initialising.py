@@ -1,4 +1,4 @@
-"""Functions that prepare something at their first call: hooks, tables, caches."""
+"""Programs that prepare something in their first call: hooks, tables, caches."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _x(rows: int) -> Callable[[], tuple[Any, ...]]:
 
 
 class Collects(nn.Module):
-    """Installs hooks at its first call, and collects what its layers give by them, as transformers models do
-    with hidden states.
+    """Installs hooks in its first call that collect the results of layers, as transformers does for hidden
+    states.
     """
 
     def __init__(self, with_kwargs: bool = False) -> None:
@@ -50,7 +50,7 @@ class Collects(nn.Module):
 
 
 class InstallsLate(nn.Module):
-    """The hook is there from the second call on, and changes what the layer gives."""
+    """Adds a hook at the end of the first call, which changes the result from the second call on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class InstallsForACall(nn.Module):
 
 
 class OtherKeys:
-    """A memo whose keys are others each time that it is filled."""
+    """Fills its cache with keys that no other instance has."""
 
     def __init__(self) -> None:
         self._memo: dict[object, float] = {}

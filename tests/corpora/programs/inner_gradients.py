@@ -1,5 +1,5 @@
-"""Gradients taken inside of a function, through layers and losses that keep tensors aside for them; and steps
-of optimisers made there.
+"""Programs that take gradients, through layers and losses that save tensors for them, or make steps of
+optimisers.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def _attention() -> nn.Module:
 
 
 def curvature(model: nn.Module, x: Any) -> Any:
-    """Forward over reverse: matrix products and means begin their tangents with zeros of their own."""
+    """Differentiate forward over reverse; tangents of matrix products and means begin with zeros that torch
+    creates itself.
+    """
     return torch.func.hessian(lambda weight: (torch.tanh(x @ weight) ** 2).mean())(
         torch.linspace(-1, 1, x.shape[-1])
     )

@@ -1,5 +1,5 @@
-"""Views that a program keeps beside the tensor that they are views of: on a module, in a closure, in lists
-and dicts; one is written, both are read.
+"""Programs that store views together with their base tensor, on modules, in closures and containers; a write
+to one must be visible in the other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROGRAMS: list[Program] = []
 def _program(
     errors: dict[str, str] | None = None, **more: Any
 ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """A program with the name of the function that makes it."""
+    """Return a decorator that adds a program under the name of the function that creates it."""
 
     def add(make: Callable[[], Any]) -> Callable[[], Any]:
         PROGRAMS.append(Program(make.__name__, make, _CALLS, errors or {}, **more))
@@ -43,7 +43,7 @@ def _program(
 
 # ---------------------------------------------------------------------------------------------- on a module
 class Kept(nn.Module):
-    """A buffer, and in ``rest`` what ``take`` makes of it; ``step(buffer, rest, x)`` is a call."""
+    """A module with a buffer and views of it, which ``take`` creates; a call is ``step(buffer, views, x)``."""
 
     def __init__(self, take: Callable[[Any], Any], step: Callable[[Any, Any, Any], Any]) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ def even_and_odd() -> Any:
 
 @_program(_APART)
 def windows_that_overlap() -> Any:
-    """Nobody keeps what both are parts of."""
+    """The function has no reference to the base of the two views."""
     table = torch.zeros(4, 6)
     first, second = table[:3], table[1:]
 

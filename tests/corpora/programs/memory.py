@@ -1,6 +1,4 @@
-"""What depends on where arrays lie in memory: in which order several arguments are written to, and in which
-order their elements lie.
-"""
+"""Programs that depend on storage: the order of writes to several arguments, and the stride order of arrays."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ def view_or_copy_of_computed(x: Any) -> Any:
 
 
 def view_or_copy_of_permuted(x: Any) -> Any:
-    """Whether it is a copy depends on sizes."""
+    """Whether ``reshape`` copies depends on sizes."""
     made = x * 1
     flat = made.t().reshape(-1)
     flat.add_(1)
@@ -67,7 +65,7 @@ def view_or_copy_of_permuted(x: Any) -> Any:
 
 
 def copy_that_nobody_looks_at(x: Any) -> Any:
-    """Of one row it is a view, and the write is seen."""
+    """For a single row ``reshape`` returns a view, so that the write is visible."""
     made = (x + 0).t()
     made.reshape(-1)[0] = 9
     return made
@@ -81,7 +79,7 @@ def view_or_copy_of_part(x: Any) -> Any:
 
 
 def itself_or_copy(x: Any) -> Any:
-    """Where the first is contiguous, both are one tensor."""
+    """``contiguous`` returns the array itself or a copy, depending on sizes."""
     made = x * 1
     other = made.contiguous()
     other.add_(1)
@@ -98,7 +96,7 @@ _GAPS = (lambda: (_x(3, 4),), lambda: (_x(2, 4),), lambda: (_x(3, 4) * 2,))
 
 
 def added_to_its_neighbours(x: Any) -> Any:
-    """torch refuses it where the memory has no gaps, and computes something here."""
+    """torch rejects this overlap only if the memory has no gaps."""
     x[:, 1:] += x[:, :-1]
     return x
 

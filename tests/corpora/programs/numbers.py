@@ -1,6 +1,4 @@
-"""Numbers that Python reads from tensors: one recording serves all of them, as far as Python does not have to
-know them.
-"""
+"""Programs that read numbers from tensors: one recording serves all numbers unless Python has to know them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What functions of numpy keep: arrays that appear, grow or become scalars, lists, dicts, records, flags, and
-numbers that vary from call to call.
+"""NumPy programs with state: arrays that appear, grow or become scalars; lists, dicts, records, flags, and
+numbers that change.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""State in odd places: classes, functions, buffers, variables of contexts, containers of the standard
-library.
+"""Programs with state in unusual places: classes, functions, buffers, context variables, containers of the
+standard library.
 """
 
 from __future__ import annotations
@@ -390,7 +390,9 @@ def random_state_of_numpy() -> Any:
 
 
 class Environment:
-    """Both callables of a test would count in one place."""
+    """Each instance has an environment variable of its own, so that the original and the recorded function do
+    not share a counter.
+    """
 
     names = iter(range(1000))
 
@@ -410,7 +412,7 @@ PROGRAMS.append(Program("environment", Environment, _CALLS))
 # -------------------------------------------------------------------------------- memory that two names share
 @_program
 def spectral_norm() -> Any:
-    """Its weight shares memory with the parameter before the first call."""
+    """Before the first call the weight shares storage with its parameter."""
     torch.manual_seed(0)
     return nn.utils.spectral_norm(nn.Linear(3, 3))
 
@@ -474,9 +476,7 @@ PROGRAMS.append(
 
 # ---------------------------------------------------------------------------------------------- registries
 class _Registered:
-    """The state of a registry, which is another at each change and knows the registry, as its entries do;
-    beside it what each thread has.
-    """
+    """State that is replaced at each change and has references to its registry and to a ``threading.local``."""
 
     def __init__(self, registry: Any, before: Any = None) -> None:
         self.registry, self.local = registry, before.local if before else threading.local()

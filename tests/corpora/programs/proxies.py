@@ -1,6 +1,4 @@
-"""What a function reads through objects that stand in front of others, and what becomes of an object besides
-the attributes that it has: changed between calls.
-"""
+"""Programs that read through proxies, iterators and other indirections, which are changed between calls."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Random numbers: the same as the original draws where a graph runs in torch, of the same structure
-elsewhere, and never those of the recording.
+"""Programs that draw random numbers: the numbers of the original in torch, the same shapes elsewhere, and
+never those of the recording.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def reads_state_as_text(x: Any) -> Any:
 
 
 def checked_sample(p: Any) -> Any:
-    """The distribution looks at the sample only to refuse it."""
+    """The distribution reads the sample only to reject an invalid one."""
     distribution = torch.distributions.Categorical(probs=p)
     sample = distribution.sample()
     return sample, distribution.log_prob(sample)

@@ -1,6 +1,4 @@
-"""State that the user sets back, or replaces, between calls: it lives in the user's objects, so the next call
-goes on from there.
-"""
+"""Programs whose state the user resets or replaces between calls; the next call must continue from there."""
 
 from __future__ import annotations
 
@@ -143,7 +141,7 @@ _RESETS: dict[type[nn.Module], dict[str, Callable[[Any], Any]]] = {
 
 
 def _programs() -> Iterator[Program]:
-    """Two resets between four calls, each in both sizes over the table."""
+    """Yield a program for each reset and the next one in its table, alternating between two sizes."""
     for make, resets in _RESETS.items():
         names = list(resets)
         for place, (first, second) in enumerate(zip(names, [*names[1:], names[0]])):

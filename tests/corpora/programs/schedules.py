@@ -1,4 +1,6 @@
-"""What the user changes before every call: from the third recording on it is an input of the graph."""
+"""Programs with a value that the user changes before every call; from the third recording on it is an input
+of the graph.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ _STEPS: dict[str, Callable[[Any, int], Any]] = {
 
 
 class Branching(nn.Module):
-    """Decides on a number that changes: a variant for each way, none for each number."""
+    """Branches on a number that changes: each branch needs a variant, but not each number."""
 
     def __init__(self) -> None:
         super().__init__()

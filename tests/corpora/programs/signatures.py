@@ -1,5 +1,5 @@
-"""What a call is made of: another structure, dtype, rank or Python value is another variant, never a stale
-hit.
+"""Programs called with other structures, dtypes, ranks and Python values, each of which needs another
+variant.
 """
 
 from __future__ import annotations

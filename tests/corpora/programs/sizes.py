@@ -1,5 +1,5 @@
-"""Arithmetic on sizes of every form: right at sizes other than the recorded ones, down to 1 and 0, whatever
-text it is written as.
+"""Programs with arithmetic on sizes, which must be right at other sizes than the recorded ones, including 0
+and 1.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def ranges(x: Any) -> Any:
 
 
 def windows(x: Any) -> Any:
-    """Of one element they are 1, whatever their formulas give."""
+    """For a length of 1 the windows are 1, whatever their formulas say."""
     n = x.shape[0]
     return (
         torch.hann_window(n),

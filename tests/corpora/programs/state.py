@@ -1,4 +1,4 @@
-"""What a call leaves behind: statistics, buffers, containers that are arguments, attributes, caches."""
+"""Programs that change state: statistics, buffers, containers among the arguments, attributes, caches."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class MaxNorm(nn.Linear):
 
 
 class GivenNames(nn.Linear):
-    """What was given goes on as another name of the weight's memory."""
+    """After ``weight.data = given``, ``given`` and the weight share storage."""
 
     def forward(self, x: Any) -> Any:
         given = self.weight.detach() * 0.5
@@ -121,7 +121,7 @@ class GivenNames(nn.Linear):
 
 
 class GivenToHeld(nn.Linear):
-    """The memory that the weight had is read afterwards."""
+    """The old storage of the weight is read after ``weight.data`` has been replaced."""
 
     def forward(self, x: Any) -> Any:
         before = self.weight.data
@@ -178,7 +178,7 @@ class Spectral(nn.Module):
 
 
 def _stateful(set_up: Callable[[Any], None], step: Callable[[Any, Any], Any]) -> dict[str, Callable[[], Any]]:
-    """One state in a module, in a callable object, and in the object of a method."""
+    """Return makers of a module, a callable object and a method with the same state and step."""
 
     class Part(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Steps of training inside of a function: gradients that stay on weights, and what optimisers keep."""
+"""Programs that make steps of training: gradients that stay on weights, and state of optimisers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Scheduled(Trained):
 
 
 def _reads(trained: Any) -> Any:
-    """A function that calls it, and gives what its weights and gradients are afterwards."""
+    """Return a function that makes a step and returns copies of the weights and gradients."""
 
     def function(x: Any) -> Any:
         loss = trained(x)

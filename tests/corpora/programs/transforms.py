@@ -1,4 +1,4 @@
-"""torch's own transforms inside of a recorded function: gradients, vmap, checkpoints, custom rules."""
+"""Programs that use torch's transforms: gradients, vmap, checkpoints, custom rules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""State that only what a function calls refers to: methods of objects, operators, callbacks in containers,
-wrappers that decorators made.
+"""Programs whose state is reachable only through what they call: methods, operators, callbacks in containers,
+decorators.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _x(rows: int) -> Callable[[], tuple[Any, ...]]:
 
 
 def _counted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How often it was called is a factor of what it gives."""
+    """Return a wrapper that multiplies the result by the number of calls so far."""
     calls: list[int] = []
 
     def inner(*args: Any) -> Any:

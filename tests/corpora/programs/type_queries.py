@@ -1,6 +1,4 @@
-"""Functions that ask what something is: the class of a size or of a number that was read, the data type of an
-array or a weight.
-"""
+"""Programs that query the class of a size or of a number that was read, or the dtype of an array or weight."""
 
 from __future__ import annotations
 
@@ -54,17 +52,17 @@ def of_objects(x: Any) -> Any:
 
 
 def by_width(x: Any) -> Any:
-    """Also where the target has one type for two of the source's."""
+    """The target may have one dtype for two of the source."""
     return x * {torch.float32: 2, torch.float64: 3, torch.int32: 4, torch.int64: 5}[x.dtype]
 
 
 def seeded_with_a_size(x: Any) -> Any:
-    """Code in C takes nothing but a plain number."""
+    """C code accepts only a plain ``int``."""
     return x * torch.Generator().manual_seed(x.shape[0]).initial_seed()
 
 
 def written_as_json(x: Any) -> Any:
-    """Code in C takes a symbol for no number, whatever it passes for."""
+    """C code accepts no symbolic size, even if that imitates an ``int``."""
     return x * 2, json.dumps({"rows": x.shape[0], "columns": [x.size(1)]})
 
 
@@ -89,7 +87,7 @@ _KIND = type
 
 
 def under_a_local_name(x: Any) -> Any:
-    """Nothing stands for the class where it is handed on: sizes and numbers are plain there."""
+    """``type`` is not replaced under another name, so that sizes and numbers must be plain here."""
     kind = type
     return x * 2, kind(x.shape[0]) is int, kind(x.max().item()) is float
 

@@ -1,5 +1,5 @@
-"""Calls that write to tensors without torch's counting it: fused optimisers, gradient scalers, observers of
-quantisation.
+"""Programs that write to tensors without increasing torch's version counter: fused optimisers, gradient
+scalers, quantisation observers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WITHOUT_ROWS = {ELSEWHERE: "cannot be translated"}
 def _trained(
     optimiser: Callable[..., torch.optim.Optimizer], scaled: bool = False, **options: Any
 ) -> Callable[[], Any]:
-    """Gives steps of an optimiser, whose results tell all that they leave."""
+    """Return a maker of functions that make a step of an optimiser and return everything that it changes."""
 
     def make() -> Any:
         torch.manual_seed(0)

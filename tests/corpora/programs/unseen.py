@@ -1,4 +1,6 @@
-"""Writes that torch counts nowhere, to what a function keeps: the next call must see them."""
+"""Programs whose state is written without torch's version counter between calls, which the next call must
+notice.
+"""
 
 from __future__ import annotations
 
@@ -99,8 +101,9 @@ def _held_by(function: Any) -> Any:
 
 
 def _program(place: str, size: str, is_of_numpy: bool) -> Program:
-    """The writes one after the other, before the calls after the first; ``is_of_numpy``: the tensor's memory
-    is numpy's.
+    """Return a program with each write in turn before the calls after the first.
+
+    is_of_numpy: True if the memory of the tensor belongs to a NumPy array.
     """
     columns, shared = _SIZES[size], (_on_other_memory,) if place in _VIEWED else ()
 

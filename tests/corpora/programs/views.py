@@ -1,4 +1,4 @@
-"""Views and in-place writes: every way to view x every way to write."""
+"""Programs with every combination of a view and a write in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tensors of no axes where torch wants an int: an axis, a count, a power. Other elements are another call."""
+"""Programs that pass a tensor without axes where torch needs an ``int``: an axis, a count, a power. Each
+value needs another variant.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What stands around functions and modules: context managers, hooks, parametrisations, scripted and compiled
-code, odd modules.
+"""Programs with wrapped functions and modules: context managers, hooks, parametrisations, scripted and
+compiled code.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Loops of Python that become loops of the graph."""
+"""Python loops that become loops of the graph."""

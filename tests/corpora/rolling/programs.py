@@ -1,6 +1,6 @@
-"""Loops as Python runs them, written with what NumPy, JAX and torch have in common: ``xp`` is one of them.
+"""Python loops in the functions that NumPy, JAX and torch share as ``xp``.
 
-``u`` is a row of floats, ``xs`` has more such rows than there are steps.
+``u`` is a row of floats, ``xs`` has more such rows than there are iterations.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def windows(xp: Any, u: Any, xs: Any) -> Any:
 
 
 def all_the_way_back(xp: Any, u: Any, xs: Any) -> Any:
-    """Each step reads all that were before, by sums that go on from one step to the next."""
+    """Each iteration uses all earlier rows, through running sums."""
     made = [u]
     for _ in range(6):
         made.append(sum(made[1:], made[0]) * 0.5)
@@ -289,7 +289,9 @@ ACROSS: dict[str, Loop] = {
 
 # ------------------------------------------------------------------------------------- loops that are none
 def two_kinds_of_steps(xp: Any, u: Any, xs: Any) -> Any:
-    """By the sequence of Thue and Morse, in which nothing stands three times in a row."""
+    """Two kinds of iterations alternate by the Thue-Morse sequence, which never repeats a part three times in
+    a row.
+    """
     for t in range(STEPS):
         u = xp.sin(u) if bin(t).count("1") % 2 else xp.cos(u)
     return u
@@ -321,7 +323,7 @@ def stacked_out_of_order(xp: Any, u: Any, xs: Any) -> Any:
 
 
 def growing(xp: Any, u: Any, xs: Any) -> Any:
-    """Each step has a longer array than the one before."""
+    """The array in each iteration is longer than the one before."""
     total = u.sum()
     for t in range(1, 7):
         total = total * 0.5 + xs[:t].sum()
@@ -329,7 +331,7 @@ def growing(xp: Any, u: Any, xs: Any) -> Any:
 
 
 def crossing_the_end(xp: Any, u: Any, xs: Any) -> Any:
-    """Rows -3 to 2: not the rows of a slice."""
+    """The rows -3 to 2 are not the rows of any slice."""
     for t in range(6):
         u = u * 0.5 + xs[t - 3]
     return u

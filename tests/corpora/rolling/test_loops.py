@@ -1,5 +1,5 @@
-"""Loops of Python become loops of the graph, and give the same numbers and gradients; what only looks like a
-loop stays written out.
+"""Tests of Python loops that become loops of the graph, with equal values and gradients; similar code that is
+no loop stays unrolled.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _with(loop: Any, framework: str) -> Any:
 
 
 def _gradients(function: Any, framework: str, *args: Any) -> list[Any]:
-    """Of the sum of all results."""
+    """Return the gradients of the sum of all results."""
     if framework == "torch":
         torch = library("torch")
         given = [arg.clone().requires_grad_() for arg in args]
@@ -127,7 +127,9 @@ def test_rows_that_are_written_are_carried(source: str, to: str) -> None:
 
 
 def test_writes_to_an_argument_are_made() -> None:
-    """In NumPy's own calls one after the other; elsewhere as values, whose last one is put back."""
+    """NumPy's own calls write one after the other; elsewhere the writes are values, and the last is written
+    back.
+    """
 
     def smoothed(x: Any) -> Any:
         for _ in range(6):

@@ -1,5 +1,5 @@
-"""Loops of arbitrary bodies: rolled or written out, with steps that are alike or nearly so, they give the
-same.
+"""Property tests of random loops: rolled and unrolled, with equal or slightly different iterations, they have
+equal results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RESULTS = st.sampled_from(["last", "stacked", "stacked and one", "with the first
 
 
 def program(body: list[str], steps: int, result: str) -> Callable[[Any, Any], Any]:
-    """A loop of these pieces."""
+    """Return a function with a loop over the pieces ``body``."""
 
     def run(u: Any, xs: Any) -> Any:
         state: list[Any] = [u, u * 2, u + 1]

@@ -1,1 +1,1 @@
-"""Samples as data: one file a family of operations."""
+"""Samples of torch functions as data, one file for each family of operations."""

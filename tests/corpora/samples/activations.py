@@ -1,4 +1,4 @@
-"""Activation functions."""
+"""Samples of activation functions."""
 
 from __future__ import annotations
 

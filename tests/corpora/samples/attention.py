@@ -1,4 +1,4 @@
-"""Attention, linear layers and embeddings."""
+"""Samples of attention, linear layers and embeddings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _qkv(*batch: int, length: int = 4, keys: int | None = None, width: int = 8) 
 
 
 def _hidden_rows() -> torch.Tensor:
-    """A mask whose second row keeps nothing."""
+    """Return a mask whose second row masks everything."""
     return torch.tensor([[True, True, False, True], [False] * 4, [True] * 4, [False, False, False, True]])
 
 
@@ -95,7 +95,7 @@ def multi_head(
     heads: int = 2,
     **options: Any,
 ) -> Any:
-    """nn.functional.multi_head_attention_forward with its rarely used arguments as keywords."""
+    """Call ``nn.functional.multi_head_attention_forward`` with its rarely used arguments as keywords."""
     rare = [
         options.pop(name, default)
         for name, default in (("bias_k", None), ("bias_v", None), ("add_zero_attn", False))
@@ -123,7 +123,7 @@ _CROSS = (array(5, 3, 8), array(6, 3, 8), array(6, 3, 8), *_WEIGHTS)
 
 
 def self_attention(x: Any, *weights: Any, **options: Any) -> Any:
-    """All three arrays are one: the projections are one product."""
+    """Query, key and value are the same array, so that torch computes their projections as one product."""
     return multi_head(x, x, x, *weights, **options)
 
 
@@ -227,7 +227,7 @@ _LINEAR = [
 
 
 def renormalised(function: Any, indices: Any, weight: Any, **options: Any) -> Any:
-    """What the call gives, and the weight that it has scaled down."""
+    """Return the result and the weight, which the call rescales in place."""
     weight = weight.clone()
     return function(indices, weight, **options), weight
 

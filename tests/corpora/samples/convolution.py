@@ -1,4 +1,4 @@
-"""Convolutions, and windows as columns."""
+"""Samples of convolutions and of windows as columns."""
 
 from __future__ import annotations
 

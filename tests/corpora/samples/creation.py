@@ -1,4 +1,4 @@
-"""Samples of creation: filled and counted arrays, arrays of Python numbers, complex numbers of their parts."""
+"""Samples of creation: filled arrays, ranges, arrays of Python numbers, complex arrays of two parts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ def counted(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def whole_steps(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """torch.arange of integers between floats: the start and the step are whole, and in int64 the end is too;
-    narrow types wrap around.
-    """
+    """Start and step are truncated to integers, and in int64 the end is too; narrow dtypes wrap around."""
     n = x.shape[0]
     return (
         torch.arange(n / 2, dtype=torch.int64), torch.arange(0, n + 0.5, dtype=torch.int64),
@@ -100,7 +98,7 @@ def of_numbers() -> tuple[torch.Tensor, ...]:
 
 
 def windows(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Window functions; torch takes plain ints for their lengths."""
+    """Window functions; torch accepts only plain ints as their lengths."""
     return (
         torch.hann_window(8), torch.hann_window(7, False), torch.hann_window(1), torch.hamming_window(6),
         torch.hamming_window(6, False, 0.6, 0.4),

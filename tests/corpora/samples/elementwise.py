@@ -1,4 +1,4 @@
-"""Samples of element-wise functions: arithmetic, comparisons, logic, bits, and conversions between types."""
+"""Samples of element-wise functions: arithmetic, comparisons, logic, bits, casts."""
 
 from __future__ import annotations
 
@@ -460,7 +460,7 @@ def add_size(x: torch.Tensor) -> torch.Tensor:
 
 
 def size_expressions(x: torch.Tensor) -> torch.Tensor:
-    """Expressions of sizes as right-hand operands: each is one number, whatever stands before it."""
+    """Expressions of sizes as right operands, which need brackets in the generated source."""
     n = x.shape[0]
     return x - (n - 1) + x * (n + 1) - x / (n * 2)
 

@@ -87,7 +87,7 @@ def windowed(function: Any, x: torch.Tensor, size: int, **options: Any) -> torch
 
 
 def through_stft(x: torch.Tensor, **options: Any) -> torch.Tensor:
-    """There and back."""
+    """Compute the short-time transform and its inverse."""
     window = torch.hamming_window(8)
     return torch.istft(
         torch.stft(x, 8, window=window, return_complex=True, **options), 8, window=window, **options

@@ -1,5 +1,5 @@
-"""Half precision beside a single number: where torch rounds the number, where it keeps it, and what overflows
-on the way.
+"""Samples of half precision with Python numbers: where torch rounds the number, where it does not, and what
+overflows on the way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MANY, FEW = 65536.0, 1e-9  # which float16 does not hold
 
 
 def compared(x: Any) -> Any:
-    """The number is rounded."""
+    """The number is rounded to half precision."""
     return x == 0.1, x != 0.1, x < 0.1, x <= 0.1, x > 0.1, x >= 0.1, torch.isclose(x, torch.full_like(x, 0.1))
 
 
@@ -39,17 +39,17 @@ def left_over(x: Any) -> Any:
 
 
 def divided(x: Any) -> Any:
-    """Quotients of the number as it is."""
+    """The number is not rounded."""
     return x // 0.1, torch.div(x, 0.1, rounding_mode="trunc"), x / 0.1, 0.1 / x
 
 
 def scaled(x: Any) -> Any:
-    """Products and quotients with numbers that float16 does not hold."""
+    """The numbers overflow in float16."""
     return x * MANY, x / MANY, x * FEW, x / FEW, MANY / x, torch.mul(x, 1e5)
 
 
 def scaled_by_array(x: Any, scale: Any) -> Any:
-    """As with a number; where the array comes first, it is rounded."""
+    """An array without axes acts like a number, but is rounded as the first operand."""
     return x * scale, x / scale, scale * x, x // scale, x.clone().mul_(scale)
 
 
@@ -59,12 +59,12 @@ def scaled_by_read(x: Any, scale: Any) -> Any:
 
 
 def shrunk(x: Any) -> Any:
-    """Thresholds: kept or rounded, each as torch does it."""
+    """torch rounds some thresholds and not others."""
     return F.threshold(x, 0.1, 0.5), F.softshrink(x, 0.1), F.hardshrink(x, 0.1), F.hardtanh(x, -0.1, 0.1)
 
 
 def of_a_unit(x: Any) -> Any:
-    """The least norm of float16 is 0, so a row of zeros is NaN."""
+    """The least norm is 0 in float16, so that a row of zeros gives NaN."""
     return (
         F.normalize(x),
         F.normalize(x, p=1.0, dim=0),

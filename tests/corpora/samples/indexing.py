@@ -1,6 +1,4 @@
-"""Samples of indexing: ``__getitem__`` and ``__setitem__`` in all their forms, gather, scatter, masks,
-diagonals.
-"""
+"""Samples of indexing: ``__getitem__`` and ``__setitem__`` in all forms, gather, scatter, masks, diagonals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of torch (``torch.ops.aten``) that code calls by name, beside the public functions that call them."""
+"""Samples of torch's internal kernels (``torch.ops.aten``) that code calls by name."""
 
 from __future__ import annotations
 

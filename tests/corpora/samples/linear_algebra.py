@@ -1,6 +1,7 @@
 """Samples of linear algebra.
 
-Where signs or phases are free (singular and eigenvectors, Q), what they reconstruct is compared.
+Results that are unique only up to signs or phases (singular vectors, eigenvectors, Q) are compared by what
+they reconstruct.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def _sums_with_products() -> list[Sample]:
 
 
 def unaffected(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """With beta 0, NaN in what is added does not count."""
+    """With ``beta=0``, NaN in the added array must not reach the result."""
     return torch.addmm(torch.full((1,), math.nan), x, y, beta=0)
 
 
@@ -161,13 +162,13 @@ def _einsum() -> list[Sample]:
 
 # --------------------------------------------------------------------------------------------- whole matrices
 def told_by_a_triangle(function: Any, x: torch.Tensor, **options: Any) -> Any:
-    """A positive definite matrix in one triangle, something else in the other."""
+    """Call ``function`` with a positive definite matrix in one triangle and other elements in the second."""
     definite = x @ x.mH + 4 * torch.eye(x.shape[-1], dtype=x.dtype)
     return function(definite + (x.tril(-1) if options.get("upper") else x.triu(1)), **options)
 
 
 def positive_definite(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """``function`` of a well conditioned positive definite matrix made of ``x``."""
+    """Call ``function`` with a well-conditioned positive definite matrix made of ``x``."""
     return function(x @ x.mH + torch.eye(x.shape[-2], dtype=x.dtype), *args, **kwargs)
 
 
@@ -229,12 +230,12 @@ def low_rank(x: torch.Tensor, y: torch.Tensor, **options: Any) -> torch.Tensor:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def solved(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """``function`` of a matrix that is far from singular."""
+    """Call ``function`` with a matrix that is far from singular."""
     return function(x + 4 * torch.eye(x.shape[-1], dtype=x.dtype), *args, **kwargs)
 
 
 def triangular(x: torch.Tensor, right: torch.Tensor, **options: Any) -> torch.Tensor:
-    """torch.linalg.solve_triangular; only one triangle is read."""
+    """Call ``torch.linalg.solve_triangular``, which must read only one triangle."""
     return torch.linalg.solve_triangular(x + 4 * torch.eye(x.shape[-1]), right, **options)
 
 
@@ -339,33 +340,35 @@ def old_cholesky(x: torch.Tensor, upper: bool = False) -> torch.Tensor:
 
 
 def product_of_qr(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Q R and the product of Q's columns with each other: signs are free."""
+    """Return Q R and the products of the columns of Q, which do not depend on signs."""
     q, r = function(x, *args, **kwargs)
     return q @ r, q.mH @ q, r.abs()
 
 
 def product_of_svd(x: torch.Tensor, full_matrices: bool) -> Any:
-    """U S V^H and S: signs are free."""
+    """Return U S V^H and S, which do not depend on signs."""
     u, s, vh = torch.linalg.svd(x, full_matrices=full_matrices)
     inner = s.shape[-1]
     return (u[..., :inner] * s[..., None, :].to(x.dtype)) @ vh[..., :inner, :], s, u.mH @ u, vh @ vh.mH
 
 
 def product_of_old_svd(x: torch.Tensor, some: bool = True) -> Any:
-    """U S V^H and S of torch.svd, which gives V itself."""
+    """Return U S V^H and S of ``torch.svd``, which returns V itself."""
     u, s, v = torch.svd(x, some=some)
     inner = s.shape[-1]
     return (u[..., :inner] * s[..., None, :]) @ v[..., :inner].mH, s
 
 
 def product_of_eigh(x: torch.Tensor, **options: Any) -> Any:
-    """V L V^H and L: signs are free."""
+    """Return V L V^H and L, which do not depend on signs."""
     values, vectors = torch.linalg.eigh(x, **options)
     return values, (vectors * values[..., None, :].to(x.dtype)) @ vectors.mH
 
 
 def product_of_eig(x: torch.Tensor) -> Any:
-    """What ``A V = V L`` leaves over, and the sum of the eigenvalues: their order and phases are free."""
+    """Return the residual of ``A V = V L`` and the sum of the eigenvalues, which do not depend on order and
+    phases.
+    """
     values, vectors = torch.linalg.eig(x)
     return (
         x.to(vectors.dtype) @ vectors - vectors * values[..., None, :],
@@ -385,16 +388,14 @@ def lu_solved(x: torch.Tensor, right: torch.Tensor, **options: Any) -> torch.Ten
 
 
 def lu_of_singular(x: torch.Tensor) -> Any:
-    """torch.linalg.lu_factor_ex of a matrix with an empty third column among others that are regular: which
-    pivot is 0 is told.
-    """
+    """Factorise matrices, one of which has a third column of zeros; the number of its zero pivot is reported."""
     singular = x * torch.tensor([1.0, 1.0, 0.0])
     return torch.linalg.lu_factor_ex(torch.stack([x, singular, x]))
 
 
 def where_there_is_one(function: Any, *args: Any, **options: Any) -> Any:
-    """What is reported of each matrix, and the results of those of which nothing is: torch leaves the others
-    open.
+    """Return the reported status of each matrix, and the results of those with status 0; torch leaves the
+    others undefined.
     """
     result, info = function(*args, **options)
     return info, torch.where((info == 0).reshape(info.shape + (1,) * (result.ndim - info.ndim)), result, 7.0)
@@ -406,7 +407,7 @@ def old_lu_solved(x: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def householder(x: torch.Tensor, right: torch.Tensor) -> Any:
-    """Q from reflections, and its products: the factors stand for the same Q in any convention."""
+    """Return Q of reflections and products with it, which are the same for any convention of the factors."""
     reflections, tau = torch.geqrf(x)
     q = torch.linalg.householder_product(reflections, tau)
     whole = torch.ormqr(reflections, tau, torch.ormqr(reflections, tau, right), transpose=True)
@@ -510,7 +511,7 @@ def _decompositions() -> list[Sample]:
 
 
 def _of_nothing() -> list[Sample]:
-    """Matrices without elements among the later calls, or recorded with."""
+    """Yield samples of matrices without elements, either recorded or called later."""
     square, nothing = array(3, 3), array(0, 0)
     orders = ("fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf)
     return [

@@ -1,4 +1,4 @@
-"""Losses."""
+"""Samples of losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function without torch's warnings that a spelling is old or a mean odd."""
+    """Return the function with torch's warnings ignored (deprecated spellings, unusual means)."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Samples of manipulation: shapes, orders of axes, broadcasting, joining, cutting, padding."""
+"""Samples of manipulation: reshaping, permuting, broadcasting, joining, slicing, padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisation layers: with and without weights, in half precision, over one axis and several."""
+"""Samples of normalisation: with and without weights, in half precision, over one or several axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling: ceil mode, padding that counts or not, indices, unpooling, adaptive sizes that divide or not."""
+"""Samples of pooling: ceil mode, counted padding, indices, unpooling, adaptive sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floats rounded to the levels of a quantised type."""
+"""Samples of rounding floats to the levels of a quantised type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _tensor, _channel = torch.fake_quantize_per_tensor_affine, torch.fake_quantize_p
 
 
 def _edges() -> torch.Tensor:
-    """Halves, limits, and what is no number."""
+    """Return numbers halfway between levels, at the limits, infinities and NaN."""
     return torch.tensor(
         [[float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.25], [0.75, -0.25, -0.0, 3.0, 100.0, 1e5]]
     )

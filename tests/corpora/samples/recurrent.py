@@ -1,4 +1,4 @@
-"""Recurrent layers."""
+"""Samples of recurrent layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GATES = {torch.lstm: 4, torch.gru: 3, torch.rnn_tanh: 1, torch.rnn_relu: 1}
 
 
 def _weights(gates: int, layers: int, directions: int, biases: bool, projection: int = 0) -> list[Array]:
-    """Flat weights for 3 features and 4 hidden ones, as torch orders them."""
+    """Return flat weights for 3 features and 4 hidden units in torch's order."""
     arrays = []
     for layer in range(layers):
         for _ in range(directions):
@@ -63,7 +63,7 @@ def _packed(function: Any, sizes: list[int], *, layers: int, both: bool) -> Any:
 
 
 def projecting_lstm(*args: Any) -> Any:
-    """torch.lstm without the warning that oneDNN knows no projections."""
+    """Call ``torch.lstm`` without its warning that oneDNN does not support projections."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.lstm(*args)
@@ -78,7 +78,7 @@ def lstm_of_lengths(x: Any, lengths: Any, hx: Any, weights: Any, *, sort: bool) 
 
 
 def both_activations(*args: Any) -> Any:
-    """Two loops that differ in their bodies alone."""
+    """Run two loops that differ only in their bodies."""
     return torch.rnn_tanh(*args), torch.rnn_relu(*args)
 
 

@@ -1,4 +1,4 @@
-"""Interpolation in each mode, sampling at grids, and shuffles."""
+"""Samples of interpolation, grid sampling and pixel shuffles."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ def with_nan(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
 
 
 def values_of(function: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """The values alone, where the indices of equal elements may be any."""
+    """Return only the values, because the indices of equal elements are not defined."""
     return function(*args, **kwargs)[0]
 
 
 def signed_nan(x: torch.Tensor) -> Any:
-    """torch.topk where 0 / 0 has made NaN, which has the other sign on most processors."""
+    """Call ``torch.topk`` on NaN from 0 / 0, whose sign bit is set on most processors."""
     zero = torch.where(x > 0.5, 0.0, 1.0)
     return torch.topk(x * (zero / zero), 3)
 
@@ -175,7 +175,7 @@ def _selecting() -> list[Sample]:
 
 
 def nan_on_top(x: torch.Tensor) -> torch.Tensor:
-    """The largest elements of an array with NaN, which count as the largest."""
+    """NaN counts as the largest element."""
     return torch.topk(torch.where(x > 0.5, math.nan, x), 4).values
 
 

@@ -1,4 +1,4 @@
-"""Samples of sparse tensors that a function makes and does not give back."""
+"""Samples of sparse tensors inside of functions that return dense ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _sparse(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) -> 
 
 
 def coordinates(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Places that are named twice are added up, whether the tensor is coalesced or not."""
+    """Values at equal indices are added up, whether or not the tensor is coalesced."""
     sparse = _sparse(places, values, dense)
     return (
         sparse.to_dense(),
@@ -45,7 +45,7 @@ def hybrid(places: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def contingency(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """How often each pair of labels occurs; the sizes depend on the elements."""
+    """Return how often each pair of labels occurs; the sizes depend on the elements."""
     (ones, place), (others, other) = (
         torch.unique(first, return_inverse=True),
         torch.unique(second, return_inverse=True),

@@ -1,4 +1,4 @@
-"""Samples of special functions and other element-wise functions beyond the array API standard."""
+"""Samples of special functions and of element-wise functions beyond the array API standard."""
 
 from __future__ import annotations
 

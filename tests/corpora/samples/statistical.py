@@ -1,5 +1,5 @@
-"""Samples of statistical functions: sums, moments, extremes, order statistics, running statistics,
-histograms, distances.
+"""Samples of statistics: sums, moments, extrema, order statistics, cumulative statistics, histograms,
+distances.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _quantiles(interpolation: str) -> Sample:
 
 
 def logcumsumexp_with_nan(x: torch.Tensor) -> torch.Tensor:
-    """torch.logcumsumexp, NaN from the first NaN on."""
+    """The result is NaN from the first NaN on."""
     return torch.logcumsumexp(torch.where(x > 0.5, torch.nan, x), -1)
 
 

@@ -1,4 +1,4 @@
-"""Programs with lists that grow in loops of any length."""
+"""Traced programs with lists that grow in loops of symbolic length."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def numbers(xp: Any, xs: Any, places: Any) -> Any:
 
 @program(*_ROWS, sources=IN_PLACE, variants=3)
 def one_array_again_and_again(xp: Any, xs: Any) -> Any:
-    """All items are one array, which the steps write to."""
+    """All items are the same array, to which each iteration writes."""
     found, h = [], xs[0] * 0
     for x in xs:
         h += x
@@ -201,7 +201,7 @@ def comprehensions_inside(xp: Any, xs: Any) -> Any:
 
 @program(*_ROWS, sources=IN_PLACE, variants=3, gives_up=WRITTEN_ITEMS)
 def appended_twice(xp: Any, xs: Any) -> Any:
-    """Two items are one array, which another item is written beside."""
+    """Two items are the same array, and another item is written to."""
     found, h = [], xs[0] * 0
     for x in xs:
         found.append(h)

@@ -1,5 +1,5 @@
-"""Programs that write to arrays in place, as NumPy and torch have it; of JAX those that put another array in
-the place.
+"""Traced programs that write to arrays in place in NumPy and torch; in JAX those that assign a new array to
+the variable.
 """
 
 from __future__ import annotations
@@ -234,9 +234,7 @@ def rows_of_a_table(xp: Any, x: Any) -> Any:
 
 @program((floats(5, 5),), (floats(8, 8, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
 def eliminated(xp: Any, m: Any) -> Any:
-    """Slices of another width in each step, which no block of a graph has: the loop is folded as an untraced
-    one.
-    """
+    """The width of the slices changes with the iteration, so the loop is recorded without tracing and folded."""
     m = _copied(m)
     for k in range(m.shape[0] - 1):
         m[k + 1 :, k] = m[k + 1 :, k] / (abs(m[k, k]) + 1)
@@ -260,7 +258,7 @@ def binned(xp: Any, xs: Any) -> Any:
 
 @program((positive(5),), (positive(9, seed=1) * 2,), (positive(1, seed=2),), sources=("numpy",))
 def passed_on(xp: Any, x: Any) -> Any:
-    """Each row is what the step before it has left there."""
+    """Each iteration reads the row that the previous one has written."""
     x, count = _copied(x), 0
     for i, item in enumerate(x):
         if item > 0.5 and i + 1 < x.shape[0]:
@@ -271,7 +269,7 @@ def passed_on(xp: Any, x: Any) -> Any:
 
 @program((floats(4, 4),), (floats(6, 6, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
 def row_after_it_was_written(xp: Any, x: Any) -> Any:
-    """The row of a step, and those of later ones, are written to before they are read."""
+    """Rows are written to, by their own and earlier iterations, before they are read."""
     rows, total = x * 1, x[0] * 0
     for i, row in enumerate(rows):
         rows[i] = row * 2

@@ -1,4 +1,4 @@
-"""Programs that return arrays out of their loops."""
+"""Traced programs that return from inside their loops."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def first_large(xp: Any, rows: Any) -> Any:
 
 @program((floats(4),), (floats(7, seed=1),), (floats(1, seed=2),), sources=("numpy", "torch"))
 def written(xp: Any, x: Any) -> Any:
-    """What is returned is written to in later steps."""
+    """The returned array is written to in later iterations."""
     y = x * 1
     for i in range(y.shape[0]):
         y[i] = y[i] * 2

@@ -1,4 +1,4 @@
-"""Iterations on numbers: root finding, series, integration with steps that adapt, number theory."""
+"""Traced iterations on numbers: root finding, series, adaptive integration, number theory."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def clipped_norm(xp: Any, x: Any, limit: Any) -> Any:
 
 @program((number(3.0),), (number(99.0),), (number(1.0),), (number(float("nan")),))
 def named_in_the_condition(xp: Any, x: Any) -> Any:
-    """What the condition assigns has its value of the last time that it was asked."""
+    """A variable assigned in the condition has the value of its last evaluation."""
     steps, error = 0, x
     while (error := abs(x - 1.0)) > 1e-2:
         x = 0.5 * (x + 1.0)
@@ -205,7 +205,7 @@ def named_in_the_condition(xp: Any, x: Any) -> Any:
 
 @program((whole(13), number(9.0)), (whole(255), number(3.0)), (whole(0), number(3.0)))
 def bits_set(xp: Any, n: Any, most: Any) -> Any:
-    """Conditions ask for truth: of whole numbers, floats and truth values in one."""
+    """Conditions on integers, floats and booleans test whether they are non-zero."""
     count = 0
     while n:
         n = n & (n - 1)

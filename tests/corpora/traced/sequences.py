@@ -1,4 +1,4 @@
-"""Loops over rows and places of arrays, of any length: sums, recurrences, searches, dynamic programming."""
+"""Traced loops over rows and indices of arrays: sums, recurrences, searches, dynamic programming."""
 
 from __future__ import annotations
 

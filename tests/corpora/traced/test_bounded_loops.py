@@ -1,5 +1,5 @@
-"""Loops with an exit and a proven longest length: in JAX they have gradients in both modes, at every exit and
-length.
+"""Tests of loops with an exit and a proven upper bound of the trip count: in JAX they have gradients in both
+modes, at every exit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def first_above(w: Any, x: Any) -> Any:
 
 
 def to_the_residual(w: Any, x: Any) -> Any:
-    """The step behind the last one has no derivative: there the residual is 0."""
+    """After the last iteration the residual is 0, where the body has no derivative."""
     r, y = torch.floor(x.abs().sum()) + 0 * x.sum(), x * w[0, 0]
     for _ in range(20):
         if r < 0.5:

@@ -1,4 +1,4 @@
-"""What cannot be recorded for all values is the project's error, with the user's line and the remedy."""
+"""Tests of traced code that cannot be recorded for all values: the error names the user's line and a remedy."""
 
 from __future__ import annotations
 

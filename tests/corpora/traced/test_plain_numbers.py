@@ -1,5 +1,5 @@
-"""Numbers of Python's among the arguments of a traced function are inputs from the first recording on: bounds
-of loops, tolerances, steps of time.
+"""Tests of Python numbers among the arguments of a traced function (loop bounds, tolerances): they are inputs
+from the first recording on.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ def test_one_variant(row: Row, source: str, to: str) -> None:
 
 
 def test_a_number_of_steps_leaves_gradients() -> None:
-    """A loop of as many steps as an argument says is a scan, which JAX goes through from the end to the
-    beginning.
-    """
+    """A loop with a trip count from an argument must be a ``scan``, because JAX has reverse mode for that."""
     jax = pytest.importorskip("jax")
     graph = recorded(ROWS[1], "numpy", "jax")
     for n in (4, 7):

@@ -1,5 +1,5 @@
-"""Traced programs give what Python gives at other lengths, values and branches, by one variant; inside of
-compilers too; with gradients.
+"""Tests of traced programs: one variant gives the results of Python at other lengths, values and branches, in
+compilers too, and has gradients.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _first(result: Any) -> Any:
 
 
 def _by_differences(function: Any, row: Any, args: tuple[Any, ...], source: str) -> Any:
-    """The gradient of the original by torch, or by central differences of what JAX's arrays give in Python."""
+    """Return the gradient of the original, by torch or by central differences in JAX."""
     if source == "torch":
         xp = library("torch")
         return _gradient(lambda *given: row.function(xp, *given), "torch", given(args, "torch"))

@@ -1,5 +1,5 @@
-"""A traced function is the function itself where Python knows the values: defaults, closures, methods, lines,
-exceptions.
+"""Tests of traced functions called without recording: they behave as plain Python, with defaults, closures,
+methods, lines and exceptions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_python_is_as_it_was(items: Any) -> None:
 
 
 def _plain_of(function: Any) -> Any:
-    """The function that the source of a traced one makes without the decorator."""
+    """Return the function that the source of a traced function defines without the decorator."""
     source = inspect.getsource(function)
     space: dict[str, Any] = {"Any": Any}
     exec(source[source.index("def ") :], space)
@@ -203,9 +203,7 @@ def from_place(x: Any) -> Any:
 
 @pytest.mark.parametrize("to", ["numpy", "torch", "jax"])
 def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
-    """Inside of a loop that an exception is false, inside of a branch that a number that bounds a slice is
-    what it was.
-    """
+    """A loop assumes that no exception is raised, a branch that a number which bounds a slice is unchanged."""
     to_array = {
         "numpy": np.asarray,
         "torch": pytest.importorskip("torch").tensor,
@@ -243,7 +241,7 @@ def with_five_at(x: Any, place: Any) -> Any:
 
 @pytest.mark.parametrize("to", ["numpy", "jax"])
 def test_a_write_outside_of_its_axis_is_an_error(to: str) -> None:
-    """JAX leaves such a write out, without a word."""
+    """JAX itself drops such a write silently."""
     to_array = {"numpy": np.asarray, "jax": pytest.importorskip("jax").numpy.asarray}[to]
     rows = (
         (doubled_into, ((1.0, 5.0), (1.0, 16.0)), (1.0, 17.0)),
@@ -283,7 +281,7 @@ def test_without_rows_what_a_step_would_read_is_not_there() -> None:
 
 
 def test_a_loop_is_written_out_behind_its_first_step() -> None:
-    """The first step gives a variable its type; the others turn out to be no step of an operation."""
+    """The first iteration determines the dtype of a variable; the other ones cannot become a loop."""
 
     def sums(x: Any) -> Any:
         best, s = None, 0.0

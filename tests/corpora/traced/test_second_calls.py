@@ -1,5 +1,5 @@
-"""A plain function with loops whose second call fits no variant: one variant of traced statements takes the
-place of the others, where it is exact; the function as it runs is recorded where it is not.
+"""Tests of plain functions with loops whose second call fits no variant: one traced variant replaces the
+others if it is exact, else the call is recorded as it runs.
 """
 
 from __future__ import annotations

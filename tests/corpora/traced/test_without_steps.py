@@ -1,5 +1,5 @@
-"""One variant serves arrays without elements too, from which no step that is taken reads: JAX compiles the
-steps all the same.
+"""Tests of arrays without elements in traced loops: no iteration runs, but JAX compiles the body, whose reads
+must be valid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,1 @@
-"""The kernels as one who knows JAX writes them: loops are ``lax`` loops, writes are new values.
-
-Each has the name of the NumPy one.
-"""
+"""The kernels written for JAX by hand, under the same names: with ``lax`` loops and without writes in place."""
