@@ -141,9 +141,9 @@ class _GraphCaller(torch.nn.Module):
         held[last] = tensor
 
     def __getattr__(self, name: str) -> Any:
-        """Look up ``name`` in the module, then among the attributes of the graph's original.
+        """Look up ``name`` in the module, then among the attributes of the graph and of its original.
 
-        Methods of the original are not found. ``device`` and ``dtype`` are those of the module's first
+        Methods of these two are not found. ``device`` and ``dtype`` are those of the module's first
         floating-point parameter if it has one.
         """
         try:

@@ -131,7 +131,8 @@ class OperatorRefused(TracingError):
 def refusing(name: str) -> Iterator[None]:
     """Convert errors of torch's own tracers, which cannot run inside of a recording, to ``OperatorRefused``.
 
-    After such an error, drop what these tracers have cached.
+    Other exceptions pass unchanged. After an error of a tracer, and after ``OperatorRefused``, drop what
+    torch's compiler has cached.
     """
     try:
         yield
