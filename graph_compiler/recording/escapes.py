@@ -13,7 +13,7 @@ from .code.ownership import OWN, package_of
 
 _CLOSED = (type, types.ModuleType, types.CodeType, str, bytes, int, float, complex, type(None))
 _ITEMS = "whose items would be computed after the recording; return a list or tuple of them"
-# what runs on after the function has returned -> what is wrong with it, and what to do
+# Objects whose code runs after the function has returned, with the problem and the advice for the message.
 _RUNNING: dict[type, str] = {
     Coroutine: (
         "whose code runs when it is awaited, after the recording; compile a plain function, and call that in "
@@ -22,7 +22,7 @@ _RUNNING: dict[type, str] = {
     Iterator: _ITEMS,
     AsyncGenerator: _ITEMS,
 }
-# Limit of the objects searched from one.
+# Limit for the number of objects that are searched from one.
 _MOST = 10_000
 
 
@@ -38,7 +38,7 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
         return
     given = {id(value) for value in _statics(arguments)}
     for value in held:
-        # What the caller passed is the caller's at each call.
+        # An object that the caller passed is the caller's own at each call.
         if id(value) in given or isinstance(value, _CLOSED):
             continue
         if (

@@ -88,14 +88,14 @@ def is_fault(problem: BaseException) -> bool:
         return isinstance(problem, BUGS)
     if not isinstance(problem, Exception) or problem.__traceback__ is None:
         return False
-    # JAX removes its frames from the traceback of what leaves it, so that a later look could take this
-    # package for the one that raised.
+    # JAX removes its frames from the traceback of an exception that leaves it. Later, this package would seem
+    # to have raised it.
     if _VERDICT not in problem.__dict__ and _is_users_recursion(problem):
         problem.__dict__[_VERDICT] = False
     if _VERDICT not in problem.__dict__:
         last = problem.__traceback__
         while last.tb_next is not None:
             last = last.tb_next
-        # What a framework raises may say that this way is not possible, whoever has called it.
+        # An exception of a framework may mean that this way is impossible, whoever called the framework.
         problem.__dict__[_VERDICT] = owner_of_frame(last.tb_frame) == "own"
     return bool(problem.__dict__[_VERDICT])

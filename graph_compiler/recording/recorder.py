@@ -68,12 +68,12 @@ class Recorder:
         self.arguments: set[Value] = set()
         # Inputs of each open block.
         self._inputs: list[set[Value]] = []
-        # Those of each open block that have as many rows as there are pairs.
+        # Inputs of each open block that have as many rows as there are pairs.
         self._pairs: list[set[Value]] = []
         # Nodes outside each open block, outermost first.
         self._around: list[tuple[list[Node], Makers]] = []
         self.loops: Loops | None = None
-        # Keys of guards that became checks in each open block, where alone they hold.
+        # Keys of guards that became checks in each open block. They guard nothing outside of it.
         self._checked: list[set[Any]] = []
 
     # ------------------------------------------------------------------------------ arrays

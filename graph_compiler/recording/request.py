@@ -149,9 +149,12 @@ def _name_of(which: Any, names: list[str]) -> str:
 class Request:
     """One call to be recorded, and the purpose of the recording.
 
+    function: what is called.
+    args: its positional arguments.
+    kwargs: its keyword arguments.
     name: name of the graph.
     same_framework: True if the graph will run in the framework of the function.
-    places: locations outside the arguments that earlier recordings found to hold state.
+    places: locations outside the arguments that are known to hold state.
     stateful: objects to search for state besides those that the function reaches.
     numbers: True if Python numbers that are stored outside, or read from arrays, become symbols.
     draws: True if random numbers drawn by Python and NumPy become inputs instead of constants.
@@ -180,7 +183,7 @@ class Recording:
     """A recorded graph with what is needed to run it.
 
     graph: the graph.
-    weights: the frontend's object for the arrays of parameters and constants.
+    weights: the frontend's implementation of :class:`graph_compiler.contracts.Weights`.
     environment: guards on objects outside the arguments.
     places: locations outside the arguments that hold state.
     opened: True if the graph has symbols for numbers that Python read or computed, so that it could also

@@ -84,8 +84,7 @@ def search_recording(
         while refuted < most:
             try:
                 found = attempt(hypotheses)
-            # The user's code runs in the attempt, and may raise anything, on account of what stands for its
-            # numbers, too.
+            # The attempt runs the user's code, which may raise anything, also because of symbolic numbers.
             except Exception as problem:
                 if is_fault(problem):
                     raise
@@ -113,6 +112,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
     for one in give_up:
         weaker = one(hypotheses, problem)
         if weaker is not None:
+            # A partial does not have the attributes of its function.
             return weaker, getattr(getattr(one, "func", one), "way", "recording it as before")
     return (hypotheses, "recording lists that traced loops append to as arrays") if lists.give_up() else None
 

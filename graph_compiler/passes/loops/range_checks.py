@@ -66,6 +66,7 @@ class _RangeProver:
     def _note(self, node: Node) -> None:
         for value in node.outputs:
             self.makers[value] = node
+        # Integers of other dtypes may overflow, so nothing is computed with them.
         if node.op in _NUMBERS and node.outputs[0].spec == _STEP:
             operands = [self._told(item) for item in node.inputs or (node.params["fill_value"],)]
             if None not in operands and (number := _NUMBERS[node.op](*operands)) is not None:

@@ -192,6 +192,7 @@ class _CountedLoop:
         if item in self.state:
             return self.state.index(item), 0
         node = self.scope.maker(item)
+        # Sums of floats round, so a float counts no iterations exactly.
         if node is None or item.shape or is_inexact(item.dtype):
             return None, 0
         if _bare_name(node) in _SAME:

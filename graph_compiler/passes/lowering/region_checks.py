@@ -38,9 +38,10 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 
 def carry_out(graph: Graph, make: Make = canonical) -> Graph:
-    """Return the graph with its checks in regions as guards; the graph itself if it has none.
+    """Return the graph with its checks in regions as guards; the graph itself if it has no regions or checks.
 
-    The marks of ``graph.loops`` are updated in place, because nodes move.
+    In a canonical graph, checks that always hold are removed. The marks of ``graph.loops`` are updated in
+    place, because nodes move.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph

@@ -195,6 +195,7 @@ class _SelectedRows:
                 self.nodes[node] = None
             elif self.touches((node.inputs, node.params)) and not self.follows(node):
                 return False
+        # Users of the outputs need the rows without padding.
         return not self.touches([self.unified(item) for item in block.outputs])
 
     @functools.cached_property

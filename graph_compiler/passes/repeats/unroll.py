@@ -47,6 +47,7 @@ def _is_short(node: Node, most: int) -> bool:
     if node.op != "scan" or node.record is not None or node.params["checkpoint"]:
         return False
     length = node.params["length"]
+    # A loop without an iteration has no rows that could be stacked.
     return isinstance(length, int) and 0 < length * sum(1 for _ in nodes_of(node.regions[0].block)) <= most
 
 

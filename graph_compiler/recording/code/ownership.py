@@ -176,7 +176,7 @@ def _folders() -> Iterator[tuple[str, str]]:
             )
 
 
-# Of Python, what asks for its own ends: what it computes is the same.
+# Modules of Python that read values for their own use, which does not change what they return.
 _ASKING = frozenset({"logging", "warnings", "linecache", "inspect", "importlib", "tempfile"})
 
 

@@ -13,7 +13,7 @@ from .names import names_read, stored_names
 from .ownership import owner_of, package_of
 from .syntax import callee_of
 
-# Of Python: what calls the user's code, or copies arrays, on behalf of who called it.
+# Modules of Python that call functions or copy arrays for their caller, whose line is the origin.
 _PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
 
 
@@ -29,7 +29,7 @@ class Locator:
         self, module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None
     ) -> None:
         self._module_call, self._path_of = module_call, path_of
-        # By identity: the hash of code goes through all of it. What is held keeps its identity.
+        # The keys are identities, because the hash of a code object covers all of it.
         self._is_internal: dict[int, tuple[bool, CodeType]] = {}
         self._names: dict[tuple[int, int], tuple[tuple[str, ...], CodeType]] = {}
 

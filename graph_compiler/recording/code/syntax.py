@@ -71,7 +71,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
             if isinstance(node, ast.FunctionDef) and _first_line(node) == code.co_firstlineno
         ]
     )
-    # Of several functions on one line, it is unknown which one runs.
+    # It is unknown which of several functions on one line runs.
     return found[0] if len(found) == 1 and found[0].name == code.co_name else None
 
 

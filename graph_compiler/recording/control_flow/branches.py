@@ -299,7 +299,7 @@ class BranchRecorder:
         return run
 
     def _arrays(self, name: str, value: Any, variable: _Variable) -> list[Any]:
-        # The other side of a variable that nothing reads.
+        # This side does not assign the variable, and nothing reads the value then.
         if value is UNDEFINED:
             return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = describe_contents(self.regions, value).leaves

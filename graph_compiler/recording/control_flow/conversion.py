@@ -136,6 +136,7 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> ty
         ast.fix_missing_locations(module),
         code.co_filename,
         "exec",
+        # ``__future__`` imports of this module must not apply to the user's code.
         dont_inherit=True,
         flags=code.co_flags & _FUTURE,
     )
@@ -147,6 +148,7 @@ _FUTURE = 0x1000000
 
 
 def _without_values(function: ast.FunctionDef) -> None:
+    # These belong to the function itself, and must not be evaluated again.
     function.decorator_list, function.returns = [], None
     arguments = function.args
     for arg in (
@@ -174,7 +176,7 @@ class _Conversion(ast.NodeTransformer):
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
-        # Variables that the enclosing loop guards.
+        # Variables that are read after the enclosing loop only if it was left.
         self.guarded: tuple[str, ...] = ()
         declared = [node for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal))]
         self.outer = {text for node in declared for text in node.names}

@@ -181,6 +181,7 @@ class GrowingList:
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
             raise self._differs()
+        # ``number`` is False for arrays, so an array is preferred to a number.
         kinds = tuple(
             min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts))
         )
@@ -202,7 +203,7 @@ class GrowingList:
         if part.is_item:
             leaves = describe_contents(regions, left.popleft()).leaves
             return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
-        # An inner loop that was recorded has appended a stretch.
+        # An inner loop that was recorded has appended ``StackedItems``.
         if left and isinstance(left[0], StackedItems):
             found: StackedItems = left.popleft()
             return found.arrays

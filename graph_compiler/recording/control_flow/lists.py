@@ -73,6 +73,7 @@ def _seen(item: Any) -> Any:
 
 
 def function_of(function: Any) -> Any:
+    # A recording may have a shim under the name of the builtin.
     found = getattr(function, "__wrapped__", function)
     return found if isinstance(found, (types.BuiltinFunctionType, type)) else function
 

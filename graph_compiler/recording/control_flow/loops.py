@@ -240,6 +240,7 @@ def _reversed(regions: Regions, items: Any) -> Any:
         return source_of(regions, items[::-1])
     if isinstance(source := source_of(regions, items), RowsSource):
         array = source.array
+        # torch has no slices with a negative step.
         return RowsSource(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
     if (
         not isinstance(items, RangeSource)
@@ -262,6 +263,7 @@ def source_maker(regions: Regions, function: Any) -> Any:
     It returns a ``Source`` if it can, and otherwise calls ``function``. Any other function is returned
     unchanged.
     """
+    # A recording may have a shim under the name of the builtin.
     make = next(
         (
             made

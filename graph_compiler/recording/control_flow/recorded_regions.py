@@ -145,8 +145,8 @@ class RecordedRegions(Regions, Generic[B]):
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
         # Owners of arrays that a branch has returned.
         self._returned: set[Value] = set()
-        # Arrays of which lists hold copies. As long as they are alive, nothing may be written to what may be
-        # the same array.
+        # Arrays that lists have copies of. While they are alive, nothing may write to what may be the same
+        # array.
         self.kept: list[Any] = []
 
     @property

@@ -16,7 +16,7 @@ from ...ir.node import Value
 from ...sizes import Size
 
 Arrays = Sequence[Any]
-# From the arrays that a block receives to those that it returns.
+# Function from the arrays that a block receives to those that it returns.
 Block = Callable[..., Arrays]
 
 

@@ -394,7 +394,7 @@ class Statements:
             try:
                 self._functions[key] = (function, convert_function(function, self))
             except NotCompilable:
-                # A function without source runs as it is.
+                # A function without source runs unchanged.
                 self._functions[key] = (function, function)
         return self._functions[key][1]
 

@@ -22,7 +22,7 @@ GONE = (
     ValueError,
     GuardFailed,
 )
-# Otherwise a thread that has read older entries could be the last to refresh what depends on them.
+# Only one thread at a time refreshes, because one that has read older entries could otherwise be the last.
 _reading = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reading._at_fork_reinit)  # type: ignore[attr-defined]

@@ -52,7 +52,7 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
     """Return those of ``names`` that the file calls and that its functions use in no other way.
 
     A parameter of the same name is another use. Uses where a shim works as well (``isinstance``, ``map``,
-    a sort key, unevaluated annotations) and uses at module level are not. Return an empty set if the
+    a sort key, unevaluated annotations) and uses at module level do not count. Return an empty set if the
     source cannot be read.
     """
     uses = [use for use in _uses(file) if use.name in names]
@@ -215,7 +215,7 @@ def _is(item: object, other: object) -> bool:
     return item is other
 
 
-# globals, a name in them, the file of the code that looks it up, and the functions whose code this is
+# Globals, a name in them, the file of the code that looks it up, and the functions with that code.
 LookedUp = tuple[dict[str, Any], str, str, tuple[types.FunctionType, ...]]
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
 CONVERTED = ("int", "float")
@@ -303,8 +303,8 @@ def _counting(symbols: Symbols) -> ClassShim:
         length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
         return len(*args, **kwargs) if length is None else length
 
-    # AutoGraph reads the source of what is called: that of ``count``, which a function that wraps ``len``
-    # would hide.
+    # AutoGraph reads the source of a called function. It finds that of ``count`` in a shim of a class, but
+    # not in a function that wraps ``len``.
     return ClassShim(len, count)
 
 

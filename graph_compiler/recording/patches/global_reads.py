@@ -41,6 +41,7 @@ class GlobalReads:
         for one in functions:
             space = one.__globals__
             for name in OWN_GLOBALS & names_read(one.__code__):
+                # A module may define the name itself.
                 if name not in space:
                     self._found[id(space), name] = space, name
         self._functions: dict[Any, types.FunctionType] = {}
@@ -53,7 +54,7 @@ class GlobalReads:
         return threading.get_ident() == self._thread
 
     def note(self, space: dict[str, Any], name: Any) -> None:
-        # A function that reads the name stands for the lookup, so that the search of references finds it.
+        # A function that reads the name represents the lookup, so that the search of references finds it.
         if isinstance(name, str) and not name.startswith("__"):
             self.run(_ANY.replace(co_names=(name,)), space)
 

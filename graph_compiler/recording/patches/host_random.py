@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-# A recording replaces the public functions; one inside of it reads states and puts them back all the same.
+# A recording replaces the public functions, but a nested one still has to read and restore the states.
 _GET_PYTHON, _GET_NUMPY, _SET_PYTHON, _SET_NUMPY = (
     random.getstate,
     np.random.get_state,
@@ -28,7 +28,7 @@ def _methods(module: Any, generator: Any) -> Iterator[str]:
     )
 
 
-# What draws from the generator of its module; the last two of numpy are functions that call it.
+# Functions that draw from the global generator of their module; ``ranf`` and ``sample`` call another one.
 DRAWS: dict[Any, tuple[str, ...]] = {
     random: tuple(_methods(random, random._inst)),
     np.random: (*_methods(np.random, np.random.mtrand._rand), "ranf", "sample"),

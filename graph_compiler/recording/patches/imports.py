@@ -44,7 +44,7 @@ def _is_statement_loaded(
     if level and not package:
         return False
     module = sys.modules.get(resolve_name("." * level + name, package) if level else name)
-    # A module may import parts of itself when it is asked for one, so only what it holds counts.
+    # ``getattr`` might import a part of the module, so only its namespace is read.
     return module is not None and all(item in vars(module) for item in fromlist or ())
 
 

@@ -23,7 +23,7 @@ _numbers = itertools.count(1)
 # The slots of a UUID, which `NewUUID` hides.
 _INT: Any = vars(uuid.UUID)["int"]
 _SAFE: Any = vars(uuid.UUID)["is_safe"]
-# Digits that the names of a further recording begin with: what is computed from the text of a name differs.
+# Digits that the identifiers of further recordings begin with, so that what depends on their text differs.
 _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 
 

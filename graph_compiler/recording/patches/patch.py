@@ -191,7 +191,7 @@ def _resumed(session: Session) -> Iterator[None]:
     Sessions that are paused stay hidden.
     """
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
-    # Sessions that are paused must not hear what happens in this one.
+    # Shims must not report to paused sessions what happens in this one.
     _open.sessions, _paused.is_so = (*sessions_here(), session), False
     try:
         yield

@@ -24,7 +24,7 @@ from .imports import IMPORTS
 from .new_names import NAMES
 from .patch import Patch, assume_result, refuse_call
 
-# Two writes may have the same time and size, so that short files are compared by content.
+# Two writes may have the same time and size, so short files are compared by content.
 _SHORT = 1 << 16
 # Parameters of functions for the name of a file.
 _NAMES = ("file", "path", "fname")
@@ -52,7 +52,7 @@ def _of_opened(_: Any, *args: Any, **kwargs: Any) -> Any:
     return None if set(mode) & set("wax+") else _of_file(_, *args, **kwargs)
 
 
-# Of functions that read a file, or look for one, what is compared is the file.
+# Functions that read or look for a file. The file itself is compared.
 FILES: tuple[Patch, ...] = (
     Patch(os, "stat", assume_result, _of_file),
     Patch(builtins, "open", assume_result, _of_opened),
@@ -108,7 +108,7 @@ SETTINGS: tuple[Patch, ...] = (
         locale: ("getlocale", "localeconv"),
         logging.Logger: ("isEnabledFor", "getEffectiveLevel", "hasHandlers"),
     }),
-    # These return mutable objects, so what they hold is compared.
+    # These return mutable objects, so the contents are compared.
     *assumed({decimal: ("getcontext",)}, lambda ask, *args: repr(ask(*args))),
     *assumed({logging: ("getLogger",)}, _of_logger),
     *assumed({np.random: ("get_state",)}, _of_state),

@@ -45,8 +45,8 @@ def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
     return own.union(*map(registered_with, below))
 
 
-# Class -> whether its own methods read what an object holds, so that no name in the user's code tells which
-# attributes count.
+# For each class, True if its own methods read what an object contains, so that the names in the user's code
+# do not tell which attributes count.
 _HOLDING: dict[tuple[str, str], bool] = {
     **dict.fromkeys((("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")), False),
     **dict.fromkeys(
@@ -245,7 +245,7 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-# By id of the class. The slots of a class never change.
+# Slots by the id of the class. They never change.
 _slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 

@@ -64,7 +64,7 @@ class _Walk:
                 if id(item) not in self._seen and not isinstance(item, _NO_CODE):
                     self._seen[id(item)] = item
                     self._waiting.extend(self._behind(item))
-            # Modules are handed on as values (`xp.asarray`), so a name counts in each of them whichever
+            # Modules are passed as values (``xp.asarray``), so a name counts in each of them, whichever
             # function uses it.
             for held in self._modules:
                 self._waiting.extend(
@@ -122,7 +122,7 @@ class _Walk:
 
 _DEEPEST = 4
 _DATA_CONTAINERS = (list, set, dict)
-# Of a dict with more items, only keys that are string constants of the code are compared.
+# In a dict with more items, only keys that are string constants of the code are compared.
 _FEW = 100
 _MISSING = object()
 
@@ -133,7 +133,7 @@ def _of_decimal() -> str:
     return repr(context)
 
 
-# Modules whose functions and objects are steered by a setting that nobody has to ask for.
+# Modules whose functions and objects depend on a setting that code need not name.
 _STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context of decimal", _of_decimal)}
 
 

@@ -70,7 +70,7 @@ _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
 # Functions of these modules have shims while any thread records.
 _STOOD_IN = frozenset({"builtins", "math"})
-# Classes of most of what facts tell of, which have no elements that a write could change.
+# Classes of most objects in guards. They have no buffer whose contents would have to be compared.
 _NO_BUFFERS = frozenset(
     {dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType}
 )

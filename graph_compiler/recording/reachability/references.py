@@ -64,7 +64,7 @@ def original_of(item: Any) -> Any:
 
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-# Methods of modules and arrays change other parts of a recording, which are looked after elsewhere.
+# Methods of other objects, such as modules and arrays, change what is tracked elsewhere.
 _CHANGED_BY_METHODS = (
     list,
     dict,
@@ -120,7 +120,7 @@ STOOD_IN = frozenset({"int", "float", "type", "len", *OWN_GLOBALS})
 
 _BUILT_IN = (type, types.BuiltinFunctionType)
 
-# Python stores these in the namespace of a module, which may be held like any other dict.
+# Python stores these in the namespace of a module, which may be stored like any other dict.
 OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
@@ -225,12 +225,12 @@ class WholeNamespace(NamespacePart):
 
 
 _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
-# What is called by another callable, or by a member of a class, and the attribute that holds it there.
+# Classes of callables and class members that wrap a callable, and the attribute with that callable.
 _INNER: tuple[tuple[Any, str], ...] = (
     ((types.MethodType, staticmethod, classmethod), "__func__"),
     ((functools.partial, functools.cached_property), "func"),
 )
-# Code in these is not called by their own name.
+# Members of a class that wrap functions and need not be callable themselves.
 _MEMBERS = (staticmethod, classmethod, property, functools.cached_property)
 Root = tuple[str, Any]
 

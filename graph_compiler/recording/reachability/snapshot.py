@@ -135,19 +135,19 @@ class ObjectSnapshot:
         self.elsewhere: set[int] = set()
         self._known: set[int] = set()
         self._own = set(map(id, own))
-        # Classes of objects, and whether these are in ``own``.
+        # Pairs of a class of objects, and True if these are in ``own``.
         self._objects: set[tuple[type, bool]] = set()
         # The user's classes among the bases of each.
         self._bases: dict[type, list[type]] = {}
-        # Whether the objects of a class are arrays.
+        # True for classes whose objects are arrays.
         self._arrays: dict[type, bool] = {}
         # Depth at which each part of a container was met, by id.
         self._met: dict[int, int] = {}
         closed |= OF_IMPORTS
         waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
         while any(waiting):
-            # Levels are searched in order, so that objects are found by their shortest path. What functions
-            # on the way refer to comes first.
+            # Levels are searched in order, so that objects are found by their shortest path. References of
+            # functions on the way come first.
             depth = next(depth for depth, level in enumerate(waiting) if level)
             for name, item, place in self._opened(*waiting[depth].popleft(), depth, closed):
                 while len(waiting) <= place:

@@ -40,12 +40,12 @@ from .references import (
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
-# Of classes, what their code says, and no state: since Python 3.13, and of dataclasses, whose fields
-# linen.scan puts there anew.
+# Attributes of classes that describe their source (since Python 3.13), or the fields of a dataclass, which
+# ``linen.scan`` sets anew. They are no state.
 _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
 _CONSTANT = frozenset({*_ATOMS, bool})
 _BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
-# Of larger containers only the length is guarded.
+# Only the length of larger containers is guarded.
 MOST_ITEMS = 1000
 
 

@@ -168,7 +168,7 @@ def refuse_iterators(value: Any) -> None:
 
 # Up to this many bytes are compared completely.
 WHOLE = 16 * 1024
-# Of larger memory this many pieces at equal distances are compared, including the first and last bytes.
+# In larger memory, this many pieces at equal distances are compared, including the first and last bytes.
 _COUNT, _LENGTH = (
     8,
     512,

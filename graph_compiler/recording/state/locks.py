@@ -26,7 +26,7 @@ class _Slot:
         self.owner, self.lock = owner, lock
 
 
-# By id of the owner.
+# Slots by the id of the owner.
 _slots: weakref.WeakValueDictionary[int, _Slot] = weakref.WeakValueDictionary()
 _assigning = threading.RLock()
 
@@ -54,6 +54,7 @@ class StateLock:
         self._locks = _distinct(self._slots)
 
     def __enter__(self) -> None:
+        # With a single lock, no other one is held while waiting for it.
         if len(self._locks) == 1:
             self._locks[0].acquire()
         else:
