@@ -48,7 +48,9 @@ def test_a_number_gives_the_same_program_again() -> None:
 
 # ------------------------------------------------------------------------------------------ the tester tested
 def first_failure(setting: Setting, programs: range = range(60)) -> tuple[Program, Verdict]:
-    """Return the first program that fails, reduced, or None."""
+    """Return (program, verdict) of the first program that fails, reduced; raise ``AssertionError`` if none
+    does.
+    """
     for number in programs:
         program = write(number, draws=False)
         verdict = judge(program.source(), setting)

@@ -1,4 +1,4 @@
-"""Which framework a callable is written in: told by arguments, classes and code, or by the first call."""
+"""Tests of the choice of the source framework by arguments, classes and code, or by the first call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Scorer(torch.nn.Linear):
 
 
 class Keeper:
-    """An object with a model, of which its code names nothing."""
+    """An object with a model to which its code does not refer."""
 
     def __init__(self) -> None:
         self.model = Scorer(2, 2)
@@ -139,7 +139,7 @@ def test_what_is_written_in_tensorflow_is_told(is_lazy: bool) -> None:
 def test_numpy_functions_of_tensorflow_arrays_need_a_word(
     function: Any, number: Any, right: float, is_lazy: bool
 ) -> None:
-    """Operators of such arrays are TensorFlow's: 3.0 // 0.3 is 10 there, uint8 / 255 a float32."""
+    """Operators of these arrays follow TensorFlow's rules: 3.0 // 0.3 is 10, and uint8 / 255 is a float32."""
     tf = pytest.importorskip("tensorflow")
     for array in (tf.constant([number]), tf.Variable([number])):
         with pytest.raises(

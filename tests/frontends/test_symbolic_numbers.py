@@ -1,5 +1,5 @@
-"""A size is a number of Python to the user's code, in every framework alike: operators, comparisons, built-in
-functions.
+"""Tests of sizes as Python numbers in the user's code, alike in every framework: operators, comparisons,
+builtins.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _ones(source: str, *shape: int) -> Any:
 
 
 def _checked(compute: Callable[[Any, Any], Any], source: str, to: str) -> Any:
-    """The graph of a function, held against plain Python at other sizes than the recorded."""
+    """Compare the graph of a function with plain Python at other sizes than the recorded ones."""
 
     def function(x: Any) -> Any:
         return x * compute(x.shape[0], x.shape[1])
@@ -139,7 +139,9 @@ def test_a_float_of_sizes_is_no_index(source: str) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_number_that_is_computed_of_itself_again_and_again_is_a_guard(source: str) -> None:
-    """Each step of Newton's method has the number before three times in it."""
+    """Each step of Newton's method contains the previous number three times, so the expression would grow
+    exponentially.
+    """
 
     def function(x: Any) -> Any:
         root = 1.0

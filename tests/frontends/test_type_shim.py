@@ -1,6 +1,4 @@
-"""Functions of NumPy and JAX that ask for types find those of their arrays and sizes, by whatever name they
-ask.
-"""
+"""Tests of NumPy and JAX functions that query types: under every name they see the types of arrays and sizes."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def of_sizes(x: Any) -> Any:
 
 
 def of_others(x: Any) -> Any:
-    """What stands for the class is the class in all else."""
+    """Use the replaced class for everything else that a class can do."""
 
     class Meta(type):
         pass

@@ -49,7 +49,6 @@ def scaled(x: Any) -> Any:
 
 
 def scaled_by_array(x: Any, scale: Any) -> Any:
-    """An array without axes acts like a number, but is rounded as the first operand."""
     return x * scale, x / scale, scale * x, x // scale, x.clone().mul_(scale)
 
 

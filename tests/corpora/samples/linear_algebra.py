@@ -511,7 +511,7 @@ def _decompositions() -> list[Sample]:
 
 
 def _of_nothing() -> list[Sample]:
-    """Yield samples of matrices without elements, either recorded or called later."""
+    """Return samples of matrices without elements, either recorded or called later."""
     square, nothing = array(3, 3), array(0, 0)
     orders = ("fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf)
     return [

@@ -1,6 +1,4 @@
-"""Programs that draw by explicit keys, of the old kind (uint32 arrays) and the new, with arguments and others
-at other sizes.
-"""
+"""Programs that draw random numbers with explicit keys, old (uint32 arrays) and new ones, at two sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the libraries upon JAX and losses of optax whose gradients are compared with JAX's own."""
+"""Models of JAX libraries and losses of optax whose gradients are compared with JAX's own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOKENS = np.sin(np.arange(2.0 * 5 * 8)).reshape(2, 5, 8)
 
 
 def _wide(tree: Any) -> Any:
-    """Weights that are the same everywhere, some of them 0."""
+    """Return deterministic weights, some of them exactly 0."""
     leaves, structure = jax.tree.flatten(tree)
     made = [
         np.sin(np.arange(1.0, 1 + item.size) + place).reshape(item.shape) / 2
@@ -37,9 +37,7 @@ def _linen() -> dict[str, Row]:
     from flax import linen as nn
 
     class Block(nn.Module):
-        """A residual block, whose last scale is 0 as in ResNet: exact zeros come before the activation, which
-        is a field.
-        """
+        """A residual block whose last scale is 0, as in ResNet, so that exact zeros reach the activation."""
 
         act: Any = nn.relu
 
@@ -239,6 +237,6 @@ LIBRARIES = {
 
 @functools.cache
 def models(library: str) -> dict[str, Row]:
-    """The rows of a library; none where it is not installed."""
+    """Return the rows of a library; an empty dict if it is not installed."""
     needed, made = LIBRARIES[library]
     return made() if importlib.util.find_spec(needed) else {}

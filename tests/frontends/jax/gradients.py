@@ -1,7 +1,7 @@
-"""Functions and models whose gradients are compared with JAX's own, zeros and equal elements among their
+"""Functions and models whose gradients are compared with JAX's own, with zeros and equal elements among the
 arguments.
 
-A row: a function, and what makes its arguments; gradients are taken of all arrays of floats among them.
+A row: a function, and a function that returns its arguments; gradients are taken of all float arrays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ hundred.defjvp(lambda primals, tangents: (hundred(*primals), 100 * tangents[0]))
 
 @jax.custom_jvp
 def logistic(x: Any) -> Any:
-    """Its rule uses the function itself."""
+    """Its rule calls the function itself."""
     return 1 / (1 + jnp.exp(-x))
 
 
@@ -182,7 +182,7 @@ def equal() -> tuple[Any, ...]:
 
 
 def edges() -> tuple[Any, ...]:
-    """Where activations have no derivative, or one side of them has another."""
+    """Points at which activations have a kink or no derivative."""
     return (jnp.asarray([[0.0, 1.0, -1.0, 0.5], [3.0, -3.0, 6.0, -0.5]]),)
 
 
@@ -225,7 +225,7 @@ REFUSED: dict[str, tuple[Row, str]] = {
 
 # ------------------------------------------------------------------------------------- branches
 def root(x: Any) -> Any:
-    """No derivative at 0 in the branch that is not taken there."""
+    """The branch that is not taken has no derivative at 0."""
     return lax.cond(x.sum() > 0, lambda y: jnp.sqrt(y).sum() / y.sum(), lambda y: y.sum() * 3, x)
 
 

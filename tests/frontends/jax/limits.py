@@ -1,4 +1,4 @@
-"""What does not hold of all samples, with reasons; strict: what is mended must leave the lists."""
+"""Exceptions for single samples, with reasons. The lists are strict: a sample that works must be removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small programs as people write them in JAX, with arguments and others at other sizes."""
+"""Small programs as users write them in JAX, at two sizes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Functions of JAX that draw, written for JAX: with ``jax.random`` in their source, the same numbers, and
-back from a file.
+"""Tests of JAX functions with random numbers, written for JAX: ``jax.random`` in the source, the same
+numbers, also after loading from a file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The same key gives the numbers of JAX in every target."""
+"""Tests of random numbers with keys: the same key gives JAX's numbers in every target."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _given(args: Any) -> Any:
 
 
 def _words(result: Any) -> Any:
-    """Keys as the words that they are elsewhere."""
+    """Return keys as arrays of uint32, which other frameworks have for them."""
     return map_structure(
         lambda item: jax.random.key_data(item) if str(getattr(item, "dtype", "")).startswith("key") else item,
         result,

@@ -1,4 +1,4 @@
-"""Loops and branches on the same operands are one only where they run the same programs."""
+"""Tests that loops and branches with equal operands are merged only if their bodies are equal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Patterns of libraries upon JAX: error checks by calls back into Python, and functions with rules that are
-given objects.
+"""Tests of patterns of JAX libraries: error checks by callbacks into Python, and custom rules with objects as
+arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _raise(x: Any) -> Any:
 
 @jax.custom_jvp
 def _checked(x: Any, fails: Any) -> Any:
-    """Give `x`, or raise in Python, as libraries do whose checks work in compiled programs."""
+    """Return ``x``, or raise in Python by a callback, as libraries do to check values in compiled programs."""
     struct = jax.ShapeDtypeStruct(x.shape, x.dtype)
     return lax.cond(fails, lambda x: jax.pure_callback(_raise, struct, x), lambda x: x, x)
 
@@ -178,7 +178,7 @@ def _scaled(x: Any, scale: Any) -> Any:
 
 
 def _scaled_jvp(primals: Any, tangents: Any) -> Any:
-    """The rule of `_scaled`, which insists on a scale without a derivative."""
+    """The rule accepts only a scale whose tangent is a symbolic zero."""
     assert type(tangents[1]) is jax.custom_derivatives.SymbolicZero
     return _scaled(*primals), tangents[0] * 11
 

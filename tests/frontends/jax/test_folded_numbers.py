@@ -1,6 +1,4 @@
-"""Arrays that JAX folds into numbers in the body of a loop, a branch or a gradient: public functions take
-them as arrays.
-"""
+"""Tests of arrays that JAX folds into numbers in a body or gradient; public functions must get arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives of other packages, callbacks that only tell, and branches that the platform decides."""
+"""Tests of primitives of other packages, of callbacks without results, and of branches by platform."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Gradients of graphs of JAX's functions are those that JAX gives, in every target; where a rule is not
-followed, an error when one is taken.
+"""Tests of gradients of JAX functions in every target, compared with JAX; a rule that cannot be recorded
+raises when a gradient is taken.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _wide() -> Any:
 
 
 def weighted(results: Any, multiply: Callable[[Any, Any], Any]) -> Any:
-    """A sum of all floats of the results, each with a weight of its own."""
+    """Return a weighted sum of all float results, each element with another weight."""
     floats = [item for item in jax.tree.leaves(results) if "float" in str(item.dtype)]
     weights = [
         np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats
@@ -40,7 +40,7 @@ def weighted(results: Any, multiply: Callable[[Any, Any], Any]) -> Any:
 
 
 def gradient_by_jax(function: Any) -> Callable[[Any], Any]:
-    """The gradients of all arguments."""
+    """Return a function that computes the gradients of the weighted sum for a list of arguments."""
     found: Callable[[Any], Any] = jax.grad(
         lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum())
     )
@@ -48,12 +48,11 @@ def gradient_by_jax(function: Any) -> Callable[[Any], Any]:
 
 
 def by_jax(function: Any, args: Any) -> list[Any]:
-    """Operation by operation."""
     return [np.asarray(item) for item in jax.tree.leaves(gradient_by_jax(function)(args))]
 
 
 def of_original(function: Any, args: Any) -> list[Any]:
-    """What the others are compared with."""
+    """Return the reference gradients, computed as one program."""
     return [np.asarray(item) for item in jax.tree.leaves(by_jit(gradient_by_jax(function), args))]
 
 

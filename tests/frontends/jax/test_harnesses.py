@@ -1,5 +1,5 @@
-"""Some of JAX's own harnesses in one target each; ``python scripts/coverage.py harnesses`` runs all of them
-in a target.
+"""Tests of some of JAX's own harnesses, each in one target; ``python scripts/coverage.py harnesses`` runs
+all.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Indices past the ends of an axis: JAX clamps, fills or drops by its own rules, and a graph for another
-framework does the same.
+"""Tests of indices out of bounds: JAX clamps, fills or drops by its own rules, which every target must
+follow.
 """
 
 from __future__ import annotations

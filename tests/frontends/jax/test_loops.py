@@ -1,4 +1,4 @@
-"""Loops of JAX whose steps elements or sizes decide: one recording takes as many steps as each call needs."""
+"""Tests of JAX loops whose trip count depends on elements or sizes; one recording serves all calls."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def to_a_bound(x):
 
 
 def in_each_other(x):
-    """A loop in each step of a loop in each step of a scan, of which the inner one would never end where the
-    outer one has.
-    """
+    """The innermost loop would not end for values for which the outer loop has ended already."""
 
     def inner(y):
         return lax.while_loop(lambda z: z < y + 3, lambda z: z + jnp.where(y > 8, 0.0, 1.5), y)

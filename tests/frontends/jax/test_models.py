@@ -1,4 +1,4 @@
-"""Models of the libraries upon JAX, trained in torch from the converted module as they are trained in JAX."""
+"""Tests of models of JAX libraries, trained in torch as a converted module and in JAX."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ RATE, STEPS = 0.1, 3
 
 
 class Model(NamedTuple):
-    """What is recorded, its loss in JAX as a function of ``(trained, kept, x)`` that gives ``(output,
-    kept)``, and where training starts.
+    """A model and its training.
+
+    recorded: the object that is recorded.
+    apply: loss in JAX, a function of ``(trained, kept, x)`` that returns ``(output, kept)``.
+    trained, kept: initial values of its parameters and other state.
     """
 
     recorded: Any
@@ -421,7 +424,7 @@ print("same")
 
 @pytest.mark.slow
 def test_training_of_keras_on_jax() -> None:
-    """In a process of its own, for Keras has one backend in each."""
+    """Keras has one backend per process, so the test runs in another one."""
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     ran = subprocess.run(
         [sys.executable, "-c", KERAS],

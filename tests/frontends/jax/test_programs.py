@@ -1,6 +1,4 @@
-"""Programs and flax.nnx modules written in JAX, in every target, at sizes other than those recorded, recorded
-once.
-"""
+"""Tests of JAX programs and flax.nnx modules in every target, recorded once and called at other sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from .test_samples import TARGETS, as_jax, plain
 
 
 def wide(function: Any, *args: Any) -> Any:
-    """The result in float64: what float32 is compared with."""
+    """Return the result in float64, the reference for float32."""
     with wide_types():
         return by_jit(
             function,
@@ -35,9 +33,7 @@ def wide(function: Any, *args: Any) -> Any:
 
 @functools.lru_cache(maxsize=2)  # the targets of a program run one after the other
 def calls_of(place: int) -> list[tuple[Any, Any, Any]]:
-    """(arguments, what JAX gives, what it gives in float64) of the call of a program that is recorded, and of
-    the other.
-    """
+    """Return (arguments, JAX's result, its result in float64) of the recorded call and of the other one."""
     function, *calls = PROGRAMS[place]
     return [(args, function(*args), wide(function, *args)) for args in map(as_jax, map(made, calls))]
 
@@ -72,7 +68,7 @@ def test_module(case: Any, to: str) -> None:
 
 
 def test_tensors_of_the_target_are_recorded_with() -> None:
-    """Those that numpy cannot take as they are: with a history, of bfloat16, conjugated."""
+    """NumPy cannot convert tensors that require a gradient, have dtype bfloat16 or are conjugated."""
     graph = graph_compiler.compile(lambda x: (jnp.square(x) * 3).sum(), source="jax", to="torch")
     tensor = torch.tensor([1.0, 2.0], requires_grad=True)
     graph(tensor * 1).backward()
@@ -86,7 +82,7 @@ def test_tensors_of_the_target_are_recorded_with() -> None:
 
 
 def solved(a, b):
-    """Factors that JAX cuts off from gradients, for these follow from the equation that is solved."""
+    """JAX cuts the factors off from the gradient, which follows from the equation that is solved."""
     definite = a @ a.T + jnp.eye(a.shape[0])
     by_factors = jax.scipy.linalg.solve(definite, b, assume_a="pos")
     return (by_factors * jnp.sin(b)).sum() + jax.vmap(jnp.linalg.solve, (0, None))(

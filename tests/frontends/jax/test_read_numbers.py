@@ -1,5 +1,5 @@
-"""Numbers that Python reads from arrays in functions of JAX: one variant computes with them, in JAX too,
-under its transformations.
+"""Tests of numbers that Python reads from arrays in JAX functions: one variant computes with them, under
+JAX's transformations too.
 """
 
 from __future__ import annotations

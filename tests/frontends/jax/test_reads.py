@@ -1,4 +1,4 @@
-"""Elements that Python reads in functions of JAX that run uncompiled: numbers to be computed with, or guards."""
+"""Tests of elements that Python reads in uncompiled JAX functions: they become symbolic numbers or guards."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _as_jax(found: Any) -> Any:
 
 
 class Gate(nnx.Module):
-    """Takes another way for large elements, and counts its calls."""
+    """Branches on elements and counts its calls."""
 
     def __init__(self) -> None:
         self.weight, self.calls = nnx.Param(jnp.arange(1.0, 7.0)), nnx.BatchStat(jnp.asarray(0))

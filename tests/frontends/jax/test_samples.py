@@ -1,5 +1,5 @@
-"""Every sample call of JAX, written for each target, gives what JAX gives: at the recorded arguments, and at
-others without recording again.
+"""Tests of every JAX sample in each target: it gives what JAX gives, at the recorded arguments and at others
+without another recording.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SAMPLES = dict(NAMED)
 
 
 def as_jax(structure: Any) -> Any:
-    """Sample arrays as JAX has them, without its 64-bit types."""
+    """Return the sample's arrays as JAX arrays of 32-bit dtypes."""
 
     def convert(item: Any) -> Any:
         dtype = str(item.dtype).removeprefix("torch.")
@@ -49,7 +49,7 @@ def as_jax(structure: Any) -> Any:
 
 
 def plain(structure: Any, to: str) -> Any:
-    """Arguments as a user of the target has them."""
+    """Return the arguments as NumPy arrays, or unchanged for the target JAX."""
     if to == "jax":
         return structure
     return map_structure(
@@ -58,14 +58,13 @@ def plain(structure: Any, to: str) -> Any:
 
 
 def recorded(sample: Sample, to: str) -> Any:
-    """The sample recorded for a target."""
     return graph_compiler.compile(
         sample.function, to=to, source="jax", args=as_jax(made(sample.args)), kwargs=sample.kwargs
     )
 
 
 def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
-    """Arguments and what JAX gives for them: those that are recorded, and others."""
+    """Return (arguments, JAX's result) of the recorded call and, if there is one, of the other call."""
     given = [as_jax(made(sample.args))] + (
         [] if sample.other is None else [as_jax(made(sample.other, seed=2))]
     )
@@ -73,7 +72,7 @@ def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
 
 
 def check(graph: Any, to: str, calls: list[tuple[Any, Any]], kwargs: Any) -> int:
-    """How many variants the calls took."""
+    """Assert that the graph gives the expected results, and return the number of its variants."""
     for args, expected in calls:
         assert_same(graph(*plain(args, to), **kwargs), expected)
     return len(graph.variants)
@@ -101,9 +100,7 @@ def test_through_canonical_operations(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED_AGAIN)
 def test_recorded_again(name: str) -> None:
-    """The list of samples that take several variants is strict: at least one target still takes more than
-    one.
-    """
+    """The list of samples with several variants is strict: at least one target must need more than one."""
     sample = SAMPLES[name]
     targets = [to for to in TARGETS if (name, to) not in UNSUPPORTED]
     assert max(check(recorded(sample, to), to, calls_of(sample), sample.kwargs) for to in targets) > 1

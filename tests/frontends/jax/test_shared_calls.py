@@ -1,5 +1,5 @@
-"""Functions under ``jax.jit`` that a program calls several times are functions of what is written: once, with
-the same numbers.
+"""Tests of functions under ``jax.jit`` that a program calls several times: they are written once, as
+functions.
 """
 
 from __future__ import annotations

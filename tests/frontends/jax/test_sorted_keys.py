@@ -1,6 +1,4 @@
-"""JAX hands dicts over with their keys sorted: that is the same call for a graph, whatever the order in which
-it was recorded.
-"""
+"""Tests of dicts whose keys JAX has sorted: the order of keys makes no other call."""
 
 from __future__ import annotations
 

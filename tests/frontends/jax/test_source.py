@@ -1,6 +1,4 @@
-"""JAX as a source: what is recorded, when it is recorded again, what is refused, and what a graph can be used
-for.
-"""
+"""Tests of JAX as a source: what is recorded, recorded again and refused, and how graphs can be used."""
 
 from __future__ import annotations
 
@@ -205,7 +203,7 @@ def test_sizes_that_decide_are_guards() -> None:
 
 @dataclass(frozen=True)
 class Rows:
-    """An object that compares its sizes; all have one hash, so that each table has to compare them."""
+    """An object with a constant hash, so that each dict has to compare it."""
 
     number: int
 
@@ -243,9 +241,7 @@ def test_sizes_that_are_looked_up(function: Any) -> None:
 
 @pytest.mark.skipif(jax.__version_info__ < (0, 8), reason="an older JAX records once more")
 def test_tables_of_functions_assume_no_sizes() -> None:
-    """What is looked up for other rows says nothing of these: such tables, JAX's own too, hold whatever ran
-    before.
-    """
+    """The comparison of sizes in a cache lookup must not become a guard, since it depends on earlier calls."""
 
     @functools.lru_cache
     def as_float(rows: Rows) -> Any:
@@ -304,7 +300,7 @@ def test_x64() -> None:
 
 
 def test_branches_with_x64() -> None:
-    """``expm`` chooses by ``lax.switch``, whose branches are all computed."""
+    """``expm`` uses ``lax.switch``, all branches of which are computed."""
     with wide_types():
         x = jnp.arange(9.0).reshape(3, 3) / 8
         graph = graph_compiler.compile(jax.scipy.linalg.expm, args=(x,), source="jax", to="torch")

@@ -1,4 +1,6 @@
-"""Code that asks whether it is traced: a graph gives what the code gives where it is not, or an error."""
+"""Tests of code that queries whether it is traced: a graph gives the result of the untraced code, or an
+error.
+"""
 
 from __future__ import annotations
 

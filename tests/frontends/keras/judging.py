@@ -1,6 +1,4 @@
-"""Whether the graph of a function of Keras computes what Keras does: results, variables afterwards, and
-gradients.
-"""
+"""Comparison of the graph of a Keras function with Keras: results, variables after the call, and gradients."""
 
 from __future__ import annotations
 
@@ -29,8 +27,11 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Observed:
-    """What a call gives, what the variables hold then, and the gradients of a weighted sum (by input, by path
-    of the variable).
+    """What Keras computes in a call.
+
+    left: values of the variables after the call, by path.
+    gradients: gradients of a weighted sum of the results, by number of the input and path of the variable;
+        None if there are none.
     """
 
     result: Any
@@ -48,13 +49,16 @@ def judge(
     exactly: Callable[[], tuple[Function, Sequence[Any]]] | None = None,
     is_relative_to_largest: bool = False,
 ) -> dict[str, Any]:
-    """Records the first of the ``calls`` and compares all of them; the number of recordings, and whether
-    gradients are refused.
+    """Record the first of ``calls``, and assert that the graph agrees with Keras for all of them.
 
-    ``computed_in`` is the least precise type that is inside. ``exactly`` gives the function and its variables
-    in float64: what is not as near to Keras' own as the table of tolerances says has to be as near to that as
-    Keras' own is. With ``is_relative_to_largest`` the error of an element of a result may be as large as the
-    table allows for the largest one in its array.
+    Return the number of variants, and ``{"gradients": "refused"}`` in addition if the graph refuses to
+    differentiate.
+
+    variables: variables that the function reads and writes; they are restored after each call.
+    computed_in: the least precise dtype inside the function.
+    exactly: returns the function and its variables in float64. A result beyond the table of tolerances
+        must then be no further from float64 than a small multiple of Keras' own error.
+    is_relative_to_largest: compare each element relative to the largest of its array.
     """
     gradients = gradients and to in GRADIENTS
     expected = [observed(function, variables, call, gradients) for call in calls]
@@ -88,28 +92,28 @@ def judge(
 
 
 def _held(dtype: str, to: str) -> str:
-    """The type that a target has for one: JAX is without those of 64 bits unless it is told otherwise."""
+    """Return the dtype that a target uses for ``dtype``: a 32-bit one in JAX without x64."""
     import jax
 
     return NARROWER.get(dtype, dtype) if to == "jax" and not jax.config.jax_enable_x64 else dtype
 
 
 def _as_held(values: dict[str, Any], to: str) -> dict[str, Any]:
-    """Return the values in the dtypes that the target has for them: a variable of float64 is given numbers
-    that were computed in float32.
+    """Return the values in the dtypes that the target uses, because it computes a float64 variable in
+    float32.
     """
     return {name: tf.cast(value, _held(value.dtype.name, to)) for name, value in values.items()}
 
 
 def trained_of(graph: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
-    """The gradients of the inputs and of what a graph trains."""
+    """Return the gradients of the inputs and of the parameters that the graph trains."""
     trained = graph.trained
     return {name: array for name, array in gradients.items() if name.isdigit() or name in trained}
 
 
 def assert_names(graph: Any, variables: Sequence[Any]) -> None:
-    """The parameters are the variables by their paths, and those are trained that Keras trains, whether calls
-    write to them or not.
+    """Assert that parameters have the paths of variables as names, and that the graph trains those that Keras
+    trains.
     """
     names = named(variables)
     assert set(graph.parameters) <= names.keys(), (
@@ -122,7 +126,7 @@ def assert_names(graph: Any, variables: Sequence[Any]) -> None:
 def judge_layer(
     sample: LayerSample, layer: Any, to: str, is_relative_to_largest: bool = False
 ) -> dict[str, Any]:
-    """A sample of a layer, called as it is recorded and otherwise."""
+    """Compare a sample of a layer at the recorded sizes and at others; return what :func:`judge` does."""
     calls = [sample.arrays(), sample.arrays(other=True)]
 
     def exactly() -> tuple[Function, list[Any]]:
@@ -146,9 +150,7 @@ def judge_layer(
 
 # ---------------------------------------------------------------------------------------------- comparisons
 def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], factor: float) -> None:
-    """Assert the table of tolerances, or at most ``factor`` times as far from float64 as Keras' own result
-    is.
-    """
+    """Assert agreement within the table of tolerances, or an error of at most ``factor`` times that of Keras."""
     try:
         assert_same(found, wanted)
     except AssertionError as problem:
@@ -162,8 +164,8 @@ def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], 
 def _assert_gradients(
     found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]
 ) -> None:
-    """Each element as near as ``relative`` of the largest in its array, or no further from float64 than
-    Keras' own.
+    """Assert that each element differs by at most ``relative`` of the largest in its array, or has at most 3
+    times the error of Keras.
     """
     try:
         assert_close(found, wanted, relative, "gradient of ")
@@ -180,8 +182,8 @@ def _assert_gradients(
 def _near(
     exact: Callable[[], dict[Any, Any]], wanted: Mapping[Any, Any], problem: AssertionError
 ) -> dict[Any, Any]:
-    """What is computed in float64; ``problem`` is raised where there is none, or it is something else:
-    numbers that are drawn are others.
+    """Return what ``exact`` computes in float64. Raise ``problem`` if it raises, or differs by more than 20
+    %, as random numbers do.
     """
     try:
         given = exact()
@@ -200,11 +202,11 @@ def _near(
 
 
 def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: float, what: str = "") -> None:
-    """Each element differs by no more than ``relative`` of the largest in its array: sums in another order
-    round as their terms do.
+    """Assert that each element differs by at most ``relative`` of the largest in its array; None counts as
+    zero.
 
-    The unit of an array that is nothing but rounding beside the others (a gradient that is zero in theory) is
-    taken from the others.
+    Sums in another order have errors in proportion to their terms. The bound is at least 1e-2 of that of
+    the largest array, because the error of a gradient that is zero in theory comes from the other arrays.
     """
     largest = {name: _largest(array) for name, array in right.items()}
     least = 1e-2 * max(largest.values(), default=0.0)
@@ -252,12 +254,12 @@ def _gradients(exact: Callable[[], Observed]) -> dict[Any, Any]:
 
 
 def in_doubles(cls: Any, config: Any) -> Any:
-    """A layer of this class and configuration that computes in float64, and so do the layers inside of it."""
+    """Return a layer of this class and configuration in which all layers compute in float64."""
     return cls.from_config(_in_doubles(config))
 
 
 def exactly(model: Any, **options: Any) -> Callable[[], tuple[Function, Sequence[Any]]]:
-    """The model in float64, called with these options."""
+    """Return a function that creates the model in float64, with the same values, for :func:`judge`."""
 
     def made() -> tuple[Function, Sequence[Any]]:
         other = in_doubles(type(model), model.get_config())
@@ -278,14 +280,12 @@ def _in_doubles(config: Any) -> Any:
 
 
 def plain(item: Any) -> Any:
-    """bfloat16 has no array of numpy."""
+    """Return the NumPy array of a tensor, or the tensor itself for bfloat16, which NumPy lacks."""
     return item if item.dtype == tf.bfloat16 else item.numpy()
 
 
 def variables_of(layer: Any) -> list[Any]:
-    """The variables of a layer, and the states that recurrent ones keep, which Keras does not count among
-    them.
-    """
+    """Return the variables of a layer and the states of recurrent layers, which ``variables`` lacks."""
     states = (
         state for one in layer._flatten_layers() for state in tf.nest.flatten(getattr(one, "states", None))
     )
@@ -293,7 +293,7 @@ def variables_of(layer: Any) -> list[Any]:
 
 
 def least_precise(layer: Any) -> str:
-    """The type with the fewest digits that a layer, or one inside of it, computes in."""
+    """Return the least precise float dtype in which the layer or a layer inside computes."""
     found = {str(one.compute_dtype) for one in layer._flatten_layers()}
     return max(
         (dtype for dtype in found if "float" in dtype),
@@ -304,7 +304,7 @@ def least_precise(layer: Any) -> str:
 
 # ---------------------------------------------------------------------------------------------- by TensorFlow
 def named(variables: Sequence[Any]) -> dict[str, Any]:
-    """Variables by their paths, which are numbered where several have one."""
+    """Return variables by path, with a number appended if several have the same."""
     found: dict[str, Any] = {}
     for variable in variables:
         count = sum(other.path == variable.path for other in found.values())
@@ -313,13 +313,13 @@ def named(variables: Sequence[Any]) -> dict[str, Any]:
 
 
 def values_of(variables: Sequence[Any]) -> dict[str, Any]:
-    """What variables hold."""
+    """Return copies of the values of variables by path."""
     return {name: tf.identity(variable.value) for name, variable in named(variables).items()}
 
 
 @contextmanager
 def kept(variables: Sequence[Any]) -> Iterator[None]:
-    """Afterwards the variables are as before."""
+    """Restore the values of the variables after the block."""
     before = values_of(variables)
     try:
         yield
@@ -331,7 +331,7 @@ def kept(variables: Sequence[Any]) -> Iterator[None]:
 def observed(
     function: Function, variables: Sequence[Any], call: Sequence[Any], gradients: bool = True
 ) -> Observed:
-    """What TensorFlow does."""
+    """Return what TensorFlow computes in a call, and restore the variables."""
     with kept(variables), tf.GradientTape() as tape:
         for array in call:
             tape.watch(array)
@@ -361,8 +361,8 @@ def _dense(gradient: Any) -> Any:
 
 
 def total_of(result: Any, of_one: Callable[[Any, Any], Any]) -> Any:
-    """The sum over all arrays of floats in a result, of which ``of_one`` gives that of one, whose elements
-    have weights; None where there are none.
+    """Return the sum of ``of_one(array, weights)`` over all float arrays of a result, or None if there is
+    none.
     """
     parts = [
         of_one(array, _weights(array)) for array in arrays(result).values() if "float" in str(array.dtype)
@@ -371,13 +371,15 @@ def total_of(result: Any, of_one: Callable[[Any, Any], Any]) -> Any:
 
 
 def _weights(array: Any) -> Any:
-    """A weight for each element, so that no gradient is 0 because a sum is always the same."""
+    """Return a different weight for each element, because the gradient of a plain sum may be zero (after a
+    softmax).
+    """
     return np.cos(np.arange(1.0, 1 + int(np.prod(array.shape)))).reshape(tuple(array.shape)).astype("float32")
 
 
 # ---------------------------------------------------------------------------------------------- by targets
 def by_torch(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
-    """The gradients of the sum of squares, by torch."""
+    """Return the gradients of the weighted sum of the results, by torch."""
     import torch
 
     trained = graph.trained
@@ -398,7 +400,7 @@ def by_torch(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
 
 
 def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
-    """The same by JAX."""
+    """Return the gradients of the weighted sum of the results, by JAX."""
     import jax
     import jax.numpy as jnp
 
@@ -420,7 +422,7 @@ def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
 
 
 def by_tensorflow(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
-    """The same by TensorFlow."""
+    """Return the gradients of the weighted sum of the results, by TensorFlow."""
     parameters, names = graph.parameters, graph.trained
     trained = {name: tf.convert_to_tensor(array) for name, array in parameters.items() if name in names}
     inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}

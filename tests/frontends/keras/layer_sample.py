@@ -1,6 +1,4 @@
-"""What a sample of a Keras layer is: the layer, the arrays of the call that is recorded, and those of another
-call.
-"""
+"""Samples of Keras layers: the layer, the arrays of the recorded call, and those of another call."""
 
 from __future__ import annotations
 
@@ -21,8 +19,10 @@ Call = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Array:
-    """The shapes of an argument in the recorded call and in the other one; elements are drawn between
-    ``least`` and ``most``.
+    """Description of a random array.
+
+    shape, other: shapes in the recorded call and in the other one.
+    least, most: bounds of the elements; booleans are True for positive numbers.
     """
 
     shape: Shape
@@ -32,37 +32,45 @@ class Array:
     dtype: str = "float32"
 
     def drawn(self, random: np.random.Generator, other: bool) -> Any:
-        """A tensor."""
+        """Return a tensor of the shape ``other`` or ``shape``."""
         drawn = random.uniform(self.least, self.most, self.other if other else self.shape)
         return tf.constant(drawn > 0 if self.dtype == "bool" else drawn.astype(self.dtype))
 
 
 @dataclass(frozen=True)
 class LayerSample:
-    """``make()`` gives a layer that is not built, ``call(layer, *arrays)`` calls it."""
+    """A layer and its calls.
+
+    make: returns a layer that is not built.
+    call: ``call(layer, *arrays)`` calls it.
+    """
 
     make: Callable[[], Any]
     inputs: tuple[Array, ...]
     call: Call
 
     def arrays(self, other: bool = False) -> list[Any]:
-        """The arguments, the same at each call."""
+        """Return the same random arguments at each call."""
         random = np.random.default_rng(5 + other)
         return [one.drawn(random, other) for one in self.inputs]
 
     def made(self) -> Any:
-        """The layer, built, with weights that are all different."""
+        """Return a layer that is built and has random weights."""
         return self.made_of(self.make())
 
     def made_of(self, layer: Any) -> Any:
-        """A layer of the sample, built as above."""
+        """Build ``layer`` by a call, randomise its weights in place, and return it."""
         run(partial(self.call, layer), *self.arrays())
         fill_weights(layer)
         return layer
 
 
 def fill_weights(layer: Any, least: float = 0.2, most: float = 1.0) -> None:
-    """Gives every weight of floats elements between these, so that none is neutral; statistics stay legal."""
+    """Set every float weight to random elements with absolute values from ``least`` to ``most``, so that each
+    has an effect.
+
+    Variances and scales stay positive.
+    """
     random = np.random.default_rng(1)
     for weight in layer.weights:
         if "float" in str(weight.dtype) and "seed_generator" not in weight.path:
@@ -78,12 +86,11 @@ def _sign(random: np.random.Generator, weight: Any) -> Any:
 
 
 def plainly(layer: Any, *arrays: Any, **options: Any) -> Any:
-    """The layer called with the arrays one by one."""
     return layer(*arrays, **options)
 
 
 def listed(layer: Any, *arrays: Any, **options: Any) -> Any:
-    """The layer called with a list of the arrays."""
+    """Call the layer with a list of the arrays."""
     return layer(list(arrays), **options)
 
 
@@ -95,8 +102,10 @@ def samples(
     training: tuple[bool, ...] = (),
     **given: Any,
 ) -> Iterator[tuple[str, LayerSample]]:
-    """A sample of ``keras.layers.<name>`` for each dict of options (and mode, where ``training`` names some),
-    called with what is ``given``.
+    """Yield (name, sample) of ``keras.layers.<name>`` for each dict of options, in each mode of ``training``
+    if there are any.
+
+    given: further arguments of the call.
     """
     for each in options or ({},):
         for mode in training or (None,):
@@ -112,7 +121,7 @@ def samples(
 
 
 def _inputs(inputs: Iterable[Array], options: dict[str, Any]) -> tuple[Array, ...]:
-    """A layer that computes in float64 is given such arrays."""
+    """Return the inputs, in float64 if the layer computes in float64."""
     is_wide = options.get("dtype") == "float64"
     return tuple(
         replace(one, dtype="float64") if is_wide and one.dtype == "float32" else one for one in inputs
@@ -124,7 +133,7 @@ def _made(cls: Any, options: dict[str, Any]) -> Any:
 
 
 def _fresh(item: Any) -> Any:
-    """A layer among the options that no other sample has built."""
+    """Return a copy of each layer in the options, because a layer is built only once."""
     if isinstance(item, list):
         return list(map(_fresh, item))
     return type(item).from_config(item.get_config()) if isinstance(item, keras.Layer) else item
@@ -143,5 +152,5 @@ def _word(item: Any) -> str:
 
 
 def named(prefix: str, **made: LayerSample) -> Iterator[tuple[str, LayerSample]]:
-    """Samples with names of their own, behind that of the layer."""
+    """Yield samples under names that begin with ``prefix``."""
     return ((f"{prefix}: {name.replace('_', ' ')}", sample) for name, sample in made.items())

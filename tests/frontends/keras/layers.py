@@ -1,4 +1,4 @@
-"""All samples of layers by name."""
+"""All samples of Keras layers, by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMED = list(chain.from_iterable(module.SAMPLES for module in MODULES))
 
 
 def _unique(named: list[tuple[str, LayerSample]]) -> dict[str, LayerSample]:
-    """Equal names are numbered."""
+    """Return the samples by name, with a number appended to equal names."""
     found: dict[str, LayerSample] = {}
     for name, sample in named:
         count = sum(other.partition(" #")[0] == name for other in found)

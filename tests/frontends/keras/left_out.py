@@ -1,4 +1,4 @@
-"""Public layers of Keras that have no samples, with the reason."""
+"""Public Keras layers without samples, with reasons."""
 
 LEFT_OUT = {
     "Layer": "the base class of layers: custom layers have tests of their own",

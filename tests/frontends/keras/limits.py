@@ -1,4 +1,4 @@
-"""Samples of layers that are refused, with what the error says, and those that draw other numbers of the same
+"""Samples of layers that are refused, with words of the error, and those that draw other numbers of the same
 distribution.
 """
 

@@ -1,8 +1,7 @@
-"""The architectures of ``keras.applications``, without weights of a training, for the smallest images that
-they take.
+"""The architectures of ``keras.applications`` with random weights, for the smallest images that they accept.
 
-They are judged in float64: with random weights some are chaotic, and in float32 nothing could be said of
-those but that they round.
+They are compared in float64: some are chaotic with random weights, so that in float32 rounding errors
+would decide.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ SMALLEST = [
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """All architectures, the smallest of each family first, in the order of :data:`SMALLEST`.
+    """Return all architectures, those of :data:`SMALLEST` (the smallest of each family) first.
 
     >>> len(names()) >= 38
     True
@@ -66,7 +65,7 @@ def names() -> tuple[str, ...]:
 
 
 def family(name: str) -> str:
-    """The module of Keras that an architecture stands in.
+    """Return the Keras module that defines an architecture.
 
     >>> family("ResNet50") == family("ResNet101")
     True
@@ -75,7 +74,7 @@ def family(name: str) -> str:
 
 
 def network(name: str, least: int = 32) -> Any:
-    """A network of random weights, whose statistics are none of those that layers begin with."""
+    """Return a network with random weights and random statistics, for images of at least ``least`` pixels."""
     keras.utils.set_random_seed(0)
     side = max(SIDES.get(name, 32), least)
     made = getattr(keras.applications, name)(weights=None, input_shape=(side, side, 3), classes=7)
@@ -87,7 +86,7 @@ def network(name: str, least: int = 32) -> Any:
 
 
 def images(model: Any, count: int) -> Any:
-    """Random images of the size that the network takes."""
+    """Return random images of the size that the network accepts."""
     shape = (count, *model.input_shape[1:])
     return tf.constant(
         np.random.default_rng(count)
@@ -98,7 +97,7 @@ def images(model: Any, count: int) -> Any:
 
 @contextmanager
 def in_doubles() -> Iterator[None]:
-    """Inside of the block new layers compute in float64, in JAX too."""
+    """Let new layers compute in float64 while the block runs, in JAX too."""
     import jax
 
     before, policy = jax.config.jax_enable_x64, keras.config.dtype_policy()
@@ -114,7 +113,7 @@ def in_doubles() -> Iterator[None]:
 
 
 def without_drops(name: str, least: int = 32) -> Any:
-    """The network, whose layers drop nothing in training."""
+    """Return the network with all dropout rates set to 0, so that training is deterministic."""
     model = network(name, least)
     for layer in model._flatten_layers():
         for rate in {"rate", "drop_path_rate"} & vars(layer).keys():
@@ -124,9 +123,7 @@ def without_drops(name: str, least: int = 32) -> Any:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A network, what Keras computes of a call, and the graph of another call, which is written for each
-    target.
-    """
+    """A network, the result of a call in Keras, and the graph of a smaller call."""
 
     variables: Sequence[Any]
     call: Any
@@ -136,9 +133,7 @@ class Recorded:
 
 @functools.lru_cache(maxsize=1)  # the targets of a case follow one another
 def recorded(name: str, training: bool) -> Recorded:
-    """Recorded with one image, as it predicts, or with two in training, where it drops nothing; called with
-    one more.
-    """
+    """Record a network, with one image in inference or two in training, and let Keras compute one image more."""
     with in_doubles():
         model = (
             without_drops(name, least=64) if training else network(name)
@@ -152,8 +147,8 @@ def recorded(name: str, training: bool) -> Recorded:
 
 
 def judge_network(name: str, training: bool, to: str, gradients: bool = True) -> dict[str, Any]:
-    """Results, variables afterwards and all gradients, in float64: there differences are mistakes, and no
-    matter of rounding.
+    """Assert that results, variables after the call and gradients agree with Keras in float64; return
+    measured facts.
     """
     case = recorded(name, training)
     with in_doubles(), kept(case.variables):

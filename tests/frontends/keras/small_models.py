@@ -1,6 +1,4 @@
-"""Small whole models of Keras, each made under whatever policy of data types and order of axes is set:
-images, sequences, tokens.
-"""
+"""Small Keras models of images, sequences and tokens, built under the current dtype policy and data format."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What Keras users do with a graph of their model: modules with modes, training, the way back, files, lazy
-forms.
-"""
+"""Tests of graphs of Keras models as modules: modes, training, the way back, files, lazy recording."""
 
 from __future__ import annotations
 
@@ -262,9 +260,7 @@ def test_verified() -> None:
 
 
 def test_a_module_is_exported_before_it_was_called() -> None:
-    """By torch, in the mode of predictions, with an open number of rows, and under the names of Keras'
-    variables.
-    """
+    """torch exports in inference mode, with a symbolic batch size, under the names of Keras' variables."""
     torch = pytest.importorskip("torch")
     model = classifier()
     images = np.random.default_rng(0).standard_normal((5, 8, 8, 3)).astype("float32")
@@ -321,7 +317,7 @@ def test_a_model_that_asks_for_the_mode_is_exported_in_each(cls: Any, mode: bool
 
 
 class ToldApart(keras.Layer):
-    """A layer of the user's that takes predictions for another thing than no mode."""
+    """A layer for which ``training=False`` differs from ``training=None``."""
 
     def call(self, x: Any, training: Any = None) -> Any:
         return x if training is None else x * 2 if training else x * 3

@@ -1,4 +1,4 @@
-"""Whole models under policies of data types, with the channels first, and with parts that are not trained."""
+"""Tests of Keras models under dtype policies, with channels first, and with frozen parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODELS: dict[str, Callable[[], Any]] = {"residual": residual, "attention": atten
 
 @contextmanager
 def policy(name: str) -> Iterator[None]:
-    """Inside of the block new layers have this policy."""
+    """Set the dtype policy of new layers while the block runs."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name)
     try:
@@ -77,8 +77,8 @@ def test_policy(made_and_name: str, to: str) -> None:
 def test_gradients_under_a_policy(
     made: str, name: str, to: str, gradients: Callable[..., dict[str, Any]]
 ) -> None:
-    """They are near those of the model in float32. TensorFlow's own are no measure: it adds the gradients of
-    a bias up in 16 bits, and is a third off for 720 of them; JAX adds up in bfloat16 too.
+    """The reference is the model in float32. TensorFlow's own gradients are too imprecise: it sums those of a
+    bias in 16 bits, and JAX does so in bfloat16.
     """
     if (made, to) == ("residual", "jax"):
         pytest.skip("JAX adds 720 gradients of a bias up in 16 bits")
@@ -141,7 +141,7 @@ def test_channels_first(training: bool, to: str) -> None:
     ],
 )
 def test_parts_that_are_not_trained(made: str, frozen: tuple[str, ...], to: str) -> None:
-    """Statistics of a frozen layer stay as they are in training too."""
+    """The statistics of a frozen layer must not change in training either."""
     keras.utils.set_random_seed(1)
     model = MODELS[made]()
     for name in frozen:

@@ -1,6 +1,4 @@
-"""What people write with Keras around its layers: custom layers, models in models, dicts, losses, policies,
-steps of training.
-"""
+"""Tests of typical Keras code: custom layers, nested models, dicts, losses, policies, training steps."""
 
 from __future__ import annotations
 
@@ -281,9 +279,7 @@ def test_loops_beside_functions_of_tensorflow_1(to: str) -> None:
 )
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_step_of_an_optimizer(name: str, to: str) -> None:
-    """Weights and what the optimizer keeps are Keras' own after two steps at other numbers of rows than the
-    recorded one.
-    """
+    """After two steps with another batch size, weights and optimizer state are those of Keras."""
 
     def made() -> tuple[Any, list[Any]]:
         keras.utils.set_random_seed(0)
@@ -379,7 +375,7 @@ def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
     ids=["two", "channels", "channels, oblong steps", "dilated"],
 )
 def test_gradient_of_convolutions_in_groups_of_doubles(options: dict[str, Any]) -> None:
-    """Keras has XLA compute them: TensorFlow's own gradient has no kernel on a CPU."""
+    """TensorFlow has no CPU kernel for this gradient, so Keras lets XLA compute it."""
     layer = L.Conv2D(kernel_size=3, dtype="float64", **options)
     small, large = (
         tf.constant(np.random.default_rng(count).standard_normal((count, 9, 8, 4))) for count in (1, 2)

@@ -1,6 +1,4 @@
-"""The public layers of Keras, and the architectures of ``keras.applications``, compute in every target what
-Keras does.
-"""
+"""Tests of the public Keras layers and the architectures of ``keras.applications`` in every target."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Modules of graphs of Keras' models, trained in torch and flax for three steps, against Keras' own steps;
-and the way back.
+"""Tests of training graphs of Keras models for three steps in torch and flax, compared with Keras, and of
+``to_source``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def batch(model: Any, step: int) -> tuple[Any, Any]:
 
 
 def keras_steps(model: Any) -> list[float]:
-    """The losses, as Keras trains."""
+    """Train with Keras and return the losses."""
     optimizer, losses = keras.optimizers.SGD(RATE, MOMENTUM), []
     for step in range(STEPS):
         x, y = batch(model, step)
@@ -61,7 +61,7 @@ def keras_steps(model: Any) -> list[float]:
 
 
 def torch_steps(module: Any, model: Any) -> list[float]:
-    """The same by torch."""
+    """Train the module with torch and return the losses."""
     import torch
 
     optimizer, losses = torch.optim.SGD(module.parameters(), RATE, MOMENTUM), []
@@ -77,7 +77,7 @@ def torch_steps(module: Any, model: Any) -> list[float]:
 
 
 def nnx_steps(module: Any, model: Any) -> list[float]:
-    """The same by flax, compiled."""
+    """Train the module with compiled flax steps and return the losses."""
     jax, nnx, optax = (pytest.importorskip(name) for name in ("jax", "flax.nnx", "optax"))
     optimizer, losses = nnx.Optimizer(module, optax.sgd(RATE, MOMENTUM), wrt=nnx.Param), []
 

@@ -1,1 +1,1 @@
-"""Tests of numpy as a source: samples as data, programs, errors."""
+"""Tests of NumPy as a source."""

@@ -1,4 +1,4 @@
-"""Samples of products, numpy.linalg and numpy.fft."""
+"""Samples of products, ``numpy.linalg`` and ``numpy.fft``."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ SAMPLES: list[Sample] = [
 
 
 def _abs(pair: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The factors without signs, which are open."""
+    """Return the absolute values of factors, whose signs are not unique."""
     q, r = pair
     return abs(q), abs(r)
 

@@ -1,4 +1,4 @@
-"""Samples of arguments that are seldom given: weights, methods, modes, several places at once."""
+"""Samples of rarely used arguments: weights, methods, modes, several indices at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _put_where(x: Any, mask: Any, values: Any) -> Any:
 
 
 def _whole_steps(k: Any) -> Any:
-    """The first two numbers are made whole, and tell the step."""
+    """NumPy converts the first two numbers to the integer dtype, and their difference is the step."""
     n = k.shape[0]
     return (
         np.arange(0.5, n + 0.5, 1.5, dtype=np.int64) * k[0, 0],

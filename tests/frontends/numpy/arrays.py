@@ -1,4 +1,4 @@
-"""Descriptions of arrays, and samples: calls as data."""
+"""Samples of NumPy calls as data, with descriptions of their arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ _GROWN = {3: 5, 4: 6, 6: 9, 8: 12, 12: 10}  # sizes of the second set of argumen
 
 @dataclass(frozen=True)
 class Array:
-    """A random array. ``kind``: normal, positive (0.5 to 2), unit (-0.9 to 0.9), distinct, definite (a
-    matrix), sorted, holes (some NaN).
+    """Description of a random array.
+
+    kind: ``"normal"``, ``"positive"`` (0.5 to 2), ``"unit"`` (-0.9 to 0.9), ``"distinct"``, ``"definite"``
+        (a positive definite matrix), ``"sorted"``, ``"holes"`` (some NaN), ``"integers"`` or ``"scalar"``.
+    low, high: range of integers, without ``high``.
     """
 
     shape: tuple[int, ...]
@@ -24,13 +27,12 @@ class Array:
     high: int = 6
 
     def grown(self) -> Array:
-        """The same with other sizes."""
+        """Return a description with other sizes."""
         return Array(
             tuple(_GROWN.get(size, size) for size in self.shape), self.dtype, self.kind, self.low, self.high
         )
 
     def make(self, random: np.random.Generator) -> Any:
-        """The array."""
         made = self._elements(random)
         return (
             made.astype(self.dtype)[()]
@@ -70,34 +72,30 @@ class Array:
 
 
 def f(*shape: int, kind: str = "normal") -> Array:
-    """Random float32."""
     return Array(shape, kind=kind)
 
 
 def d(*shape: int, kind: str = "normal") -> Array:
-    """Random float64."""
     return Array(shape, "float64", kind)
 
 
 def i(*shape: int, low: int = -5, high: int = 6, dtype: str = "int64") -> Array:
-    """Random integers."""
     return Array(shape, dtype, "integers", low, high)
 
 
 def b(*shape: int) -> Array:
-    """Random truth values."""
     return Array(shape, "bool")
 
 
 def c(*shape: int) -> Array:
-    """Random complex64."""
     return Array(shape, "complex64")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """``function(*arrays)`` must give in every target what it gives in numpy; with ``grown`` arrays too, by
-    the same graph (unless ``again``).
+    """A call that must give in every target what it gives in NumPy.
+
+    grows: True if the same graph must serve the arrays at other sizes.
     """
 
     name: str
@@ -108,7 +106,6 @@ class Sample:
 
 
 def made(arrays: tuple[Array, ...], seed: int) -> list[Any]:
-    """The arrays of a sample."""
     random = np.random.default_rng(seed)
     return [array.make(random) for array in arrays]
 
@@ -116,5 +113,4 @@ def made(arrays: tuple[Array, ...], seed: int) -> list[Any]:
 def sample(
     name: str, function: Callable[..., Any], *arrays: Array, grows: bool = True, again: bool = False
 ) -> Sample:
-    """A :class:`Sample`."""
     return Sample(name, function, arrays, grows, again)

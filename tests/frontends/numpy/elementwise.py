@@ -1,4 +1,4 @@
-"""Samples of ufuncs, and of functions of elements."""
+"""Samples of ufuncs and other element-wise functions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Samples of functions that call the user's, of polynomials and eigenvalues, and of arguments in unusual
-clothes.
-"""
+"""Samples of functions with callbacks, of polynomials and eigenvalues, and of unusual forms of arguments."""
 
 from __future__ import annotations
 

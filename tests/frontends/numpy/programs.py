@@ -1,4 +1,4 @@
-"""Whole programs written in numpy."""
+"""Whole programs written in NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .arrays import Array, d, f, i
 
 @dataclass(frozen=True)
 class Program:
-    """A function, its arrays, and arrays of other sizes that the same graph must do for."""
+    """A function, its arrays, and arrays of other sizes that the same graph must serve."""
 
     function: Callable[..., Any]
     arrays: tuple[Array, ...]
@@ -54,7 +54,7 @@ def mlp_loss(x: Any, labels: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
 
 
 def conv_by_windows(images: Any, kernels: Any, bias: Any) -> Any:
-    """Convolution, ReLU and max-pooling, with windows on memory."""
+    """Compute a convolution, ReLU and max-pooling with ``sliding_window_view``."""
     windows = sliding_window_view(images, kernels.shape[2:], axis=(2, 3))
     out = np.einsum("nchwij,ocij->nohw", windows, kernels) + bias[:, None, None]
     out = np.maximum(out, 0)
@@ -102,7 +102,7 @@ def k_means(points: Any, centres: Any, rounds: int = 3) -> Any:
 
 
 def n_body(positions: Any, velocities: Any, masses: Any, steps: int = 2, dt: float = 0.01) -> Any:
-    """Leapfrog steps under gravity, written in place, with energies."""
+    """Make leapfrog steps in place and return energies."""
     positions, velocities = positions.copy(), velocities.copy()
     for _ in range(steps):
         apart = positions[None] - positions[:, None]
@@ -160,7 +160,7 @@ def mandelbrot(width: Any, rounds: int = 8) -> Any:
 
 
 def edges(image: Any) -> Any:
-    """Sobel's operator: elements of a constant kernel one by one."""
+    """Apply Sobel's operator, whose kernel is a constant that Python indexes."""
     kernel = np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]])
     padded = np.pad(image, 1, mode="edge")
     h, w = image.shape
@@ -202,7 +202,7 @@ def running_statistics(x: Any) -> Any:
 
 
 def pointers(table: Any, after: Any) -> Any:
-    """Rows and elements in places that were computed: read, seen through and written to."""
+    """Read and write rows and elements at computed indices, through views too."""
     place, y = after[0], table.copy()
     for _ in range(3):
         place = after[place]

@@ -1,4 +1,4 @@
-"""Samples of creation, shapes, indices, joining, and writing."""
+"""Samples of creation, shapes, indexing, joining and writing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ X = f(3, 4)
 
 
 def _writing(change: Callable[..., Any]) -> Callable[..., Any]:
-    """What is left in a copy of the first array."""
+    """Return a function that copies its first array, changes the copy and returns it."""
 
     def function(x: Any, *others: Any) -> Any:
         x = x.copy()

@@ -1,5 +1,5 @@
-"""Samples of the ufuncs of ``scipy.special``, of ``outer`` and ``accumulate`` of ufuncs, and of functions
-that other samples call seldom.
+"""Samples of ``scipy.special``, of ``outer`` and ``accumulate`` of ufuncs, and of functions that other
+samples rarely call.
 """
 
 from __future__ import annotations

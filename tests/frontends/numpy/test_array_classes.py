@@ -1,6 +1,4 @@
-"""Arrays of numpy as arguments: classes of their own, memory that others own or nobody may write to, other
-orders of bytes.
-"""
+"""Tests of unusual NumPy arguments: subclasses, borrowed or read-only memory, foreign byte orders."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ def squared(x: Any) -> Any:
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("source", ["torch", "numpy"])
 def test_arrays_that_mean_something_else_are_refused(source: str, to: str) -> None:
-    """They were taken for their bare elements: a mask or a unit was lost, and a matrix was multiplied element
-    by element.
-    """
+    """Their elements alone would lose a mask or a unit, and multiply a matrix element by element."""
     pytest.importorskip(to)
     x = np.arange(-4, 5, dtype=np.float32).reshape(3, 3)
     graph = graph_compiler.compile(
@@ -104,7 +100,7 @@ def test_arrays_that_nobody_may_write_to_stay_what_they_are(source: str) -> None
 
 @pytest.mark.parametrize("table", [ConversionCache, UncachedConversion])
 def test_an_array_without_a_twin_is_refused(table: type[ConversionCache]) -> None:
-    """None stood for it in the graph, which is a new axis among indices."""
+    """Without the check None would stand for the array in the graph, and mean a new axis in an index."""
     with pytest.raises(
         NotCompilable, match=r"holds a Quantity, a class of arrays of its own; let it hold np\.asarray of it"
     ):

@@ -1,5 +1,5 @@
-"""Random numbers that numpy functions draw: numpy's own in numpy, the same distributions elsewhere, and none
-that is a constant.
+"""Tests of random numbers in NumPy functions: the same numbers in NumPy, the same distributions elsewhere,
+and no constants.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize(("name", "to"), pairs(CALLS, TARGETS))
 def test_distribution(name: str, to: str) -> None:
-    """The quantiles of 4,000 numbers are those of NumPy's own."""
+    """Five quantiles of 4,000 numbers are compared."""
     graph = _graph(CALLS[name], to)
     for variant in graph.variants:
         variant.target.seed(1)

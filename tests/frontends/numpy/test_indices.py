@@ -1,6 +1,5 @@
-"""NumPy refuses an index outside of its axis.
-
-Targets that clamp it or leave a write out refuse it too, where indices come in as arguments.
+"""Tests of index errors: NumPy rejects an index out of bounds, and so must targets that clamp indices or drop
+writes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Python code of an installed library is recorded as the user's is; the library here lies in a folder named
-as an installer's.
+"""Tests of installed libraries: their Python code is recorded like the user's. The library is in a folder
+named like an installer's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Views that are kept beside their array: how they lie in it, and numpy functions that write to one and read
-both.
-"""
+"""Tests of views that are stored together with their array: their position in it, and writes to either."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _TAKEN = st.lists(
 
 
 def _view(array: Any, parts: list[Any], turn: int) -> Any:
-    """An index of whole numbers, slices and new axes, as far as there are axes, then the axes in another
-    order.
-    """
+    """Return a random view: indices, slices and new axes for the first axes, then the axes permuted."""
     for axis, part in enumerate(parts):
         if part is None:
             array = np.expand_dims(array, min(axis, array.ndim))
@@ -82,7 +78,7 @@ def test_these_are_an_index(view: Callable[[Any], Any]) -> None:
 
 # -------------------------------------------------------------------------------------------- numpy functions
 class _Table:
-    """A table and what ``take`` makes of it; ``step`` is a call."""
+    """An object with an array and views of it, which ``take`` creates; a call is ``step(array, views, x)``."""
 
     def __init__(self, take: Callable[[Any], Any], step: Callable[[Any, Any, Any], Any]) -> None:
         self.cells = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)

@@ -1,4 +1,4 @@
-"""Questions about the memory of arrays, as code of libraries asks them before it writes."""
+"""Tests of functions that query the memory of arrays, as libraries do before they write."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Random programs of numpy calls, views and writes: the graph agrees with the original, in numpy itself and
-in another framework.
-"""
+"""Property tests of random NumPy programs with calls, views and writes, in NumPy and another framework."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ STEP = st.one_of(
 
 
 def program(steps: list[tuple[str, ...]]) -> Callable[[Any], Any]:
-    """A function of one array; what it leaves in the argument counts too."""
+    """Return a function of one array, which it may change."""
 
     def function(x: Any) -> Any:
         made = [x]

@@ -1,9 +1,9 @@
-"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and
-at others with the same graph.
+"""Tests of every NumPy sample in each target: it gives what NumPy gives, at the recorded arguments and at
+others with the same graph.
 
-How canonical operations are written for each target the samples of torch test. So a run takes a sample in
-numpy, as it is and through the canonical operations, and in one other target in turn; three weeks, or
-``scripts/test --all-targets``, are all of them.
+The samples of torch test how canonical operations are written in each target. So a run takes a sample in
+NumPy, directly and through canonical operations, and in one other target, which changes from week to week;
+``scripts/test --all-targets`` runs all.
 """
 
 from __future__ import annotations
@@ -52,13 +52,12 @@ def check(one: Sample, target: str) -> None:
 
 
 def calls_of(one: Sample) -> list[list[Any]]:
-    """The arguments of the call that is recorded, and those that have grown."""
+    """Return the arguments of the recorded call and, if the sample grows, those of other sizes."""
     grown = tuple(array.grown() for array in one.arrays)
     return [made(one.arrays, 0), *([made(grown, 1)] if one.grows else [])]
 
 
 def jax_calls(one: Sample) -> list[Call]:
-    """The sample's calls of its graph for JAX."""
     graph = graph_for(one.function, "jax")
     graph.add_variant(calls_of(one)[0], {}, "args= given")
     return [Call(graph, tuple(args), {}) for args in calls_of(one)]
@@ -96,7 +95,6 @@ def test_sample(name: str, target: str) -> None:
 
 
 def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graph of another function must fail."""
     monkeypatch.setitem(
         globals(),
         "graph_for",
@@ -107,7 +105,7 @@ def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_calls_in_one_program_are_told_apart() -> None:
-    """What is wrong in one call, or cannot be compiled, is so in its own result alone."""
+    """A call that is wrong or cannot be compiled must not affect the other calls of the program."""
     x = np.linspace(-1, 1, 6)
     doubled, found, tripled = (
         graph_for(function, "jax") for function in (lambda x: x * 2, np.nonzero, lambda x: x * 3)

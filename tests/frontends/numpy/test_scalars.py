@@ -1,4 +1,4 @@
-"""Scalars of NumPy and arrays without axes: a graph that was recorded with one of them answers for the other."""
+"""Tests of NumPy scalars and arrays without axes: a graph recorded with one of them serves the other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""numpy as a source: whole programs at other sizes, guards, state, writes, files, and what cannot be
-recorded.
-"""
+"""Tests of NumPy as a source: programs at other sizes, guards, state, writes, files, and errors."""
 
 from __future__ import annotations
 
@@ -131,7 +129,7 @@ def test_scalars_of_numpy_are_arrays(target: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "uint64"])
 def test_an_index_of_any_type_of_whole_numbers(dtype: str) -> None:
-    """The length of the axis is a number of few of these types, and no unsigned one has the negative indices."""
+    """Few of these dtypes can represent the length of the axis, and unsigned ones no negative index."""
     pytest.importorskip("jax")
     table = np.arange(300.0)
     graph = graph_compiler.compile(
@@ -290,7 +288,7 @@ def turn() -> int:
 
 
 def counts_in_globals(x: Any) -> Any:
-    """Two functions change one number of a module, and one of them replaces an array there."""
+    """Two functions change the same global number, and one of them replaces a global array."""
     global TURNS, TOTAL
     TURNS = turn() + 2
     TOTAL = TOTAL + x
@@ -900,9 +898,7 @@ def test_elements_that_numpy_refuses_or_that_decide_a_size(
 
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
 def test_ranges_that_are_empty_at_some_sizes(to: str) -> None:
-    """Recorded where they are not, and called where they are; and the other way round, where the size was a
-    negative number.
-    """
+    """The ranges are empty in the recorded call or in a later one, where their length would be negative."""
     pytest.importorskip(to)
 
     def ranges(x: Any) -> Any:

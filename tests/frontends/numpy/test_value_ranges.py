@@ -1,5 +1,5 @@
-"""An index that cannot leave its axis is not checked; one that may is NumPy's ``IndexError``, at other values
-and sizes too.
+"""Tests of index checks: an index that cannot be out of bounds is not checked, any other raises NumPy's
+``IndexError``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def byte(x: Any, v: Any) -> Any:
 
 
 def cut_off(x: Any, v: Any) -> Any:
-    """255 is -1 among such numbers."""
+    """The cast to int8 turns 255 into -1."""
     return x[(v & 255).astype(np.int8)[0]]
 
 
@@ -68,7 +68,7 @@ CASES: dict[Function, int] = {
 
 
 def outcome(function: Any, x: Any, v: Any) -> Any:
-    """What a call gives, or that it is refused."""
+    """Return the result, or None if an index is rejected."""
     try:
         return np.asarray(function(x.copy(), v.copy()))
     except (IndexError, graph_compiler.errors.GraphCompilerError):

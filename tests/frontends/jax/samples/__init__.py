@@ -1,1 +1,1 @@
-"""Calls of JAX functions as data, one file a section; ``SAMPLES`` of each are run in every target."""
+"""Samples of JAX functions as data, one file for each section; each file has a list ``SAMPLES``."""

@@ -1,4 +1,4 @@
-"""Element-wise functions and operators."""
+"""Samples of element-wise functions and operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products, decompositions, Fourier transforms, convolutions and pooling, attention, gradients."""
+"""Samples of products, decompositions, Fourier transforms, convolutions, pooling, attention and gradients."""
 
 from __future__ import annotations
 

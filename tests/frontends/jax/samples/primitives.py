@@ -1,4 +1,4 @@
-"""Calls of ``jax.lax`` as libraries make them: data types, modes and numbers of operands beyond those of the
+"""Samples of ``jax.lax`` as libraries call it: dtypes, modes and numbers of operands beyond those of the
 public functions.
 """
 
@@ -20,7 +20,7 @@ _MODES = ("clip", "fill", "drop", "promise_in_bounds")
 
 
 def _total_order(x, y):
-    """Compare whole numbers, zeros of both signs and NaN."""
+    """Compare integers, zeros of both signs and NaN."""
     x, y = (jnp.where(item > 3, jnp.nan, jnp.where(item < -3, -0.0, item * 1.0)) for item in (x, y))
     return [primitive.bind(x, y) for primitive in (lax.eq_to_p, lax.le_to_p, lax.lt_to_p)]
 

@@ -1,4 +1,4 @@
-"""Reductions, statistics, sorting and searching."""
+"""Samples of reductions, statistics, sorting and searching."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _of_bits(x: Any) -> Any:
 
 
 def _reduced(x: Any, start: Any) -> Any:
-    """Beginning with arrays, which JAX does not look at while it traces."""
+    """The initial values are arrays, which JAX cannot read while it traces."""
     zero, one = jnp.zeros((), x.dtype), jnp.ones((), x.dtype)
     return (
         lax.reduce(x, zero, lax.add, (1,)),
@@ -50,14 +50,14 @@ def _by_windows(x: Any, start: Any) -> Any:
 
 
 def _extremes(x: Any) -> Any:
-    """The least number of a type has no negative, and unsigned ones have none."""
+    """The initial values are the limits of integer dtypes, which cannot be negated."""
     least, most = (False, True) if x.dtype == bool else (jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
     numbers = ((x.dtype.type(most), lax.min), (x.dtype.type(least), lax.max))
     return [lax.reduce_window(x, begin, by, (2, 2), (1, 1), "SAME") for begin, by in numbers]
 
 
 def over_names(x):
-    """What ``vmap`` makes of collective operations over its axis."""
+    """Use collectives over an axis of ``vmap``, which it replaces."""
     each = jax.vmap(
         lambda row: (
             row - lax.pmean(row, "i"),

@@ -1,4 +1,4 @@
-"""Creation, shapes, joining, indexing and writing at indices."""
+"""Samples of creation, shapes, joining, indexing and writing at indices."""
 
 from __future__ import annotations
 

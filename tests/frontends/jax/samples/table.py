@@ -1,4 +1,4 @@
-"""How the tables are written: one row for several functions that take the same arguments."""
+"""Helpers of the tables: one row for several functions with the same arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPLEX, OTHER_COMPLEX = Array((3, 4), "complex64"), Array((5, 2), "complex64")
 def each(
     module: Any, names: str, args: tuple[Any, ...], other: tuple[Any, ...] | None = None, **kwargs: Any
 ) -> list[Sample]:
-    """A sample of each function of a module that is named."""
+    """Return a sample of each function of ``module`` that ``names`` lists, separated by spaces."""
     short = getattr(module, "__name__", "").removeprefix("jax.").replace("numpy", "jnp")
     kinds = "-".join(map(_kind, args))
     return [
@@ -34,5 +34,5 @@ def _kind(item: Any) -> str:
 
 
 def calls(functions: Iterable[tuple[str, Any, tuple[Any, ...], tuple[Any, ...] | None]]) -> list[Sample]:
-    """Samples of (name, function, arguments, other arguments)."""
+    """Return samples of (name, function, arguments, other arguments)."""
     return [Sample(function, args, {}, other, name) for name, function, args, other in functions]

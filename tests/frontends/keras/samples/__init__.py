@@ -1,1 +1,1 @@
-"""Samples of the public layers of Keras, one file a kind of layers."""
+"""Samples of the public Keras layers, one file for each kind."""

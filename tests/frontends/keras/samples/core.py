@@ -1,4 +1,4 @@
-"""Samples of dense layers, embeddings, activations, layers that reshape, and those that drop or add noise."""
+"""Samples of dense layers, embeddings, activations, reshaping, dropout and noise."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def multiplied(x: Any, factor: float) -> Any:
 
 
 def passed_on(x: Any, mask: Any) -> Any:
-    """The mask of the result. Keras warns of a mask that a layer does not pass on."""
+    """Return the mask of the result. Keras warns if a layer does not pass a mask on."""
     return mask
 
 

@@ -1,4 +1,4 @@
-"""Samples of layers that take several arrays."""
+"""Samples of layers with several inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of normalisation, in training too."""
+"""Samples of normalisation, in inference and training."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Samples of preprocessing: of images as they are, of random changes with and without training, of sounds and
-of categories.
-"""
+"""Samples of preprocessing: of images, deterministic and random, of audio, and of categories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of recurrent layers and cells: masks, both directions, what goes backwards, states."""
+"""Samples of recurrent layers and cells: masks, both directions, reversed sequences, states."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def masked(layer: Any, x: Any, mask: Any, **given: Any) -> Any:
 
 
 def with_fresh_masks(layer: Any, *arrays: Any, **given: Any) -> Any:
-    """A cell called as the first of a sequence: it keeps what it drops from step to step."""
+    """Call a cell as at the start of a sequence, since it stores its dropout mask for all steps."""
     layer.reset_dropout_mask()
     layer.reset_recurrent_dropout_mask()
     return layer(*arrays, **given)
