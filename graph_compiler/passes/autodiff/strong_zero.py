@@ -76,9 +76,10 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
 
 
 def _times_logarithm(name: str, logarithm: str) -> Form:
-    """Return the form of ``x * log(y)``, which is 0 if ``x`` is 0.
+    """Return the form of the operation ``name``, ``x`` times the logarithm of ``y``: 0 if ``x`` is 0.
 
-    The original operation is used where ``x`` is not finite or ``y`` is NaN.
+    The original operation is used where ``x`` is not finite or ``y`` is NaN. ``logarithm`` is the
+    operation on ``y``.
     """
 
     def form(b: Any, out: Value, *operands: Any) -> Any:

@@ -185,9 +185,9 @@ class _CountedLoop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Return the index of the carried value that ``item`` is, and the constant added to that value.
+        """Return the index of the carried value to which ``item`` adds a constant, and that constant.
 
-        Return ``(None, 0)`` for anything else.
+        The index is None if ``item`` is anything else.
         """
         if item in self.state:
             return self.state.index(item), 0

@@ -13,12 +13,13 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Return the graph with copies of results that would share memory with other arrays.
+    """Return the graph with copies of outputs that would share memory with other arrays.
 
-    These are arguments, weights and other results. A canonical graph is pure, so ``x`` and a clone of
-    ``x`` look the same in it. ``views`` are the operations whose result may be a view of their first input
-    in the target, ``read_only`` those whose view cannot be written to. With ``scalars``, results without
-    axes are copied too, because the target computes with scalars there.
+    These are arguments, weights and other outputs. Outputs are the results, and the values of effects
+    except those that are written to arguments. A canonical graph is pure, so ``x`` and a clone of ``x``
+    look the same in it. ``views`` are the operations whose result may be a view of their first input in
+    the target, ``read_only`` those whose view cannot be written to. With ``scalars``, outputs without axes
+    are copied too, because the target computes with scalars there.
     """
     taken: set[Any] = set()
     copies: list[Node] = []

@@ -30,9 +30,9 @@ _BLOCKS = ("body", "orelse")
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
     """Return True if ``function`` uses ``argument`` of ``call`` only for raising errors.
 
-    ``argument`` is a node of ``call.args`` or ``call.keywords``. Return False if ``function`` is not
-    written in Python, its source is not found, it handles exceptions, or the parameter for ``argument`` is
-    unknown.
+    It may also compare it by ``is``. ``argument`` is a node of ``call.args`` or ``call.keywords``. Return
+    False if ``function`` is not written in Python, its source is not found, it handles exceptions, or the
+    parameter for ``argument`` is unknown.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):

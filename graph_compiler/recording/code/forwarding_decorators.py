@@ -73,11 +73,12 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
-    """Return True if ``function`` only calls ``inner``, with all its own arguments in order.
+    """Return True if ``function`` passes all its arguments on to ``inner``, in order.
 
-    It must take ``*args`` and ``**kwargs`` and use these for nothing else. Its named parameters may be
-    used elsewhere too, as their values do not depend on how they are passed. Return False if there are
-    defaults or keyword-only parameters, or if the source is not found.
+    It must take ``*args`` and ``**kwargs``, use these for nothing else, and not inspect its arguments, as
+    by ``locals``. Its named parameters may be used elsewhere too, as their values do not depend on how
+    they are passed. Return False if there are defaults or keyword-only parameters, or if the source is not
+    found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     # A default changes the arguments that reach ``inner``.

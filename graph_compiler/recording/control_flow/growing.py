@@ -45,8 +45,8 @@ class IterationState(Protocol):
 class ListInIteration(GrowingView):
     """A growing list as seen in an iteration. ``parts`` are what this iteration has appended.
 
-    Only its length, its last item and whether it is empty can be read; anything else raises
-    ``TracingError``.
+    Only its length, its last item and, if an item is certain, whether it is empty can be read. Anything
+    else raises ``TracingError``.
     """
 
     def __init__(self, of: GrowingList) -> None:
@@ -218,7 +218,8 @@ class GrowingList:
     def behind(self, arrays: Iterator[Any], length: Any) -> Any:
         """Return the list after ``length`` iterations; ``arrays`` hold what all iterations have appended.
 
-        An ``AppendableList`` is extended in place; a plain list stays, and a ``GrownList`` replaces it.
+        An ``AppendableList`` is extended in place; a plain list stays, and a ``GrownList`` replaces it. If
+        nothing is appended, return the list before the loop.
         """
         if not self.plan:
             return self.before

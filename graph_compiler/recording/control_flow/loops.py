@@ -39,7 +39,10 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Set what :func:`is_recomputed` returns inside the block: recompute iterations in the backward pass."""
+    """Make :func:`is_recomputed` return ``checkpoint`` inside the block.
+
+    If it is True, loops that are recorded there recompute their iterations in the backward pass.
+    """
     before = _again.set(checkpoint)
     try:
         yield

@@ -323,9 +323,9 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """Raise ``TracingError`` if iterations write to an array that an iteration appends to a list.
+        """Raise ``TracingError`` if an iteration may write to an array that another one appends to a list.
 
-        ``count`` is the number of carried outputs; the other outputs are appended.
+        ``count`` is the number of carried outputs of ``block``; the other outputs are appended.
         """
         recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
         written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made

@@ -276,9 +276,10 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
 
 
 def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
-    """Return ``item``, a number that is recorded as an array, as int or float.
+    """Return ``item``, a number that is recorded as an array, as ``cls``, which is int or float.
 
-    The conversion is recorded if the frontend can; otherwise the result is a plain number.
+    An item of that class is returned unchanged. Conversions between int and float are recorded if the
+    frontend can; otherwise the result is a plain number.
     """
     if item.__class__ is cls:
         return item

@@ -342,7 +342,7 @@ def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Make a shim that raises ``TracingError`` with the line of the user's call.
 
     It is for functions whose result differs each time, so that no guard could compare it. It calls the
-    original if ``on_read(*args)`` is True, or if no user code made the call.
+    original if nothing is recorded, if no user code made the call, or if ``on_read(*args)`` is True.
     """
 
     @forwards

@@ -427,8 +427,9 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return how a container that a function finds outside its arguments is read and changed.
 
-    Return None for anything else: tuples, arrays, plain values, functions, modules, classes that are not
-    the user's and, unless ``always``, objects of classes that hold nothing of the user's.
+    Writable NumPy arrays and other buffers are containers. Return None for anything else: tuples, other
+    arrays, plain values, functions, modules, classes that are not the user's and, unless ``always``,
+    objects of classes that hold nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

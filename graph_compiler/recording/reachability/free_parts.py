@@ -39,7 +39,7 @@ def free_parts(
     is_whole: Callable[[Any], bool],
     container_of: Callable[[Any], Any] = lambda item: item,
 ) -> FreeParts:
-    """Make the predicate from pairs of a container's id and a key.
+    """Return the :class:`FreeParts` of ``parts``, pairs of a container's id and a key.
 
     All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` returns the
     container of an object's attributes.

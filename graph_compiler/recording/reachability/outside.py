@@ -215,7 +215,10 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
 
 
 def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield a guard on the environment variables that are not free, if the user's code names any."""
+    """Yield a guard on the environment variables that are not free.
+
+    Yield nothing if the user's code names neither ``environ`` nor ``getenv``.
+    """
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
 
@@ -284,9 +287,10 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 
 
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the items of containers; of more than 1,000 items, only on their number.
+    """Yield guards on the items of lists, sets and dicts; of more than 1,000 items, only on their number.
 
-    ``known_as`` maps ids of containers to their descriptions in messages.
+    If some items are free, each other item gets a guard of its own. Nothing is yielded for containers that
+    are free as a whole. ``known_as`` maps ids of containers to their descriptions in messages.
     """
     for items in reach.containers:
         # Tuples and frozensets cannot change.

@@ -199,9 +199,9 @@ class Reached:
     def _function(self, function: types.FunctionType) -> None:
         """Visit a function: register its names, and wait for what it refers to.
 
-        Only the user's functions are entered completely. A library's function contributes names and
-        functions of its own module. One of a framework or the standard library contributes only what it
-        wraps and, if it is an entry method, names.
+        Only the user's functions are entered completely. A library's function contributes names, functions
+        of its own module, and the user's functions that it wraps. One of a framework or the standard
+        library contributes only what it wraps and, if it is an entry method, names.
         """
         owner = owner_of(function)
         if owner in INTERNAL:
