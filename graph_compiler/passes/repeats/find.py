@@ -452,6 +452,8 @@ class _PatternFit:
             end += 1
         while begin > low and self._fits(begin - 1):
             begin -= 1
+        # The first steps may read any values from before the loop in place of earlier results. So further
+        # steps are added as long as those after them that would read their results fit as well.
         while (
             begin > low
             and end > begin

@@ -164,6 +164,7 @@ def _without_values(function: ast.FunctionDef) -> None:
 
 def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
     inner = whole
+    # The outer function is the one that has the variable ``OWN``; the rewritten function is inside of it.
     while OWN not in inner.co_varnames + inner.co_cellvars:
         inner = next(item for item in inner.co_consts if isinstance(item, types.CodeType))
     found = next(item for item in inner.co_consts if isinstance(item, types.CodeType))
