@@ -6,7 +6,7 @@ from typing import Any
 
 from .....ir import Value
 from .....ops.bounds import nonnegative
-from .....sizes import apply, hint_of
+from .....sizes import apply
 from ..table import JaxBuilder, int_tuple, rows
 from .elementwise import known_number
 
@@ -103,12 +103,20 @@ def full_of(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> An
 
 
 def _pad_by_array(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
-    cut = tuple((min(hint_of(low), 0), min(hint_of(high), 0)) for low, high, _ in config)
-    x = b.pad(x, padding=cut)
-    grown = [(max(hint_of(low), 0), max(hint_of(high), 0)) for low, high, _ in config]
+    # A negative amount removes elements. It may depend on sizes, and so may its sign.
+    x = b.pad(x, padding=tuple((_negative_part(low), _negative_part(high)) for low, high, _ in config))
+    grown = [(_positive_part(low), _positive_part(high)) for low, high, _ in config]
     shape = tuple(size + low + high for size, (low, high) in zip(x.shape, grown))
     key = tuple((low, low + size, 1) for size, (low, _) in zip(x.shape, grown))
     return b.setitem(full_of(b, value, shape, x.dtype), x, key=key)
+
+
+def _negative_part(amount: Any) -> Any:
+    return 0 if nonnegative(amount) else apply("min", amount, 0)
+
+
+def _positive_part(amount: Any) -> Any:
+    return amount if nonnegative(amount) else apply("max", amount, 0)
 
 
 # Dtypes that every target has an `arange` of.

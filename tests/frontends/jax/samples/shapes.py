@@ -179,6 +179,12 @@ SAMPLES = [
                 None,
             ),
             ("lax.pad by an array", lambda x: lax.pad(x, x.sum(), ((1, 2, 0), (0, 1, 0))), (X,), (Y,)),
+            (
+                "lax.pad by an array, as much as sizes",
+                lambda x, y: lax.pad(x, y[0], ((0, y.shape[0], 0), (y.shape[0] - 3, 1, 0))),
+                (X, array(2)),
+                (Y, array(4)),
+            ),
             ("rev", lambda x: (x[::-1], x[:, ::-1], lax.rev(x, (0, 1))), (X,), (Y,)),
             (
                 "slices",
