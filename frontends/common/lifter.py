@@ -25,7 +25,7 @@ from ...ops.dtypes import DTYPES, is_floating
 from ...ops.registry import ArraySpec
 from ...passes.lowering.region_checks import carry_out
 from ...recording.faults import is_fault
-from ...sizes import Size, Symbol, hint_of, product, substitute
+from ...sizes import NumberNeeded, Size, Symbol, hint_of, product, substitute
 from ...trees import Branch, Path, Tree, count_leaves, iterate_structure, map_structure, paths
 from .builder import RaisingBuilder
 from .lifted_regions import LiftedRegions
@@ -188,6 +188,8 @@ class Lifter:
         self.problems: list[str] = []
         self.regions = LiftedRegions(self)
         self.counted: set[Value] = set()
+        # Numbers of the sizes that the row of the current call has needed.
+        self.fixed: dict[Size, Any] = {}
 
     @functools.cached_property
     def _inner(self) -> dict[Value, Node]:
@@ -338,7 +340,7 @@ class Lifter:
     def _derive(self, view: Value) -> None:
         node = self._maker(view)
         assert node is not None
-        self._bind(node, self.call(node), only=view)
+        self._bind(node, self._call(node), only=view)
 
     def write(self, value: Value, new: Any, aside: bool = False) -> None:
         """Set the canonical value of ``value`` to ``new``, and update the owner of its memory.
@@ -392,7 +394,10 @@ class Lifter:
     def _mapped(self, item: Any) -> Any:
         if isinstance(item, Value):
             return self.read(item)
-        return substitute(item, self._symbol) if isinstance(item, Size) else item
+        if not isinstance(item, Size):
+            return item
+        size = substitute(item, self._symbol)
+        return self.fixed.get(size, size)
 
     def _symbol(self, symbol: Symbol) -> Any:
         held = self.read(symbol.source)
@@ -447,7 +452,7 @@ class Lifter:
             return
         try:
             self._check_types(node)
-            result = self.regions.run(node) if node.regions else self.call(node)
+            result = self.regions.run(node) if node.regions else self._call(node)
             # A call in a region cannot be translated, which is among the problems already.
             if node.regions and result is None:
                 return
@@ -471,6 +476,44 @@ class Lifter:
                 f"{problem})\n"
                 f"  {node.origin}"
             ) from problem
+
+    def _call(self, node: Node) -> Any:
+        """Return what the row of ``node`` returns.
+
+        If the row needs the number of an argument that is a size, such as an axis or an order, this number
+        is guarded, and the row is called with it.
+        """
+        before = len(self.result.nodes)
+        try:
+            while True:
+                try:
+                    return self.call(node)
+                except NumberNeeded as problem:
+                    del self.result.nodes[before:]
+                    self._fix_arguments(node, problem)
+        finally:
+            self.fixed.clear()
+
+    def _fix_arguments(self, node: Node, problem: NumberNeeded) -> None:
+        """Fix all arguments of ``node`` that are sizes and depend on a symbol of the size that is needed.
+
+        Raise ``problem`` if no argument does, since the row then needs the number of a size of an array.
+        Raise :class:`UnsupportedOperation` if the row needs the number of an argument that is an array.
+        """
+        if isinstance(problem.item, Value):
+            if all(problem.item is not item for item in iterate_structure(self.arguments(node))):
+                raise problem
+            raise UnsupportedOperation(
+                "it takes an argument that has to be a number of Python, and this one is computed from "
+                "elements of arrays; pass it as an argument of its own"
+            )
+        symbols = set(problem.item.symbols())
+        given = [item for item in iterate_structure(self.arguments(node)) if isinstance(item, Size)]
+        needed = [size for size in given if not symbols.isdisjoint(size.symbols())]
+        if not needed:
+            raise problem
+        for size in needed:
+            self.fixed[size] = self.b.fix_number(size)
 
     def _check_types(self, node: Node) -> None:
         for words, values in (("takes", node.uses), ("gives", node.outputs)):

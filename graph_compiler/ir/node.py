@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ..ops.collectives import DEPEND_ON_DEVICES
 from ..ops.registry import ArraySpec
-from ..sizes import Size, Symbol, substitute
+from ..sizes import NumberNeeded, Size, Symbol, substitute
 from ..trees import iterate_structure, leaf
 
 
@@ -121,6 +121,11 @@ class Value:
     @property
     def ndim(self) -> int:
         return len(self.spec.shape)
+
+    def _need_number(self) -> NoReturn:
+        raise NumberNeeded(self)
+
+    __int__ = __index__ = __float__ = _need_number
 
     def __repr__(self) -> str:
         return f"%{self.name}: {self.spec}"

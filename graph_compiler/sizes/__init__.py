@@ -18,6 +18,7 @@ from .algebra import FUNCTIONS as FUNCTIONS
 from .algebra import FUNCTIONS_OF_MATH as FUNCTIONS_OF_MATH
 from .algebra import Apply as Apply
 from .algebra import Dim as Dim
+from .algebra import NumberNeeded as NumberNeeded
 from .algebra import Scalar as Scalar
 from .algebra import Size as Size
 from .algebra import Symbol as Symbol

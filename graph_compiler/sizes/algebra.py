@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Union
+from typing import Any, NoReturn, Union
 
 
 def _ite(condition: bool, yes: Any, no: Any) -> Any:
@@ -232,6 +232,18 @@ def _monomial_key(monomial: Monomial) -> Any:
     return frozenset((atom, monomial.count(atom)) for atom in monomial) if len(monomial) > 1 else monomial
 
 
+class NumberNeeded(TypeError):
+    """Raised where Python needs the number of a size or of an array in a graph: as an index, a float, or in
+    a comparison.
+
+    item: the size or array.
+    """
+
+    def __init__(self, item: Any) -> None:
+        super().__init__(f"the number {item} is needed, which only a call knows")
+        self.item = item
+
+
 class Size:
     """Sum of products of atoms. Created by arithmetic on sizes, or by :meth:`of` from one atom.
 
@@ -380,6 +392,11 @@ class Size:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def _need_number(self, *_: object) -> NoReturn:
+        raise NumberNeeded(self)
+
+    __lt__ = __le__ = __gt__ = __ge__ = __int__ = __index__ = __float__ = __abs__ = __round__ = _need_number
 
     # ------------------------------------------------------------------------------ text
     def __repr__(self) -> str:

@@ -132,6 +132,7 @@ def _step(b: NumpyBuilder, start: Any, stop: Any, parts: Any) -> Value:
     kind = b.recorded_dtype(1)
     if not hint_of(parts):
         raise UnsupportedOperation("the step of a linspace of one number is NaN, which has no row")
+    b.guard(apply("gt", parts, 0))
     return b.divide(b.subtract(b.array(stop, kind), b.array(start, kind)), b.array(parts, kind))
 
 
@@ -277,12 +278,22 @@ rows.table({
 
 
 # ---------------------------------------------------------------------------------------------- windows
+def _is_short(b: NumpyBuilder, M: Any) -> bool:
+    """Return True if a window has at most one point, and guard that it has, or that it has more."""
+    # Formulas of windows divide by ``M - 1``.
+    b.guard(apply("gt" if hint_of(M) > 1 else "le", M, 1))
+    return bool(hint_of(M) <= 1)
+
+
+def _ones(b: NumpyBuilder, M: Any) -> Value:
+    made: Value = b.ones(shape=(max(b.fix(M), 0),), dtype="float64")
+    return made
+
+
 def _window(terms: tuple[float, ...]) -> Any:
     def row(b: NumpyBuilder, M: Any) -> Any:
-        # The formula divides by ``M - 1``. NumPy's windows of at most one point consist of ones.
-        if hint_of(M) <= 1:
-            b.fix(M)
-            return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
+        if _is_short(b, M):
+            return _ones(b, M)
         n = b.astype(b.arange(start=1 - M, stop=M, step=2, dtype="int64"), dtype="float64")
         phase = b.multiply(b.divide(n, b.array(M - 1, "float64")), math.pi)
         total = b.full(shape=(M,), fill_value=terms[0], dtype="float64")
@@ -300,18 +311,16 @@ rows.row("blackman")(_window((0.42, 0.5, 0.08)))
 
 @rows.row("bartlett")
 def bartlett(b: NumpyBuilder, M: Any) -> Any:
-    if hint_of(M) <= 1:
-        b.fix(M)
-        return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
+    if _is_short(b, M):
+        return _ones(b, M)
     n = b.astype(b.arange(start=1 - M, stop=M, step=2, dtype="int64"), dtype="float64")
     return b.subtract(1.0, b.divide(b.abs(n), b.array(M - 1, "float64")))
 
 
 @rows.row("kaiser")
 def kaiser(b: NumpyBuilder, M: Any, beta: Any) -> Any:
-    if hint_of(M) <= 1:
-        b.fix(M)
-        return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
+    if _is_short(b, M):
+        return _ones(b, M)
     places = b.astype(b.arange(start=1 - M, stop=M, step=2, dtype="int64"), dtype="float64")
     circle = b.sqrt(b.subtract(1.0, b.square(b.divide(places, b.array(M - 1, "float64")))))
     beta = b.array(beta, "float64")
@@ -453,10 +462,6 @@ def _pad_by_positions(b: NumpyBuilder, x: Value, axis: int, before: Any, after: 
         period = 2 * size if mode == "symmetric" else apply("max", 2 * size - 2, 1)
         folded = b.remainder(places, b.array(period, "int64"))
         last = 2 * size - 1 if mode == "symmetric" else 2 * size - 2
-        places = (
-            b.minimum(folded, b.subtract(b.array(last, "int64"), folded))
-            # An axis of one element has nothing to reflect, so NumPy repeats the element.
-            if hint_of(size) > 1 or mode == "symmetric"
-            else b.multiply(folded, 0)
-        )
+        # An axis of one element has nothing to reflect: the period of 1 repeats the element, as NumPy does.
+        places = b.minimum(folded, b.subtract(b.array(last, "int64"), folded))
     return b.take(x, places, axis=axis)

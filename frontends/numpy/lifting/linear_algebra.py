@@ -12,7 +12,7 @@ import numpy as np
 from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import complex_of, is_complex, is_inexact, real_of
-from ....sizes import apply, hint_of, product
+from ....sizes import Size, apply, hint_of, product
 from ...common.condition_numbers import condition_number
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
@@ -55,7 +55,8 @@ def outer(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 @rows.row("tensordot", "linalg.tensordot")
 def tensordot(b: NumpyBuilder, a: Any, b_: Any, axes: Any = 2) -> Any:
     x, y = b.promote(a, b_)
-    if isinstance(axes, int):
+    if isinstance(axes, (int, Size)):
+        axes = b.fix(axes)
         pairs = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
     else:
         left, right = (item if isinstance(item, (tuple, list)) else (item,) for item in axes)
@@ -140,6 +141,7 @@ rows.table({"linalg.multi_dot": lambda b, arrays: b.multi_dot(*b.promote(*arrays
 
 @rows.row("linalg.matrix_power")
 def matrix_power(b: NumpyBuilder, a: Any, n: int) -> Any:
+    n = b.fix(n)
     if a.dtype == "bool" and n > 0:
         # A product of boolean matrices stays boolean, which powers of numbers do not.
         return _squared(b, a, n)

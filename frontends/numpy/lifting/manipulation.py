@@ -28,7 +28,10 @@ def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 def reshape(
     b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Any:
-    wanted = shape_of(shape if newshape is None else newshape)
+    wanted = tuple(
+        b.fix(size) if hint_of(size) < 0 else size
+        for size in shape_of(shape if newshape is None else newshape)
+    )
     x = b.array(a)
     if order == "F":
         # Column-major order is row-major order of the reversed axes.
@@ -168,6 +171,7 @@ rows.table({
 @rows.row("rot90")
 def rot90(b: NumpyBuilder, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     first, second = (axis_of(axis, m.ndim) for axis in axes)
+    k = b.fix(k)
     if k % 4 == 0:
         return m
     if k % 4 == 2:
@@ -211,7 +215,8 @@ def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
 def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     x, place = b.array(a), axis_of(axis, a.ndim)
     left, right = (
-        item if isinstance(item, (Value, int, float, list, tuple)) else None for item in (prepend, append)
+        item if isinstance(item, (Value, Size, int, float, list, tuple)) else None
+        for item in (prepend, append)
     )
     parts = [
         _slab(b, x, item, place) if item is not x else x for item in (left, x, right) if item is not None

@@ -147,7 +147,7 @@ def _edges(b: NumpyBuilder, a: Value, bins: Any, range: Any) -> Value:
     count = b.fix(bins) if isinstance(bins, Size) else int(bins)
     if range is not None and any(isinstance(item, Value) for item in range):
         raise UnsupportedOperation("a histogram over a computed range has no row; pass the edges as bins")
-    span = None if range is None else tuple(float(hint_of(item)) for item in range)
+    span = None if range is None else tuple(float(b.fix_number(item)) for item in range)
     return b.histogram_bin_edges(b.reshape(a, shape=(product(a.shape),)), bins=count, range=span)
 
 
@@ -468,13 +468,14 @@ def polyfit(
     cov: Any = False,
 ) -> Any:
     """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1."""
+    deg = b.fix(deg) if isinstance(deg, Size) else deg
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
     x, y = (
         b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x),
         b.floating(b.array(y)),
     )
-    least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
+    least = float(np.finfo(x.dtype).eps) * x.shape[0] if rcond is None else float(rcond)
     # numpy.vander multiplies by integers, which promotes float32 to float64.
     kind = b.result_type(b.array(0, "int64"), x, y)
     x = b.cast(x, kind)

@@ -11,7 +11,7 @@ from ....sizes import apply, hint_of
 from ..basics.tensors import dtype_name
 from .demands import assume
 from .elementwise import held
-from .manipulation import broadcast_all
+from .manipulation import broadcast_all, fix_negative
 from .reductions import over
 from .table import TorchBuilder, axes, axis, rows
 
@@ -495,7 +495,7 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 
 # ---------------------------------------------------------------------------------------------- several axes
-def _sizes_and_axes(x: Any, s: Any, dim: Any) -> dict[str, Any]:
+def _sizes_and_axes(b: TorchBuilder, x: Any, s: Any, dim: Any) -> dict[str, Any]:
     """Convert torch's `s` and `dim` to the parameters ``s`` and ``axes``.
 
     Without `dim`, ``axes`` are the last axes. -1 in `s` is the size of the axis.
@@ -509,7 +509,7 @@ def _sizes_and_axes(x: Any, s: Any, dim: Any) -> dict[str, Any]:
     if s is not None:
         s = tuple(
             x.shape[i] if isinstance(size, int) and size == -1 else size
-            for size, i in zip(s, found, strict=True)
+            for size, i in zip(fix_negative(b, s), found, strict=True)
         )
     return {"s": s, "axes": found}
 
@@ -520,7 +520,7 @@ def _conj(b: TorchBuilder, x: Any) -> Any:
 
 def _over_several(name: str, two: bool) -> Callable[..., Any]:
     def transform(b: TorchBuilder, input: Any, s: Any, dim: Any, norm: Any) -> Any:
-        x, where = b.floating(input), _sizes_and_axes(input, s, dim)
+        x, where = b.floating(input), _sizes_and_axes(b, input, s, dim)
         if not where["axes"]:
             return b.cast(x, b.recorded[0].dtype)
         x = _nonempty(b, x, where["axes"][-1], name)

@@ -92,7 +92,7 @@ def logit(b: TorchBuilder, input: Any, eps: float | None = None) -> Any:
 def polygamma(b: TorchBuilder, n: Any, input: Any = None) -> Any:
     # ``Tensor.polygamma(n)`` passes the array first, ``torch.polygamma(n, x)`` the number.
     n, input = (input, n) if hasattr(n, "spec") else (n, input)
-    x = b.floating(input)
+    x, n = b.floating(input), b.fix(n)
     return b.digamma(x) if n == 0 else b.polygamma(x, n=n)
 
 
