@@ -1,1 +1,1 @@
-"""Kinds of assumptions: a row of samples for each."""
+"""Tests of the kinds of assumptions."""

@@ -1,5 +1,5 @@
-"""The table of samples: for each kind of assumption a function that makes one, calls that keep and break it,
-and files that must be refused.
+"""The table of samples: for each kind of assumption a function that makes it, calls that meet and violate it,
+and invalid JSON.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ ORIGIN = ["f.py", 1, "", "call"]
 
 @dataclass(frozen=True)
 class Sample:
-    """``function`` recorded with the ``recorded`` call assumes one of ``kind``, which ``keeps`` keeps and
-    ``breaks`` breaks, told in ``words``.
+    """A function whose recording makes an assumption.
 
-    ``raises`` is what the broken call raises; None where it is recorded again, with the result of the
-    original. ``hostile`` is JSON that must be refused where the graph has two inputs and a third value, that
-    is none. ``to`` names the target.
+    kind: class of the assumption.
+    recorded, keeps, breaks: arguments of the recorded call, of one that meets the assumption, and of one
+        that violates it.
+    words: the assumption as ``explain()`` describes it.
+    raises: exception of the violating call; None if it is recorded again.
+    hostile: JSON that must be refused for a graph with two inputs and a value that is no input.
+    to: the target.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""Every kind of assumption is checked, told in words, kept by lifting, saved and read back; and what could
-not have been saved is refused.
+"""Tests of every kind of assumption: checked, described, kept by lifting, saved and loaded; invalid JSON is
+refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ def made(sample: Sample) -> Any:
 
 
 def assumed(sample: Sample, graph: Graph) -> Assumption:
-    """The assumption of the sample among those of a graph."""
     return next(one for one in in_order(graph) if type(one) is sample.kind)
 
 
@@ -130,7 +129,7 @@ def test_hostile_data_is_refused(sample: Sample) -> None:
 
 
 def reader(values: list[Value], inputs: list[Value]) -> Decoder:
-    """Reads what was written of these values."""
+    """Return a decoder of JSON with these values."""
     decoder = Decoder(
         {"values": [[value.name, value.dtype, list(value.spec.hints)] for value in values]},
         lambda text: None,
@@ -147,7 +146,7 @@ def test_every_kind_has_a_sample() -> None:
 
 
 def test_no_note_is_left(checkout: Path) -> None:
-    """What a stage tells the next one of a graph is a typed field: there is no attribute for everything else."""
+    """What a stage tells the next one about a graph must be a typed field, not an arbitrary attribute."""
     files = [
         file
         for room in ("graph_compiler", "frontends", "backends")
@@ -159,8 +158,6 @@ def test_no_note_is_left(checkout: Path) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Unlisted:
-    """A kind that somebody forgot to list."""
-
     kind: ClassVar[str] = "unlisted"
 
 

@@ -1,1 +1,1 @@
-"""Tests of what one target does, one folder for each framework."""
+"""Tests of each target."""

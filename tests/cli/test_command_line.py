@@ -1,4 +1,4 @@
-"""The command line as people use it: what it prints and writes, how it ends, and what it says of wrong input."""
+"""Tests of the commands: what they print and write, exit codes, and messages for wrong input."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def invoke(*words: str) -> Any:
 
 
 def done(*words: str) -> Any:
-    """What a command prints that ends well."""
+    """Run a command, assert that it succeeds, and return its result."""
     result = invoke(*words)
     assert result.exit_code == 0, (result.output, result.exception)
     return result

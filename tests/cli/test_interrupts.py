@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command at once, whatever its process does, and leaves nothing that is written half."""
+"""Tests of Ctrl-C: a command ends at once and leaves no partly written file."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_interrupted_file_leaves_what_was_there(tmp_path: Path, name: str) ->
 def test_the_files_of_a_folder_are_of_one_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int
 ) -> None:
-    """Ctrl-C comes when some of them are where they belong."""
+    """Ctrl-C comes when only some of the files have been moved to their place."""
     folder, replace, count = tmp_path / "a", Path.replace, []
     write(folder, {FILES[0]: [b"old"], FILES[1]: [b"old"]})
 
@@ -128,7 +128,7 @@ def test_the_files_of_a_folder_are_of_one_graph(
 
 @pytest.mark.parametrize("name", ["a.zip", "a"])
 def test_a_process_that_ends_discards_what_is_partial(tmp_path: Path, name: str) -> None:
-    """As it does from another thread than the one that writes."""
+    """The process ends from another thread than the one that writes."""
 
     def ends() -> Iterator[bytes]:
         yield b"some"

@@ -1,4 +1,4 @@
-"""Expressions that are written into others keep the order of what draws and writes, and take nothing twice."""
+"""Tests of inlined expressions: the order of random numbers and writes stays, and nothing is evaluated twice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def differences_of_differences(p: Any, x: Any) -> Any:
 
 
 def inverted_and_converted(p: Any, x: Any) -> Any:
-    """As NumPy writes it, a method is called on the inverse of a mask: ``(~x.astype(bool)).astype(float)``."""
+    """In NumPy a method is called on the inverse of a mask: ``(~x.astype(bool)).astype(float)``."""
     return x.sign().logical_not_(), (-(x * 2)).pow(2), p
 
 
@@ -82,7 +82,7 @@ def test_an_operator_in_front_stays_with_its_operand(to: str) -> None:
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_calls_stand_where_they_are_written(to: str) -> None:
-    """A page shows each operation beside its line, also where several went into one."""
+    """The page of a graph shows each operation next to its line, even if several are on one line."""
 
     def function(x: Any) -> Any:
         y = x * 2

@@ -1,5 +1,5 @@
-"""Generated source is a file of its own: it runs where this package cannot be imported, and imports the
-target and the result's classes.
+"""Tests that generated source is self-contained: it runs without this package and imports only the target and
+the classes of results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TARGETS = ["torch", "jax", "tensorflow", "numpy"]
 
 
 def executed(program: Any) -> Callable[..., Any]:
-    """Return the function of a program's text, run as a file in which importing this package fails."""
+    """Execute the source of a program with this package hidden, and return its function."""
 
     def importing(name: str, *rest: Any) -> Any:
         if name.partition(".")[0] in ("graph_compiler", "frontends", "backends"):
@@ -39,9 +39,7 @@ def executed(program: Any) -> Callable[..., Any]:
 
 
 def result_of(graph: Any, args: tuple[Any, ...]) -> Any:
-    """Return the result of the text of the latest variant, called with the weights of the graph and with
-    `args`.
-    """
+    """Return the result of the latest variant's source, called with the weights of the graph and ``args``."""
     variant = graph.variants[-1]
     assert not variant.program.globals
     arrays = [variant.target.convert(arg) for arg in args]
@@ -149,7 +147,7 @@ def test_source_runs_where_this_package_is_not(case: str, to: str) -> None:
 
 
 def imported(source: str) -> set[str]:
-    """Return the packages that a text imports."""
+    """Return the names of the top-level packages that a source imports."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -204,7 +202,7 @@ def test_a_guard_in_the_source_raises_a_value_error(to: str) -> None:
 
 
 class Logged(torch.autograd.Function):
-    """Its backward has a side effect, so no graph holds it."""
+    """A function whose backward has a side effect, so that it cannot be recorded."""
 
     steps: ClassVar[list[Any]] = []
 
@@ -234,7 +232,7 @@ def test_a_gradient_that_is_refused_is_an_error_of_the_source(to: str) -> None:
 # ----------------------------------------------------------------------------------------- the order of items
 @dataclasses.dataclass
 class Output(collections.OrderedDict):  # type: ignore[type-arg]
-    """A mapping that is a dataclass, as libraries of models return: an item is a field, too."""
+    """A mapping and dataclass at once, as model libraries return: each item is also a field."""
 
     first: Any
     second: Any = None

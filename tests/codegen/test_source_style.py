@@ -1,6 +1,4 @@
-"""Generated source reads as if somebody had written it: lines that fit, names that say something, no
-arguments that change nothing.
-"""
+"""Tests of the style of generated source: line lengths, meaningful names, no redundant arguments."""
 
 from __future__ import annotations
 
@@ -183,7 +181,9 @@ def test_arrays_that_one_call_counts_are_not_guarded_to_be_equally_long() -> Non
 
 
 def _windows(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """As models of vision take images apart and put them together: the first size is what the others leave."""
+    """Divide images into windows and join them, as vision models do; the first size is inferred from the
+    others.
+    """
     b, h, w, c = x.shape
     padded = F.pad(x, (0, 0, 0, -w % 4, 0, -h % 4))
     high, wide = padded.shape[1:3]

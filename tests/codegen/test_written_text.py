@@ -1,4 +1,4 @@
-"""What generated source leaves out: sizes and helpers that nothing uses, and writes that were made already."""
+"""Tests of what generated source omits: unused sizes and helpers, and redundant writes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ from tests.support.compare import assert_same  # noqa: E402
 
 
 class Normed(torch.nn.Module):
-    """Its first line belongs to a part; numpy's helper for it has arguments that are called as other helpers
-    are.
-    """
+    """A model whose helper in NumPy has parameters with the names of other helpers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,9 +96,7 @@ def test_what_was_written_in_place_is_not_written_again(to: str, write: str, cou
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
 def test_each_helper_is_handed_out(to: str) -> None:
-    """A helper that the prelude does not hand out is not copied into sources, or hidden by a variable of its
-    name.
-    """
+    """A helper that the prelude does not export is not copied, or may be shadowed by a variable."""
     pytest.importorskip(to)
     room = importlib.import_module(f"graph_compiler.backends.{to}.prelude")
     files = Path(inspect.getfile(room)).parent.glob("*.py")
@@ -137,7 +133,7 @@ def test_each_helper_comes_with_all_that_it_needs(to: str) -> None:
 
 
 def globals_of(code: CodeType) -> set[str]:
-    """The global names that code reads, that inside of it included."""
+    """Return the names of globals that the code reads, inner functions included."""
     inner = (globals_of(part) for part in code.co_consts if isinstance(part, CodeType))
     return {
         step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
@@ -168,7 +164,7 @@ def test_names_that_stand_twice_are_told_once() -> None:
 
 
 def test_loops_carry_arrays_in_the_order_in_which_they_are_written_to() -> None:
-    """One text in all processes, so that what is compiled of it is found again."""
+    """The source must be equal in all processes, so that the compiled program is found in the cache."""
 
     def rows(x: Any) -> Any:
         one, two, three, four, five = (torch.zeros(2, 3) for _ in range(5))

@@ -124,8 +124,6 @@ def of_nnx() -> tuple[Any, Any]:
 
 
 class Scaled:
-    """A model of NumPy."""
-
     def __init__(self) -> None:
         random = np.random.default_rng(0)
         self.first, self.second = (

@@ -38,8 +38,7 @@ def names_numpy(x: Any) -> Any:
     return np.sqrt(x) * 2
 
 
-class Scorer(torch.nn.Linear):
-    """A model whose class is not torch's own."""
+class Scorer(torch.nn.Linear): ...
 
 
 class Keeper:

@@ -18,8 +18,6 @@ SOURCES = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Step(enum.IntEnum):
-    """A whole number of a class of its own."""
-
     TWO = 2
 
 

@@ -277,5 +277,4 @@ RANDOM: dict[str, Callable[[Any], Any]] = {
 
 
 def example(rows: int, device: str, seed: int = 0) -> Any:
-    """A float32 array of six columns."""
     return torch.randn(rows, 6, generator=torch.Generator().manual_seed(seed)).to(device)

@@ -87,7 +87,6 @@ def test_products_of_numpy(name: str, dtype: str) -> None:
 
 
 def test_a_function_of_jax_is_as_precise_as_jax() -> None:
-    """In JAX the graph has JAX's own precision, in torch that of torch."""
     x = array("float32")
     exact = x.astype("float64") @ x.T.astype("float64")
     function = jax.jit(lambda x: x @ x.T)
@@ -127,7 +126,6 @@ def model() -> Any:
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("where", ["cpu", DEVICE])
 def test_weights_lie_where_jax_computes(where: str, jitted: bool) -> None:
-    """Weights of a model on the CPU, too: JAX computes on its default device."""
     held = model().to(where)
     graph = graph_compiler.transpile(
         held, to="jax", args=(torch.ones(2, 512, device=where),), return_backend_compiled_fn=jitted

@@ -154,7 +154,6 @@ def test_autocast_and_half_precision(name: str, dtype: Any) -> None:
 
 
 def test_training_mode_with_dropout_and_autocast() -> None:
-    """The very numbers of torch, and its gradients."""
     case = loaded(small.BY_NAME["bert"].load)
     model = case.model.to(DEVICE).train().requires_grad_(True)
     inputs, others = moved(case.inputs), moved(case.other_inputs)

@@ -27,7 +27,6 @@ from tests.training.models import BATCHES, classifier, cross_entropy  # isort: s
 
 @pytest.fixture(scope="module")
 def group(tmp_path_factory: Any) -> Iterator[None]:
-    """A group of one process."""
     path: Path = tmp_path_factory.mktemp("group") / "store"
     store = dist.FileStore(str(path), 1)
     dist.init_process_group(

@@ -161,7 +161,6 @@ def test_gradients_and_derivatives() -> None:
 
 
 def test_settings_of_products() -> None:
-    """A graph in torch runs under the settings of the call."""
     x = torch.randn(256, 256, device=DEVICE)
     graph = graph_compiler.compile(lambda x: x @ x, args=(x[:8, :8],))
     for setting in ("highest", "high", "highest"):

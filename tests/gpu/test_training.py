@@ -74,7 +74,6 @@ def on_gpu(array: Any) -> bool:
 @pytest.mark.parametrize("given", ["there", "tensors", "numpy"])
 @pytest.mark.parametrize("to", TARGETS)
 def test_steps_are_those_of_a_loop_by_hand(to: str, given: str) -> None:
-    """Batches of NumPy, and tensors of the CPU, are brought to the state."""
     model, expected = by_hand(THERE)
     original = classifier().to(DEVICE)
     state = created(to, original)

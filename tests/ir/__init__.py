@@ -1,1 +1,1 @@
-"""The intermediate representation by itself: graphs that are written by hand."""
+"""Tests of the intermediate representation, on graphs written by hand."""

@@ -1,4 +1,4 @@
-"""Graphs read from text are those that a builder writes."""
+"""Tests of graphs read from text, compared with those of a builder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whole numbers of Python have any size, those of arrays have not: which programs may need more is told
-before they are written.
+"""Tests of integer overflow: Python's integers have any size, so programs that may exceed an array's dtype
+are detected before they are written.
 """
 
 from __future__ import annotations

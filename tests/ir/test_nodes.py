@@ -1,4 +1,4 @@
-"""Nodes are values, and graphs and blocks know who makes what, also while they are written."""
+"""Tests of nodes as values, and of lookups of the producer of a value in graphs and blocks."""
 
 from __future__ import annotations
 

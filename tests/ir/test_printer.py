@@ -1,4 +1,4 @@
-"""Graphs as text: in each block a name stands for one value."""
+"""Tests of graphs as text: a name stands for one value in each block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROWS = ArraySpec((3, 2), "float32")
 
 
 def repeated() -> Graph:
-    """Several values that wish for one name, also one that another was numbered by."""
+    """Return a graph in which several values have the same name, and one a name that numbering generates."""
     build = Builder(Graph("f", "canonical"))
     first, second = build.input("x", ROWS), build.input("x", ArraySpec((6,), "float32"))
     made = build.add(build.add(first, 1.0), 2.0)
@@ -42,7 +42,7 @@ def test_values_of_one_name_are_numbered() -> None:
 
 
 def test_a_value_that_nothing_makes_has_a_name_of_its_own() -> None:
-    """So that a message shows which of two values of one name is meant."""
+    """Error messages must distinguish two values with the same name."""
     graph = repeated()
     graph.outputs = [Value("add", ROWS)]
     assert re.search(r"return \(%add_2,\)$", to_text(graph))

@@ -1,4 +1,4 @@
-"""Planted faults: one for each rule that the verifier knows."""
+"""Tests of the verifier with planted faults, one for each rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ FOREIGN = Value("foreign", SPEC)
 
 
 def good() -> Graph:
-    """``sum(sin(x) * weight)``."""
     graph = Graph("f", "canonical")
     build = Builder(graph)
     x, weight = build.input("x", SPEC), build.parameter("weight", SPEC)
@@ -30,7 +29,7 @@ def good() -> Graph:
 
 
 def replaced(place: int, **changes: Any) -> Callable[[Graph], None]:
-    """Plants another node in a place."""
+    """Return a function that replaces a node."""
 
     def plant(graph: Graph) -> None:
         graph.nodes[place] = dataclasses.replace(graph.nodes[place], **changes)
@@ -39,22 +38,20 @@ def replaced(place: int, **changes: Any) -> Callable[[Graph], None]:
 
 
 def twice(graph: Graph) -> None:
-    """A node that makes what another one makes."""
     graph.nodes.insert(1, Node("cos", graph.nodes[0].inputs, {}, Origin(), graph.nodes[0].outputs))
 
 
 def input_made(graph: Graph) -> None:
-    """A node that makes an input."""
     graph.nodes.insert(0, Node("cos", (graph.parameters["weight"],), {}, Origin(), (graph.inputs[0],)))
 
 
 def param_changed(graph: Graph) -> None:
-    """A value that was put into the parameters of a node behind its back."""
+    """Change the parameters of a node after its uses were collected."""
     graph.nodes[2].params["initial"] = graph.inputs[0]
 
 
 def other_spec(spec: ArraySpec) -> Callable[[Graph], None]:
-    """A result of another type than the rule infers."""
+    """Return a function that gives a result another spec than the rule infers."""
 
     def plant(graph: Graph) -> None:
         made = Value("sum", spec)
@@ -148,7 +145,7 @@ def test_recorded_calls_need_no_vocabulary() -> None:
 def loop(
     key: Callable[[Any, Value, Value], Value] = lambda build, key, step: build.random_fold_in(key, step),
 ) -> Graph:
-    """A ``while_loop`` with a check in its step, which draws numbers by ``key(build, key, step)``."""
+    """Return a ``while_loop`` with a check in its body, which draws numbers with ``key(build, key, step)``."""
     graph = Graph("f", "canonical")
     build = Builder(graph, Origin("f.py", 3, "", "inv"))
     x, given = build.input("x", ArraySpec((3,), "float32")), build.input("key", ArraySpec((2,), "uint32"))
@@ -171,7 +168,7 @@ def loop(
 
 
 def in_region(place: int, **changes: Any) -> Callable[[Graph], None]:
-    """Plants another block in a region of the loop."""
+    """Return a function that replaces a block in a region of the loop."""
 
     def plant(graph: Graph) -> None:
         node = next(node for node in graph.nodes if node.regions)
@@ -228,7 +225,7 @@ def test_faults_in_what_leaves_a_loop(name: str) -> None:
     "key", [lambda build, key, step: key, lambda build, key, step: build.random_fold_in(key, 3)]
 )
 def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None:
-    """A key that is derived by a number only is one of them."""
+    """A key derived by a constant number is also equal in all iterations."""
     with pytest.raises(InvalidGraph, match="random_uniform in body draws the same numbers in every step"):
         verify(carry_out(loop(key)))
 
@@ -240,7 +237,7 @@ ROWS = ArraySpec((4, 3), "float32")
 def scanned(
     combine: Callable[..., Any], specs: list[tuple[str, ArraySpec]] | None = None, **changes: Any
 ) -> Graph:
-    """An associative scan of an input along axis 0, whose region is ``combine(build, left, right)``."""
+    """Return an associative scan along axis 0 with the region ``combine(build, left, right)``."""
     graph = Graph("f", "canonical")
     build = Builder(graph)
     x = build.input("x", ROWS)
@@ -256,7 +253,7 @@ def scanned(
 
 
 def whole(build: Builder, left: Value, right: Value) -> Value:
-    """All elements, whatever their number."""
+    """Combine all pairs at once, which no associative operator may do."""
     return build.broadcast_to(build.sum(left, axis=0, keepdims=True), shape=(4, left.shape[1]))
 
 

@@ -1,4 +1,4 @@
-"""The operation that docs/adding_an_operation.md adds is one, by what stands on the page and nothing else."""
+"""Test of docs/adding_an_operation.md: the code of the page alone adds a working operation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ for sample in made:
 
 
 def test_the_blocks_of_the_page_make_an_operation(checkout: Path) -> None:
-    """In a process of its own, for the vocabulary would keep it."""
+    """The code runs in a process of its own, because the registry would keep the new operation."""
     page = (checkout / "docs" / "adding_an_operation.md").read_text("utf-8")
     blocks = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     said = run_python(PROGRAM.format(blocks=blocks)).splitlines()

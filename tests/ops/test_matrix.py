@@ -1,5 +1,5 @@
-"""Operation by target: each is written, or listed as unsupported with the reason; and each is exercised by a
-sample.
+"""Tests of the table of operations by target: each is written or listed as unsupported with a reason, and
+each occurs in a sample.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ UNRAISED = {
 
 # ---------------------------------------------------------------------------------------- operation by target
 def faults(rows: Any, unsupported: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with a target's tables: an operation that is missing, or is there and listed, or is
-    listed without a reason.
+    """Yield the faults of a target's tables: missing operations, listed ones that exist, and listed ones
+    without a reason.
     """
     for name in ops.all_ops():
         if name not in rows and name not in unsupported and ops.get_decomposition(name) is None:
@@ -105,7 +105,7 @@ Call = tuple[str, Callable[..., Any], Any, dict[str, Any]]  # framework, functio
 
 
 def lifted(framework: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Graph:
-    """The canonical graph of a sample's call."""
+    """Return the canonical graph of a sample's call."""
     frontend = importlib.import_module(f"graph_compiler.frontends.{framework}")
     with recording():
         recorded = frontend.record(Request(function, tuple(args), kwargs, "sample", same_framework=False))
@@ -114,7 +114,7 @@ def lifted(framework: str, function: Callable[..., Any], args: Any, kwargs: dict
 
 
 def operations(nodes: Iterable[Node]) -> set[str]:
-    """The operations of nodes and of the blocks that they run."""
+    """Return the operations of nodes and of their regions."""
     inside = (operations(region.block.nodes) for node in nodes for region in node.regions)
     return {node.op for node in nodes}.union(*inside)
 
@@ -131,7 +131,7 @@ NAMES = {
 
 
 def samples() -> Iterator[tuple[str, Callable[[], Call]]]:
-    """Name and call of every sample."""
+    """Yield (name, function that returns the call) of every sample."""
     jax, numpy = test_jax_samples, test_numpy_samples
     yield from (
         (name, lambda one=one: ("jax", one.function, as_jax(one.calls[0]), {}))
@@ -153,13 +153,13 @@ def of_torch(sample: Any) -> Call:
 
 
 def is_named(name: str, sample: str) -> bool:
-    """Whether a sample has an operation in its name."""
+    """Return True if the name of the sample contains the name of the operation."""
     return NAMES.get(name, name).replace("_", "") in sample.replace("_", "").lower()
 
 
 def search(missing: set[str]) -> None:
-    """Leaves those of the operations that no sample is lifted to; looks at samples that have one in their
-    name first.
+    """Remove from ``missing`` the operations that occur in a sample; samples with an operation in their name
+    come first.
     """
     for name in (*sorted(missing), ""):
         for sample, call in samples():
@@ -170,9 +170,7 @@ def search(missing: set[str]) -> None:
 
 
 def test_every_operation_is_in_a_sample() -> None:
-    """Record a fixed quarter of torch's samples, and then as many of all samples as it takes to find every
-    operation.
-    """
+    """A fixed quarter of torch's samples is recorded, and then samples until every operation is found."""
     graphs = [lifted(*of_torch(sample)) for name, sample in SAMPLES if bucket(name, 4) == 0]
     graphs += [lift_call(*draw) for draw in DRAWS]
     exercised = set().union(*(operations(graph.nodes) for graph in graphs))

@@ -70,18 +70,15 @@ def decoder_graph(to: str) -> Any:
 
 
 def tokens(seed: int = 0, rows: int = 8, length: int = 6) -> torch.Tensor:
-    """Random words."""
     return torch.randint(0, 31, (rows, length), generator=torch.Generator().manual_seed(seed))
 
 
 def cross_entropy(outputs: Any, target: Any) -> Any:
-    """Of all words of a batch."""
     return F.cross_entropy(outputs.flatten(0, 1), target.flatten())
 
 
 @functools.cache
 def decoder_state(to: str) -> Any:
-    """Never trained itself."""
     rule = training.optimizer("adamw", learning_rate=1e-2)
     return training.TrainState.create(decoder_graph(to), rule, loss=cross_entropy, clip_norm=1.0, ema=0.9)
 

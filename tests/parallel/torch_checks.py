@@ -495,7 +495,6 @@ def check_a_function_that_one_process_has_alone() -> None:
 
 @functools.cache
 def linear_state() -> Any:
-    """One that has everything recorded, before processes are forked."""
     state = training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=torch.nn.MSELoss(), args=(x,))
     return training.single_train_step(state, (x, torch.ones(8, 1)))[0]
 

@@ -49,8 +49,6 @@ def checked(write: Callable[..., Any], *specs: ArraySpec) -> Callable[..., tuple
 
 
 def summed(build: Writer, rows: Value, least: float = 0.0) -> Any:
-    """A scan over numbers that must be above ``least``."""
-
     def step(state: Value, row: Value) -> Any:
         build.must(build.greater(row, least))
         return build.add(state, row), build.multiply(state, 2.0)
@@ -85,8 +83,6 @@ def test_a_branch_that_is_not_taken_holds() -> None:
 
 
 def halved(build: Writer, x: Value) -> Any:
-    """Halves down to 1; never ends for infinity, which the step says that it is not given."""
-
     def step(state: Value) -> Any:
         build.must(build.isfinite(state), line=2)
         return (build.divide(state, 2.0),)

@@ -17,7 +17,6 @@ Function = Callable[..., Any]
 
 
 def upper_half(x: Any) -> Any:
-    """Places of two loops, the inner one of which begins where the outer one is."""
     n, total = x.shape[0], x[0, 0] * 0
     for i in range(n):
         for j in range(i + 1, n):
@@ -27,7 +26,6 @@ def upper_half(x: Any) -> Any:
 
 
 def backwards(x: Any) -> Any:
-    """Intervals, by what is inside of them."""
     n = x.shape[0]
     best = np.zeros((n, n), dtype=np.int32)
     for i in range(n - 1, -1, -1):
@@ -40,7 +38,6 @@ def backwards(x: Any) -> Any:
 
 
 def by_length(x: Any) -> Any:
-    """Intervals, the short ones first."""
     n = x.shape[0]
     cost = np.zeros((n, n), dtype=np.int32)
     for length in range(2, n + 1):
@@ -53,7 +50,6 @@ def by_length(x: Any) -> Any:
 
 
 def under_a_condition(x: Any) -> Any:
-    """A place that is inside where the condition holds."""
     n, total = x.shape[0], x[0, 0] * 0
     for i in range(n):
         if i + 1 < n and x[i, 0] > 0:
@@ -64,7 +60,6 @@ def under_a_condition(x: Any) -> Any:
 
 
 def counted(x: Any) -> Any:
-    """A counter of the user's own, by twos."""
     n, k, total = x.shape[0], 0, x[0, 0] * 0
     while k < n and total < 100:
         total = total + x[k, 0]
@@ -103,7 +98,6 @@ def counted_first(x: Any) -> Any:
 
 
 def too_far_back(x: Any) -> Any:
-    """Counted from the end, and one too far."""
     n, total = x.shape[0], x[0, 0] * 0
     for i in range(n):
         if total < 100:
@@ -121,7 +115,6 @@ def the_other_side(x: Any) -> Any:
 
 
 def one_of_two(x: Any) -> Any:
-    """A condition that holds for another reason."""
     n, total = x.shape[0], x[0, 0]
     for i in range(n):
         if i + 1 < n or x[i, 0] < 100:
@@ -173,14 +166,12 @@ def _traced(function: Function, x: Any) -> Any:
 
 
 def _checks(graph: Any) -> int:
-    """How many truth values are handed on by the loops and branches of a graph."""
     nodes = [node for node in every(graph.variants[0].graph.nodes) if node.regions]
     return sum(value.name.startswith("held") for node in nodes for value in node.outputs)
 
 
 @pytest.mark.parametrize("function", CERTAIN, ids=lambda function: function.__name__)
 def test_what_always_holds_is_not_checked(function: Function) -> None:
-    """The same numbers at other sizes, without a check."""
     graph = _traced(function, _given(6, 6))
     assert not _checks(graph)
     for size in (2, 3, 9):
@@ -191,7 +182,6 @@ def test_what_always_holds_is_not_checked(function: Function) -> None:
 
 @pytest.mark.parametrize("function", OPEN, ids=lambda function: function.__name__)
 def test_what_may_not_hold_is_checked(function: Function) -> None:
-    """A place outside of the array is an error where NumPy has one."""
     graph = _traced(function, _given(4, 9) if function is other_axis else np.full((4, 4), 200, np.int32))
     assert _checks(graph)
     x = (

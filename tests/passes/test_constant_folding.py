@@ -18,7 +18,6 @@ def cached(graph: Graph) -> Graph:
 
 
 def counted(graph: Graph) -> list[Any]:
-    """Stands for the results that a graph is evaluated for: their numbers."""
     return list(range(len(graph.outputs)))
 
 

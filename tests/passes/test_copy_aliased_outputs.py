@@ -47,7 +47,6 @@ def test_what_a_loop_stacks_is_its_own_and_what_it_carries_is_not() -> None:
 
 
 def _written(write: Any) -> Graph:
-    """``write`` gives what is written to the second argument, and a result."""
     graph = canonical(write, FLAG, SPEC, SPEC)
     graph.effects.append(Effect("argument", 1, graph.outputs[0]))
     return graph

@@ -80,7 +80,6 @@ def test_the_caller_receives_two_arrays() -> None:
 
 
 def loops(first: str, second: str) -> Graph:
-    """Two loops over the same array, with these operations in their bodies."""
     made = Recording()
     x = made.input("x")
     one, other = made.call("loop", x), made.call("loop", x)

@@ -23,8 +23,6 @@ from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_
 
 @dataclasses.dataclass
 class Rows:
-    """A lowering table that has only these rows."""
-
     known: Container[str]
     unsupported: Mapping[str, str] = dataclasses.field(default_factory=dict)
     framework: str = "somewhere"
@@ -38,7 +36,6 @@ class Rows:
 
 
 def hard_swish() -> Graph:
-    """``hard_swish(x) + 1``."""
     return canonical(lambda b, x: b.add(b.hard_swish(x), 1.0), SPEC)
 
 

@@ -17,8 +17,6 @@ from .test_cse import loops
 
 
 def noting(seen: list[Any], depth: Any) -> Pass:
-    """A pass that changes nothing, and notes the blocks that it is given."""
-
     def note(block: Block) -> Block:
         seen.append(ops_of(block))
         return block

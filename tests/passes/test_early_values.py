@@ -40,7 +40,6 @@ def of_rows_alone(x: Any, y: Any) -> Any:
 
 
 def of_one_row(x: Any, y: Any) -> Any:
-    """An instruction of a number of one row is no less in the step."""
     state = y.sum() * 0
     for i in range(y.shape[0]):
         state = state / 2 + y[i] * 0.5

@@ -42,14 +42,12 @@ def of_both(x: Any, y: Any, m: Any) -> Any:
 
 
 def beside_columns(x: Any, y: Any, m: Any) -> Any:
-    """A mask of the rows, numbers beside the columns."""
     rows = m[:, 0]
     x[rows] = x[rows] * y[0] / y[1:2] + np.exp(y[0, 0])
     return x
 
 
 def summed(x: Any, y: Any, m: Any) -> Any:
-    """And what is selected is also summed and multiplied."""
     part = x[m] * y[m]
     x[m] = part - 1
     return x, part.sum(), (part > 0.5).any(), np.prod(y[m])
@@ -63,7 +61,6 @@ def rows_summed(x: Any, y: Any, m: Any) -> Any:
 
 
 def of_whole_numbers(x: Any, y: Any, m: Any) -> Any:
-    """Some of which are 0 where nothing is selected."""
     k = (y * 4).astype(np.int32)
     some = k != 0
     n = (x * 100).astype(np.int32)
@@ -143,7 +140,6 @@ def averaged(x: Any, y: Any, m: Any) -> Any:
 
 
 def beside_as_many(x: Any, y: Any, m: Any) -> Any:
-    """Numbers for each of the selected."""
     x[m] = x[m] * np.arange(m.sum(), dtype=np.float32)
     return x
 
@@ -226,7 +222,6 @@ def moving(x: Any, y: Any, n: int) -> Any:
 
 
 def ordered(x: Any, y: Any, n: int) -> Any:
-    """What no loop can have in JAX."""
     h = np.zeros_like(x)
     for _ in range(n):
         near = h + x < 2
@@ -246,7 +241,6 @@ def stopped(x: Any, y: Any, n: int) -> Any:
 
 
 def over_rows(x: Any, y: Any, n: int) -> Any:
-    """A loop that is written out where a target has to know the sizes in it."""
     h = np.zeros_like(x[0])
     for row in x * n:
         near = h + row < 3
@@ -279,7 +273,6 @@ def test_selections_by_one_mask_are_of_one_size(program: Program) -> None:
 
 
 def loss(x: Any, y: Any, s: Any, m: Any) -> Any:
-    """What reads nothing that ``m`` does not select."""
     z = x.copy()
     z[m] = np.log(z[m]) * s / y[m] + np.sqrt(z[m]) + z[m] ** y[m] + np.exp(z[m]) * y[m]
     z[m] = 1 / z[m] + np.tanh(z[m]) * np.arctan2(y[m], x[m])
@@ -288,7 +281,6 @@ def loss(x: Any, y: Any, s: Any, m: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def of_loss() -> Any:
-    """The values and the gradients, in JAX with 64 bits, and arguments."""
     jax = pytest.importorskip("jax")
     x, y, m = _arguments(3, 4, 3)
     arguments = x.astype(np.float64), y.astype(np.float64), np.array(1.3)
@@ -299,7 +291,6 @@ def of_loss() -> Any:
 
 
 def _differences(x: Any, y: Any, s: Any, m: Any) -> list[Any]:
-    """Gradients by finite differences."""
     found = []
     for place in range(3):
         gradient = np.zeros_like((x, y, s)[place])

@@ -83,8 +83,6 @@ class TestCacheConstants:
 
 
 class Keeping(torch.nn.Module):
-    """Writes its argument to a buffer, and multiplies by another."""
-
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("latest", torch.zeros(2))

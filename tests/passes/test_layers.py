@@ -30,7 +30,6 @@ LAYERS = "".join(
 
 
 def function(name: str = "layer", inputs: str = "x, w, b", layer: str = LAYER, result: str = "y") -> str:
-    """Return a layer as a function."""
     body = layer.format(x="x", w="w", b="b", y="y").strip().replace("\n", "\n    ")
     return f"def {name}({inputs}):\n    {body}\n    return {result}\n"
 
@@ -46,12 +45,10 @@ w = stack(w_0, w_1, w_2, axis=0); b = stack(b_0, b_1, b_2, axis=0)
 
 
 def graph_of(text: str) -> Graph:
-    """Return the graph of a text behind the declarations."""
     return read(f"{GIVEN}\n{text}")
 
 
 def values(graph: Graph, n: int) -> list[np.ndarray]:
-    """Return what a graph gives, its parameters among the arguments."""
     inputs = [*graph.inputs, *graph.parameters.values()]
     given = graph.derive(inputs=inputs, parameters={})
     return numbers(given, *arrays_for(given, n=n))

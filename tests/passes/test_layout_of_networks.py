@@ -38,7 +38,6 @@ SIDE = ((1, 1), (1, 1))
 
 # ---------------------------------------------------------------------------------------------- helpers
 def graph_of(write_it: Callable[..., Any], *shapes: Sequence[int], dtype: str = "float32") -> Graph:
-    """A canonical graph of inputs of these shapes, whose sizes are symbols."""
     graph = Graph("f", "canonical")
     build = Builder(graph)
     made = write_it(
@@ -50,14 +49,12 @@ def graph_of(write_it: Callable[..., Any], *shapes: Sequence[int], dtype: str = 
 
 
 def in_last(graph: Graph) -> Graph:
-    """The graph after the pass, checked."""
     moved, _ = layout(graph, PREFERS)
     simple, _ = cse(verify(moved))
     return verify(dce(simple)[0])
 
 
 def permutations(graph: Graph) -> int:
-    """How many arrays are permuted."""
     return sum(node.op == "permute_dims" for node in graph.nodes)
 
 
@@ -81,7 +78,6 @@ def assert_same(graph: Graph, *calls: tuple[np.ndarray, ...]) -> Graph:
 
 
 def image(*shape: int, seed: int = 0) -> np.ndarray:
-    """Random numbers between 0.1 and 0.9, where every function is defined."""
     return np.random.default_rng(seed).uniform(0.1, 0.9, shape).astype(np.float32)
 
 
@@ -232,8 +228,6 @@ def test_vectors_over_channels_are_not_permuted() -> None:
 
 # ---------------------------------------------------------------------------------------------- permutations
 def test_the_permutations_of_the_user_cancel() -> None:
-    """A block of ConvNeXt: a convolution, layers with the channels last, the residual."""
-
     def write_it(b: Builder, x: Value) -> Any:
         last = b.permute_dims(convolved(b, x), axes=to_last(4))
         return b.add(
@@ -245,8 +239,6 @@ def test_the_permutations_of_the_user_cancel() -> None:
 
 
 def test_tokens_of_patches_are_not_permuted() -> None:
-    """The embedding of a vision transformer, and its way back to an image."""
-
     def write_it(b: Builder, x: Value) -> Any:
         patches = b.reshape(convolved(b, x), shape=(x.shape[0], x.shape[1], x.shape[2] * x.shape[3]))
         tokens = b.gelu(b.permute_dims(patches, axes=(0, 2, 1)))
@@ -450,7 +442,6 @@ class Network(nn.Module):
         self.head = nn.Linear(8, 4)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Class scores, and the features before."""
         x = F.max_pool2d(F.relu(self.norm(self.stem(x))), 3, 2, 1)
         y = self.narrow(F.gelu(self.by_channel(self.wide(x))))
         x = x + self.scale * y * torch.sigmoid(y.mean((2, 3), keepdim=True))

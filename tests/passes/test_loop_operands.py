@@ -15,13 +15,11 @@ GIVEN = "x: float32[n, 4]; y: float32[n]; c: float32[4]; k: int32; t: float32[4,
 
 
 def step_numbers(graph: Graph, sizes: dict[str, int]) -> list[Any]:
-    """Arrays for a graph, in which ``k`` is 2."""
     given = arrays_for(graph, **sizes)
     return [array if value.name != "k" else array * 0 + 2 for value, array in zip(graph.inputs, given)]
 
 
 def loop(name: str, before: str, after: str | None = None, sizes: Any = SIZES) -> Row:
-    """Return a row of the tables below."""
     return Row(name, before, after, sizes, step_numbers)
 
 

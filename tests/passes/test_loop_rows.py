@@ -335,7 +335,6 @@ def check(graph: Any, function: Callable[[Any, Any], Any]) -> None:
 
 
 def arrays_carried(graph: Any) -> int:
-    """The arrays with axes that the loops carry."""
     loops = [node for node in nodes_of(graph.program.block) if node.op == "scan"]
     return sum(
         bool(value.ndim) for loop in loops for value in loop.regions[0].block.inputs[: loop.params["carried"]]
@@ -361,7 +360,6 @@ def test_the_last_row_is_what_is_carried() -> None:
     "function", [levels_of_columns, some_columns], ids=lambda function: function.__name__
 )
 def test_columns_are_rows_from_one_loop_to_the_next(function: Callable[[Any, Any], Any]) -> None:
-    """The result alone is turned."""
     pytest.importorskip("jax")
     nodes = transpiled(function, "jax").program.block.nodes
     assert sum(node.op == "permute_dims" for node in nodes) == 1

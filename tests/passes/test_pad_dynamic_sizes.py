@@ -45,7 +45,6 @@ SIZES: list[dict[str, int]] = [{}, {"n": 8, "k": 2}, {"n": 4}, {"n": 0}]
 
 
 def padded(name: str, before: str, after: str | None = None, sizes: list[dict[str, int]] = SIZES) -> Row:
-    """Return a row whose graph after the pass, if there is one, finds the places first."""
     return Row(name, before, after if after is None else FOUND + textwrap.dedent(after), sizes, arrays)
 
 

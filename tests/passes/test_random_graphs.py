@@ -68,18 +68,15 @@ STEPS: dict[str, Step] = {
 
 
 def fits(x: Value, y: Value) -> bool:
-    """Whether the values have the same sizes."""
     return x.shape == y.shape
 
 
 def table(b: Builder, shape: tuple[int, ...]) -> Value:
-    """An array that depends on no input."""
     made: Value = b.full(shape=shape, fill_value=0.25, dtype="float32")
     return made
 
 
 def numbers(graph: Graph, *arrays: Any) -> list[Any]:
-    """What the graph gives in numpy, whatever operations it is written in."""
     return computed(decompose(graph, numpy_backend.rows)[0], *arrays)
 
 

@@ -11,7 +11,6 @@ GIVEN = "x: float32[m, n]; y: float32[n]; i: int32[n]; z: float64[n]"
 
 
 def steps(name: str, before: str, after: str | None = None) -> Row:
-    """Return a row of the table."""
     return Row(name, before, after, SIZES)
 
 

@@ -15,7 +15,6 @@ SIZES = ({}, {"n": 8}, {"n": 1}, {"n": 0})
 
 
 def given(graph: Graph, sizes: dict[str, int]) -> list[Any]:
-    """Arrays for a graph: the argument ``k`` is 3."""
     return [
         array if value.name != "k" else array * 0 + 3
         for value, array in zip(graph.inputs, arrays_for(graph, **sizes))

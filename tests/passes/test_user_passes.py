@@ -77,8 +77,6 @@ def test_a_program_is_printed_with_its_regions_types_and_lines() -> None:
 
 
 class Counted(Interpreter):
-    """Counts operations as they are run, on specs of the arrays."""
-
     def __init__(self, program: Any) -> None:
         super().__init__(program)
         self.counts: Counter[str] = Counter()
@@ -107,8 +105,6 @@ def prefixes(x: Any) -> Any:
 
 
 class Arrays(Counted):
-    """Sums and products of real arrays."""
-
     def operation(self, node: Any, operands: Any, params: Any) -> Any:
         self.counts[node.op] += 1
         return {"multiply": np.multiply, "add": np.add, "sin": np.sin}[node.op](*operands)

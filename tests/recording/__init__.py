@@ -1,1 +1,1 @@
-"""Tests of what is watched and replaced while a function is recorded."""
+"""Tests of what is patched and observed while a function is recorded."""

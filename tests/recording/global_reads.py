@@ -1,4 +1,6 @@
-"""Functions that look up globals by text. What they may reach is this module, which holds little."""
+"""Functions that look up globals by a string. They are in a module with few globals, because a recording has
+to watch all.
+"""
 
 from __future__ import annotations
 

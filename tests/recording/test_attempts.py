@@ -1,4 +1,4 @@
-"""The loop that records again where an attempt has refuted something."""
+"""Tests of the search for a recording, which tries again without hypotheses that an attempt has refuted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from graph_compiler.errors import TracingError
 from graph_compiler.recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 
 
-class Drawn(Exception):
-    """Random numbers were drawn, and nobody has seen it."""
+class Drawn(Exception): ...
 
 
 @dataclass
 class Made:
-    """Stand-in for a recording."""
-
     text: str
     gave_up: tuple[Any, ...] = ()
 
@@ -27,7 +24,7 @@ class Made:
 def run(
     attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: int = 4
 ) -> tuple[Any, list[Any]]:
-    """The result, and the hypotheses of all attempts."""
+    """Return (result, hypotheses of each attempt)."""
     seen: list[Any] = []
 
     def seeing(hypotheses: Any) -> Any:

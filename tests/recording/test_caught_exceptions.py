@@ -1,6 +1,4 @@
-"""That a call raised no exception is an assumption of the recording: programs that catch one give the same
-result in every target.
-"""
+"""Tests of programs that catch exceptions: that a call raised none is an assumption of the recording."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Clocks that a torch function reads: each call of a graph has the time of the call. The clock of these tests
-goes on by one when it is read.
+"""Tests of clocks that a torch function reads: a graph reads them at each call. The clock of these tests
+advances by one per read.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ def _ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def thread_time() -> float:
-    """Stands for a name that was imported from ``time``."""
+    """A user's function with the name of one of ``time``."""
     raise NotImplementedError
 
 
 class Timed(torch.nn.Module):
-    """Keeps when it ran."""
-
     def __init__(self) -> None:
         super().__init__()
         self.calls, self.last = 0, 0.0

@@ -1,6 +1,4 @@
-"""What a recording relies on: facts about dicts are looked at again only where the dict has changed, and
-numbers count by their value.
-"""
+"""Tests of environment guards: a dict is compared only if it has changed, and numbers are compared by value."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ def test_entries_are_read_only_after_a_change() -> None:
 
 @pytest.mark.parametrize("versions_of", FOUND)
 def test_versions_follow_attributes_of_modules(versions_of: VersionsOf) -> None:
-    """However an attribute is set, the versions are others."""
+    """Every way to set an attribute must change the versions."""
     module: Any = torch.nn.Dropout(0.5)
     own, seen = vars(module), []
     versions = versions_of([own, {}], [module])
@@ -144,8 +142,8 @@ _TO_TENSORS: dict[str, Any] = {
 def test_changes_of_captured_tensors_are_seen(
     change: str, readable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where this torch has no words of memory to be read; before and after another change, as the words
-    are held anew then.
+    """Changes must be noticed without the fast check of memory too, and before and after another change,
+    which renews that check.
     """
     monkeypatch.setattr(words, "is_readable", words.is_readable and readable)
     layer, table, x = torch.nn.Linear(3, 3), torch.arange(9.0).reshape(3, 3), torch.ones(3)
@@ -166,8 +164,6 @@ def test_changes_of_captured_tensors_are_seen(
 
 
 class Penalised(torch.nn.Module):
-    """Goes through all of its weights and buffers."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layer = torch.nn.Linear(2, 2)

@@ -1,5 +1,5 @@
-"""Globals that a function looks up by text: a call finds what stands there then, under names that came later
-too.
+"""Tests of globals that a function looks up by a string: a call uses current values, even under names that
+did not exist before.
 """
 
 from __future__ import annotations

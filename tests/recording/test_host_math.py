@@ -1,5 +1,5 @@
-"""Python's ``math``, ``len``, ``int`` and ``float`` on sizes: one recording serves all of them, whatever
-framework the function is written in.
+"""Tests of ``math``, ``len``, ``int`` and ``float`` on sizes, in every framework: one recording serves all
+sizes.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def mean(x):
     "cell", [CELL, f"{CELL}    return [len, int]\n"], ids=["calls the names", "hands the names on"]
 )
 def test_functions_of_a_notebook_have_one_recording(source: str, cell: str) -> None:
-    """Calls of names that a file also hands on are told apart from Python 3.11 on."""
+    """Before Python 3.11 calls of a name cannot be told from other uses of it."""
     is_one = "return [len" not in cell or sys.version_info >= (3, 11)
     file, held = f"<cell {len(cell)}>", {"__name__": "__main__"}
     linecache.cache[file] = (len(cell), None, cell.splitlines(keepends=True), file)

@@ -1,6 +1,4 @@
-"""A module that a function imports while it is recorded runs outside of the recording: its top level is no
-part of the function.
-"""
+"""Tests of imports inside a recorded function: the module's top level runs outside of the recording."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ TOP_LEVEL = """
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Write a module `imported_here` for a framework, which nothing has imported."""
+    """Return a function that writes a new module ``imported_here`` for a framework."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def written(framework: str) -> None:

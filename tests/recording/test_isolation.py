@@ -1,5 +1,5 @@
-"""A recording leaves nothing behind: no mode, no setting, no array; in its own thread, beside others, inside
-of another, and when it fails.
+"""Tests that a recording leaves nothing behind (modes, settings, arrays), in its own thread, next to others,
+nested, and if it fails.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ TARGETS = ("torch", "jax")
 
 
 def height() -> tuple[int, int]:
-    """How many modes are on the stacks of this thread."""
+    """Return the heights of this thread's stacks of modes."""
     return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """Before and after each test: no modes, no recording, plain sizes, torch's settings as they were."""
+    """Assert after each test that no mode, recording or changed setting remains."""
     random_state = torch.get_rng_state()
     yield
     assert height() == (0, 0)
@@ -79,7 +79,7 @@ def test_an_exception_leaves_nothing(problem: type[BaseException], to: str) -> N
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_what_a_call_has_done_before_an_exception_stays(to: str) -> None:
-    """As without a graph: the recording is undone, and the original does it."""
+    """The recording is undone, and the original repeats its effects."""
     total, seen = torch.zeros(2), []
 
     def failing(x: Any) -> Any:
@@ -122,7 +122,7 @@ def test_modes_of_the_user_stay() -> None:
 
 
 def test_a_default_device_without_memory() -> None:
-    """Whatever it is, what the recording makes for itself has elements."""
+    """Constants of the recording itself must have elements even if the default device is ``meta``."""
     x = torch.ones(2)
     with torch.device("meta"):
         assert_same(graph_compiler.transpile(lambda x: x + 1, args=(x,))(x), x + 1)
@@ -232,7 +232,7 @@ def test_threads_that_record_one_model_leave_its_state() -> None:
 
 
 def test_a_class_that_grows_while_it_is_read() -> None:
-    """As it does where another thread adds to it."""
+    """This simulates another thread that adds attributes."""
 
     class Grows:
         def __call__(self) -> None: ...
@@ -299,7 +299,7 @@ def test_a_thread_that_records_nothing_sees_plain_torch() -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_random_numbers_of_other_threads(to: str) -> None:
-    """They are none of the function's, and neither is a seed."""
+    """Draws and seeds of other threads are not part of the function."""
     stop = threading.Event()
 
     def draw() -> None:
@@ -523,8 +523,6 @@ def test_a_number_of_which_nothing_is_known_is_an_error(name: str) -> None:
 
 
 class Counting:
-    """Another result at each call."""
-
     def __init__(self) -> None:
         self.calls = 0
 
@@ -535,7 +533,7 @@ class Counting:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_graph_with_state_inside_of_a_recording(to: str) -> None:
-    """It is recorded with the function that calls it: the state is that of the original, and of both."""
+    """The inner graph is recorded as a part of the outer one, and both share the original's state."""
     counting = Counting()
     inner = graph_compiler.compile(counting)
     graph = graph_compiler.compile(lambda x: inner(x) + inner(x), to=to)
@@ -553,9 +551,7 @@ def test_state_that_cannot_be_seen_to_be_reached_is_an_error() -> None:
 
 
 def test_what_a_cache_keeps_of_sizes_is_plain() -> None:
-    """Keys and results of the user's caches outlive the recording: symbols in them would be used with
-    ordinary tensors later.
-    """
+    """The user's caches outlive the recording, so symbolic sizes in them would reach ordinary tensors later."""
     kept: dict[Any, Any] = {}
 
     @functools.lru_cache
@@ -573,9 +569,7 @@ def test_what_a_cache_keeps_of_sizes_is_plain() -> None:
 
 
 def test_sizes_as_keys_where_the_code_can_do_without() -> None:
-    """einops computes without its cache where sizes have no hash, so one variant serves all sizes, and the
-    cache holds nothing of the recording.
-    """
+    """einops works without its cache if sizes have no hash, so that one variant serves all sizes."""
     einops = pytest.importorskip("einops")
 
     def function(x: Any) -> Any:
@@ -588,7 +582,7 @@ def test_sizes_as_keys_where_the_code_can_do_without() -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_computed_sizes_as_keys_where_the_code_can_do_without(to: str) -> None:
-    """What is fixed is the size that ended a recording, no other that was asked for before."""
+    """Only the size that ended a recording becomes concrete, not one that was hashed before."""
     einops = pytest.importorskip("einops")
     kept: dict[int, int] = {}
 

@@ -1,5 +1,5 @@
-"""Functions of ``math`` and ``cmath`` on elements of arrays: calls of the graph, in one variant, with
-derivatives where the source has none.
+"""Tests of ``math`` and ``cmath`` on elements of arrays: they become operations of one variant, with
+derivatives.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def test_one_variant_computes_with_elements(function: Callable[[Any], Any], to: 
 
 
 def slopes(function: Callable[[Any], Any], x: Any, step: float = 1e-5) -> Any:
-    """The gradient of the weighted sum of results, by central differences."""
+    """Return the gradient of the weighted sum of the results by central differences."""
     ends = [[total(function(x + sign * step * unit)) for sign in (1, -1)] for unit in np.eye(2)]
     return np.array([(above - below) / (2 * step) for above, below in ends])
 

@@ -1,4 +1,4 @@
-"""Texts that only messages show do not tie a graph to sizes and elements; all other texts do."""
+"""Tests of strings with sizes and elements: if only messages show them, they add no guards; all others do."""
 
 from __future__ import annotations
 
@@ -46,12 +46,10 @@ def warned(x: Any) -> Any:
     return x * 2
 
 
-class Refusal(ValueError):
-    """An exception of the user's own."""
+class Refusal(ValueError): ...
 
 
 def demand(holds: bool, message: str | None = None, *, kind: type[Exception] = Refusal) -> bool:
-    """A check as libraries write them."""
     if not holds:
         if kind is not None:
             message = _with("" if message is None else message)
@@ -65,8 +63,6 @@ def demand_plainly(holds: bool, message: str) -> None:
 
 
 class Demanding:
-    """Checks by a method."""
-
     def demand(self, holds: bool, message: str) -> None:
         if holds:
             return

@@ -1,4 +1,4 @@
-"""``int(x)``, ``float(x)`` and ``len(x)`` of elements where the same code passes these names on:
+"""Tests of ``int(x)``, ``float(x)`` and ``len(x)`` in code that also passes these names as arguments:
 ``x.astype(int)``, ``dtype=float``.
 """
 
@@ -31,7 +31,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def place_of_largest(x: Any) -> Any:
-    """Return the place, as a function that the recorded one calls."""
     return int(np.argmax(x))
 
 

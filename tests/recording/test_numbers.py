@@ -1,4 +1,4 @@
-"""Numbers that were read from tensors, where a graph is compiled, differentiated, saved, verified and
+"""Tests of numbers read from tensors in graphs that are compiled, differentiated, saved, verified and
 explained.
 """
 
@@ -128,8 +128,8 @@ def test_code_without_a_file_that_asks_for_types_finds_pythons_own(name: str) ->
 
 
 def shifted(x: Any, count: int, *, options: Any, scale: float = 1.0) -> Any:
-    """Numbers that are elements, factors, bounds and results; ``options["name"]`` is a list, whose numbers
-    are part of the program.
+    """Use numbers as elements, factors, bounds and results. ``options["name"]`` is a list, whose numbers are
+    static.
     """
     y = x * count + options["shift"] * scale
     return (

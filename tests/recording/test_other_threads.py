@@ -1,4 +1,4 @@
-"""What other threads do while a function is recorded, or called, is of no matter to its graph."""
+"""Tests of other threads during a recording or call, which must not affect its graph."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ OTHERS: dict[str, Callable[[int], Any]] = {
 
 @contextmanager
 def busy(work: Callable[[int], Any], each: float = 0.0) -> Iterator[list[BaseException]]:
-    """Another thread works inside of the block."""
+    """Run ``work`` repeatedly in another thread while the block runs; yield the list of its exceptions."""
     ends, problems, began = threading.Event(), list[BaseException](), threading.Event()
 
     def run() -> None:
@@ -84,7 +84,7 @@ def busy(work: Callable[[int], Any], each: float = 0.0) -> Iterator[list[BaseExc
 
 
 def _waiting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, that lets other threads run while it is recorded."""
+    """Return the function with pauses, in which other threads can run."""
 
     def waits(x: Any) -> Any:
         for _ in range(5):

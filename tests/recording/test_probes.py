@@ -1,4 +1,6 @@
-"""The one mechanism that watches Python and stands in for it: what it tells, and that nothing stays behind."""
+"""Tests of the mechanism that patches Python functions during a recording: what it reports, and that patches
+are removed.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _NAMES = ("ask", "draw", "start", "count", "give")
 
 @pytest.fixture
 def library() -> Iterator[ModuleType]:
-    """A module whose functions are as they were after each test."""
+    """Return a module, and assert after the test that its functions are restored."""
     made = ModuleType("library")
     vars(made).update({name: functools.partial(_answer, name) for name in _NAMES})
     before = {name: vars(made)[name] for name in _NAMES}
@@ -57,7 +59,7 @@ def _probes(library: ModuleType) -> PatchSet:
 
 
 def _called(code: str, space: dict[str, Any], module: str = "users") -> Any:
-    """What an expression gives in a module of this name."""
+    """Evaluate an expression as if it were code of the module ``module``."""
     space.setdefault("__name__", module)
     return eval(code, space)
 

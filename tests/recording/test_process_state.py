@@ -1,5 +1,5 @@
-"""A recording leaves the state that frameworks keep for the thread or the process as it was, whether the
-function returns or raises.
+"""Tests that a recording restores the frameworks' state of thread and process, whether the function returns
+or raises.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ import graph_compiler
 from graph_compiler.errors import GraphCompilerError
 
 
-class Planned(Exception):
-    """Raised by the functions below."""
+class Planned(Exception): ...
 
 
 # ------------------------------------------------------------------------------------- what is compared
@@ -225,8 +224,6 @@ def test_variables_are_made_after_a_recording_that_failed() -> None:
 
 
 class TwoReasons(Exception):
-    """An exception that cannot be made from a message."""
-
     def __init__(self, first: str, second: str) -> None:
         super().__init__(first, second)
 

@@ -1,4 +1,4 @@
-"""Recordings of several threads and frameworks at once, and a process that forks in the middle of one."""
+"""Tests of simultaneous recordings in several threads and frameworks, and of a fork during a recording."""
 
 from __future__ import annotations
 

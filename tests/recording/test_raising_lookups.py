@@ -1,6 +1,4 @@
-"""Classes and objects of libraries that raise anything where they are asked for an attribute, as stand-ins
-for packages that are absent.
-"""
+"""Tests of placeholders for missing packages, which raise at any attribute lookup."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ PROBLEMS: list[type[Exception]] = [
 
 
 def absent(problem: type[Exception]) -> tuple[type, Any]:
-    """Return a class that stands for one of an absent package, and an object that does."""
+    """Return a class that stands for one of a missing package, and an object that stands for the package."""
 
     class Raising(type):
         def __getattr__(cls, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a function reaches, and whose code that is."""
+"""Tests of the search for what a function can reach, and of whose code that is."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ SHIFT = np.array([1.0, 2.0])
 
 
 def _chain(depth: int) -> Any:
-    """Functions that call one another, the last of which counts its calls."""
+    """Return a chain of ``depth`` functions that ends with one that counts its calls."""
 
     def last(x: Any) -> Any:
         COUNTS["calls"] += 1
@@ -121,9 +121,7 @@ _SHIFTED = {"first": _Shifted(), "second": lambda x: x * SHIFT}
 
 
 def test_arrays_are_found_behind_methods_and_in_containers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that a numpy function keeps are parameters, wherever the code stands that names them: another
-    array is used, and not another variant.
-    """
+    """These arrays become parameters, so that another array needs no new variant."""
 
     def function(x: Any) -> Any:
         return _SHIFTED["second"](_SHIFTED["first"](x))

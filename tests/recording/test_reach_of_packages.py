@@ -1,4 +1,4 @@
-"""How far the walk goes in large and in installed packages."""
+"""Tests of how far the search goes in large and in installed packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Layer{i}(Layer{base}):
 
 
 def _package(count: int) -> Callable[..., Any]:
-    """Return the first method of a chain of classes, each of which names an attribute of the next one."""
+    """Return the first method of a chain of classes, each of which refers to the next one."""
     module = types.ModuleType("chain_of_layers")
     exec("class Layer:\n    pass\n", vars(module))
     exec(
@@ -38,7 +38,7 @@ def _package(count: int) -> Callable[..., Any]:
 
 
 def _calls(function: Callable[..., Any], *args: Any) -> int:
-    """Return the number of calls that a function makes."""
+    """Return the number of Python and C calls that a call of ``function`` makes."""
     count = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:

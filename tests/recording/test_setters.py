@@ -1,6 +1,4 @@
-"""What a property of an object does when it is set or deleted is done at each call, or refused where the
-recording is made.
-"""
+"""Tests of property setters and deleters: they run at each call, or are refused during the recording."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ CHANGES = {"set": 0, "deleted": 0}
 
 
 class Counted:
-    """A value that is counted when it changes, by code that nothing reads."""
+    """An object whose setter changes a global that the function does not read."""
 
     @property
     def value(self) -> Any:

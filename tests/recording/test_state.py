@@ -1,4 +1,6 @@
-"""State: what changes outside of a graph is seen by its next call, and what a graph changes is seen outside."""
+"""Tests of state: the next call of a graph uses changes from outside, and its own changes are visible
+outside.
+"""
 
 from __future__ import annotations
 
@@ -184,8 +186,7 @@ class Box:
 
 
 class CallableBox(Box):
-    def __call__(self) -> None:
-        """Callable objects among the arguments are otherwise functions, not containers."""
+    def __call__(self) -> None: ...
 
 
 _hidden: dict[int, Box] = {}
@@ -288,8 +289,6 @@ def test_state_with_the_compiler_of_the_framework(to: str) -> None:
 
 
 class Widening:
-    """Pads to whole windows of a width that grows, and that sizes are computed from."""
-
     def __init__(self) -> None:
         self.width, self.calls = 2, 0
 
@@ -386,8 +385,6 @@ def test_statistics_of_modules_given_in_turn(to: str) -> None:
 
 
 class Adding(nn.Module):
-    """Writes to a tensor that is no buffer."""
-
     def __init__(self) -> None:
         super().__init__()
         self.total, self.norm = torch.zeros(4), nn.BatchNorm1d(4)
@@ -398,7 +395,7 @@ class Adding(nn.Module):
 
 
 def test_state_of_a_recording_for_torch_that_is_written_for_others() -> None:
-    """All graphs of one model go on from its state, whichever of them was called last."""
+    """All graphs of one model share its state, whichever of them was called last."""
     model, expected = Adding(), Adding()
     graph = gc.compile(model, args=(_x(),))
     graphs = [graph.to("numpy"), graph.to("jax"), graph]

@@ -1,1 +1,1 @@
-"""Tests of graphs as users hold them: calls, variants, weights and files."""
+"""Tests of graphs as users have them: calls, variants, weights and files."""

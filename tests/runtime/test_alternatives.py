@@ -1,5 +1,5 @@
-"""Functions whose `if` on elements was recorded several ways, where the target traces the call: a branch of
-the variants.
+"""Tests of an ``if`` on elements that was recorded several ways: a target that traces gets a branch of the
+variants.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ def several(x: Any) -> Any:
 
 
 def not_computed(x: Any) -> Any:
-    """What the other way would compute has no gradient."""
+    """The branch that is not taken would have a NaN gradient."""
     return np.sqrt(x.min() + 0.25) * x if x.min() > 0.5 else x * 2
 
 
 def numbers(x: Any) -> Any:
-    """Numbers of Python's that are others in each variant, beside some that are not."""
     count, sign = 0, 0.0
     while abs(x).max() > 1:
         x, count, sign = x / 2, count + 1, -0.0

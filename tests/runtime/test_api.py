@@ -1,4 +1,4 @@
-"""What can be asked of ``compile``, ``unify`` and a graph beside running it."""
+"""Tests of ``compile``, ``unify`` and the methods and attributes of graphs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Small(torch.nn.Module):
-    """Weights and statistics."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
@@ -232,7 +230,7 @@ def test_functional_says_what_comes_first() -> None:
 
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
 def test_functional_takes_weights_of_the_shapes_that_were_recorded(to: str) -> None:
-    """Others may be broadcast to a wrong result."""
+    """Other shapes might be broadcast to a wrong result."""
     graph = graph_compiler.compile(torch.nn.LayerNorm(3), to=to, args=(torch.ones(2, 3),))
     narrow = {name: array[:1] for name, array in graph.parameters.items()}
     with pytest.raises(GuardFailed, match=r"the weight 'weight' has the shape \(1,\) and had \(3,\)"):
@@ -330,8 +328,8 @@ def test_a_python_module(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_layers_of_a_python_module(to: str) -> None:
-    """They are asked for by their users, as functions are; what cannot be called, and what the module has
-    from elsewhere, stays as it is.
+    """Classes are compiled like functions; members that cannot be called or are imported from elsewhere stay
+    unchanged.
     """
     module = types.ModuleType("layers")
     exec(
@@ -383,7 +381,7 @@ Linear, Again = torch.nn.Linear, Twice
 
 
 def test_a_class_of_the_framework() -> None:
-    """Of its many methods only the call is compiled."""
+    """Of all its methods only the call is compiled."""
     layer = graph_compiler.transpile(torch.nn.Linear, to="jax")(3, 2)
     x = torch.randn(4, 3)
     assert isinstance(layer(x), jax.Array) and layer.state_dict().keys() == {"weight", "bias"}

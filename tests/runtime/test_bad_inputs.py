@@ -1,4 +1,4 @@
-"""What is no input of a public function is told as such: what is wrong, where, and what to do."""
+"""Tests of invalid arguments of public functions: the error says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 

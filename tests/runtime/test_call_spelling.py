@@ -1,5 +1,5 @@
-"""A call may give its arguments by position, by keyword, or not at all: what Python binds to the same
-parameters is one variant.
+"""Tests of calls by position, by keyword and with defaults: what Python binds to the same parameters is one
+variant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which calls have one structure, and what is said where they have not."""
+"""Tests of the structure of calls: which are equal, and what the error says if they differ."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ X = torch.arange(6.0).reshape(2, 3)
 
 
 class Layer(abc.ABC):  # noqa: B024
-    """As a layer of a cache: an abstract class, and nothing in it before the first call."""
-
     def __init__(self, window: int = 3, dtype: Any = None, **attributes: Any) -> None:
         self.keys, self.window, self.dtype = None, window, dtype
         vars(self).update(attributes)

@@ -1,6 +1,4 @@
-"""Graphs run as one compiled program by default where their target compiles; what they compute is what they
-compute otherwise.
-"""
+"""Tests of compilation by default: results are those of uncompiled graphs."""
 
 from __future__ import annotations
 
@@ -31,14 +29,14 @@ NAN, INF = float("nan"), float("inf")
 
 
 def how(graph: Any) -> str:
-    """How each variant of a graph runs, as it says itself."""
+    """Return the lines of ``explain()`` that say how each variant runs."""
     return "\n".join(
         line.strip() for line in graph.explain().splitlines() if line.strip().startswith("runs ")
     )
 
 
 def outcome(function: Callable[..., Any], args: Any) -> Any:
-    """The result, or the class and the words of the exception."""
+    """Return the result, or (class, message) of the exception."""
     try:
         return function(*args)
     except Exception as problem:
@@ -129,8 +127,7 @@ def branches(x: Any) -> Any:
     return x - 1 if x.sum() > 0 else x + 10
 
 
-class Negative(ValueError):
-    """An exception of the user's."""
+class Negative(ValueError): ...
 
 
 def guarded(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Weights are converted at the first call of a graph: as they are then, and as arrays that no trace holds."""
+"""Tests of the conversion of weights at the first call: current values, as arrays that no trace contains."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ def _other_shape(model: Any) -> None:
     model.weight, model.bias = torch.nn.Parameter(torch.ones(5, 2)), torch.nn.Parameter(torch.ones(5))
 
 
-def _left(model: Any) -> None:
-    """As it was."""
+def _left(model: Any) -> None: ...
 
 
 def _plain(target: str, graph: Any) -> Any:
@@ -40,7 +39,7 @@ def _plain(target: str, graph: Any) -> Any:
 
 
 def _traced(target: str, graph: Any) -> Any:
-    """By the target's compiler, which sees the first call; then as it is, with what that call has left."""
+    """Call the graph inside the target's compiler and then directly, which must give the same."""
     if target == "jax":
         import jax
 

@@ -1,4 +1,4 @@
-"""The one function that a call of a graph goes through."""
+"""Tests of the generated function that every call of a graph passes through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second run takes over what the same calls of the first gave, and nothing else."""
+"""Tests of reuse between runs: a second run takes only the results of equal calls from the first one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KNOWN = torch.full((2, 4), 42.0)  # no product gives this: where it turns up, it
 
 
 def made(is_view: bool = False) -> TensorOutcome:
-    """What is known of a call that makes one tensor."""
+    """Return the outcome of a call that creates one tensor."""
     return TensorOutcome(
         "made", spec_of(KNOWN), KNOWN.stride(), False, is_view, StrideOrder(True, True, False)
     )

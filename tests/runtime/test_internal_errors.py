@@ -1,8 +1,7 @@
-"""Bugs of the package are seen: no fallback hides them, and they leave the public functions as
+"""Tests that bugs of the package are visible: no fallback hides them, and public functions raise
 ``InternalError`` with the user's line.
 
-A fault is planted in each part of a conversion. It has to reach the caller, whatever else could have been
-tried instead.
+A fault is planted in each part of a conversion and must reach the caller, whatever fallback exists.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def with_an_exit(x: Any, n: int) -> Any:
 
 
 def raising(problem: Exception) -> Any:
-    """A function that raises it in code of the package, as a bug there would."""
+    """Return a function in a module of this package that raises ``problem``, as a bug would."""
     scope = {"__name__": "graph_compiler.planted", "problem": problem}
     exec(compile("def planted(*args, **kwargs):\n    raise problem", "planted.py", "exec"), scope)
     return scope["planted"]
@@ -97,7 +96,7 @@ def test_no_fallback_hides_a_bug_where_statements_are_traced(
 
 
 def reader_of(framework: str) -> tuple[Any, str]:
-    """A part of a frontend that sees each call."""
+    """Return (class, name of a method) of the frontend that every recorded call passes through."""
     if framework == "torch":
         return importlib.import_module("graph_compiler.frontends.torch.capture.capture").Capture, "value"
     if framework == "numpy":
@@ -108,7 +107,7 @@ def reader_of(framework: str) -> tuple[Any, str]:
 
 
 def softened(framework: str) -> tuple[Any, tuple[Any, ...]]:
-    """A function of a framework with a size that Python reads, and its arguments."""
+    """Return a function of a framework that reads a size, and its arguments."""
     if framework == "torch":
         torch = pytest.importorskip("torch")
         return lambda x: torch.relu(x) / x.shape[0], (torch.ones(3, 3),)
@@ -134,9 +133,8 @@ def test_no_attempt_of_a_frontend_hides_a_bug(
 
 
 def refused_by_jax(*args: Any) -> Any:
-    """A trace that JAX refuses, asked for by code of the package.
-
-    JAX takes its frames out of the traceback.
+    """Trace code that JAX rejects, from a module of this package. JAX removes its own frames from the
+    traceback.
     """
     source = "import jax\ndef planted(*args):\n    return jax.make_jaxpr(lambda x: jax.lax.dot(x, x))(jax.numpy.ones((2, 3)))"
     scope: dict[str, Any] = {"__name__": "graph_compiler.planted"}
@@ -257,8 +255,7 @@ def test_no_raw_error_leaves_a_collective(monkeypatch: pytest.MonkeyPatch, name:
 
 
 # ------------------------------------------------------------------------------ what is no bug
-class Own(Exception):
-    """The user's."""
+class Own(Exception): ...
 
 
 def raises(x: Any) -> Any:
@@ -326,7 +323,7 @@ def test_nothing_was_given_up() -> None:
 
 # ------------------------------------------------------------------------------ tracebacks
 def shown(script: str, tmp_path: Path, **variables: str) -> str:
-    """What Python prints for a script that fails."""
+    """Return what Python prints for a script that fails."""
     file = tmp_path / "script.py"
     file.write_text(textwrap.dedent(script))
     environment = {

@@ -1,4 +1,4 @@
-"""What calls do that would need more variants than there may be."""
+"""Tests of calls that would exceed ``max_variants``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 def named(x: Any, name: str, cache: Any = None) -> Any:
-    """A recording for each name."""
+    """A function that needs a variant for each name."""
     if cache is not None:
         cache["seen"] = x + cache["seen"]
         cache["log"] = [*cache["log"], x.sum()]
@@ -30,13 +30,13 @@ def named(x: Any, name: str, cache: Any = None) -> Any:
 
 
 def filled(to: str, function: Any = named, **options: Any) -> Any:
-    """A graph that has all the variants that it may have."""
+    """Return a graph that has as many variants as it may have."""
     pytest.importorskip(to)
     return graph_compiler.compile(function, to=to, args=(X, "a"), max_variants=1, **options)
 
 
 def natively(to: str) -> Any:
-    """Makes an array of a framework."""
+    """Return the function that creates an array of a framework."""
     if to == "jax":
         return pytest.importorskip("jax").numpy.asarray
     return {"torch": torch.as_tensor, "numpy": np.asarray}.get(to) or pytest.importorskip(
@@ -69,9 +69,7 @@ def test_the_original_runs_and_says_so_once(to: str) -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("to", TARGETS)
 def test_containers_among_the_arguments_stay_the_ones_that_they_are(to: str) -> None:
-    """What the original leaves in them are arrays of the target, as a graph leaves them; what it does not
-    touch stays what it is.
-    """
+    """What the original writes to them must be arrays of the target, and everything else in them must stay."""
     graph, array = filled(to), natively(to)
     ours: dict[str, Any] = {"seen": array(X.numpy()), "log": [], "kept": (array(X.numpy()), [X])}
     theirs: dict[str, Any] = {"seen": X, "log": [], "kept": (X, [X])}
@@ -169,9 +167,7 @@ def test_threads_beyond_the_limit_do_not_wait_for_each_other() -> None:
 
 # --------------------------------------------------------------------------------- what a target has narrowed
 def filled_in(ids: Any, x: Any) -> Any:
-    """torch refuses to put elements of one type of integers among those of another; a variant for each number
-    of rows.
-    """
+    """torch requires equal integer dtypes here; each number of rows needs a variant."""
     places = torch.full((ids.shape[0], 2), 3)
     places[:, 0] = 7
     found = ids[ids > 0]

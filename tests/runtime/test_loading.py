@@ -1,5 +1,5 @@
-"""What is loaded beside the user's own imports, and when: the target, torch's compiler, triton; and that
-nothing else changes by it.
+"""Tests of imports: when the target, torch's compiler and triton are loaded, and that this has no side
+effects.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tests.repository.test_import import run_python
 
 
 def _with_triton(folder: Path, code: str) -> list[str]:
-    """What code prints in a process that finds a ``triton``, as beside builds of torch for CUDA, which tells
-    when it is loaded.
+    """Return the lines that ``code`` prints in a process with a fake ``triton``, which prints when it is
+    imported.
     """
     (folder / "triton.py").write_text("import sys; print('triton', 'tensorflow' in sys.modules)")
     return run_python(f"import sys; sys.path.insert(0, {str(folder)!r}); {code}").splitlines()
 
 
 def test_what_is_loaded_for_a_conversion(tmp_path: Path) -> None:
-    """``triton`` before TensorFlow: after it, it ends the process. And no numbers of Python's and numpy's
-    generators are drawn, as the frameworks do.
+    """``triton`` must be imported before TensorFlow, or the process aborts. Importing frameworks must not
+    advance the user's generators.
     """
     code = """import random, numpy, torch, graph_compiler
 random.seed(1), numpy.random.seed(1)
@@ -50,9 +50,7 @@ COMPILING = {
 
 @pytest.mark.parametrize("called", COMPILING)
 def test_the_compiler_of_torch_is_loaded_where_the_function_uses_it(called: str) -> None:
-    """It takes longer to load than most functions to record, and what it takes from torch while it is loaded
-    are torch's own functions.
-    """
+    """Its import is slow, and must see torch's own functions instead of patched ones."""
     code = f"""import sys, torch, graph_compiler
 x, loaded = torch.ones(2, 3), lambda: "torch._dynamo" in sys.modules
 graph_compiler.compile(lambda x: torch.nn.functional.gelu(x) @ x.T, args=(x,))

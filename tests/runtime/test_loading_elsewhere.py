@@ -1,4 +1,4 @@
-"""Graphs that are loaded in a process where the framework that they were recorded in is not installed."""
+"""Tests of loading graphs in a process without the source framework."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ print(json.dumps(found))
 
 
 class Model(torch.nn.Module):
-    """Weights, a counter that calls change, and a number beside arrays."""
-
     def __init__(self) -> None:
         super().__init__()
         self.words, self.head = torch.nn.Embedding(5, 4), torch.nn.Linear(4, 2)

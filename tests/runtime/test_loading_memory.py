@@ -1,4 +1,6 @@
-"""``load`` reads weights into the memory that the arrays keep, one after the other, and believes no header."""
+"""Tests of the memory that ``load`` needs: it reads each array into its final memory, and does not trust
+headers.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def test_the_weights_stand_in_memory_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_arrays_of_every_type_and_shape_come_back(target: str, tmp_path: Path) -> None:
-    """Empty ones, ones without axes, and ones that do not begin where frameworks want them in the file."""
+    """Empty arrays, scalars, and arrays that are not aligned in the file are included."""
     held = {
         "flag": torch.tensor([True, False, True]),
         "scalar": torch.tensor(2.5),
@@ -101,9 +103,7 @@ def test_arrays_of_every_type_and_shape_come_back(target: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_bytes_that_begin_anywhere_are_taken(target: str) -> None:
-    """Whole numbers that were saved by JAX as 32 bits are widened, and lie where NumPy put them: TensorFlow
-    ended the process.
-    """
+    """TensorFlow used to abort on memory that is not aligned."""
     native = importlib.import_module(f"graph_compiler.backends.{target}").target
     for begin in range(0, 64, 8):
         memory = np.zeros(192, np.uint8)

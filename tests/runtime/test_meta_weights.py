@@ -1,5 +1,5 @@
-"""Models on the device ``meta``: recorded without weights, which ``load_weights`` gives the graph later, all
-or none.
+"""Tests of models on the device ``meta``: they are recorded without weights, which ``load_weights`` sets
+later, all or none.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ EXAMPLE, OTHER = torch.ones(2, 3), torch.linspace(-2, 3, 15).reshape(5, 3)
 
 
 class Net(torch.nn.Module):
-    """Tied weights, a buffer of statistics and a non-persistent one."""
-
     def __init__(self, factor: float = 2.0) -> None:
         super().__init__()
         self.first, self.norm, self.second = (
@@ -45,8 +43,6 @@ class Net(torch.nn.Module):
 
 
 class Branching(torch.nn.Module):
-    """Elements of a weight decide in Python."""
-
     def __init__(self) -> None:
         super().__init__()
         self.gate = torch.nn.Parameter(torch.ones(3))
@@ -56,8 +52,6 @@ class Branching(torch.nn.Module):
 
 
 class PlainAttribute(torch.nn.Module):
-    """A tensor that is no buffer."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layer, self.plain = torch.nn.Linear(3, 2), torch.ones(2)
@@ -67,7 +61,6 @@ class PlainAttribute(torch.nn.Module):
 
 
 def trained(training: bool = False) -> Net:
-    """A model with weights."""
     torch.manual_seed(3)
     model = Net().train(training)
     with torch.no_grad():
@@ -76,18 +69,16 @@ def trained(training: bool = False) -> Net:
 
 
 def on_meta(build: Callable[[], Any] = Net, training: bool = False) -> Any:
-    """A model without."""
     with torch.device("meta"):
         return build().train(training)
 
 
 def all_arrays(model: Any) -> dict[str, Any]:
-    """What a strict load takes, under first names."""
+    """Return all parameters and buffers, which a strict load needs."""
     return {name: tensor.detach() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
 
 
 def write_file(path: Path, arrays: dict[str, Any]) -> None:
-    """A safetensors file."""
     from graph_compiler.backends.torch import target
 
     path.write_bytes(b"".join(safetensors_of(arrays, target.to_bytes)))
@@ -246,7 +237,7 @@ def test_what_is_given_stays_the_callers(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_elements_of_weights_that_decide_are_guards(to: str) -> None:
-    """What was recorded with zeros is not right for the weights: the call is recorded again with them."""
+    """The branch recorded with zeros is wrong for the loaded weights, so the call is recorded again."""
     pytest.importorskip(to)
     graph = gc.transpile(on_meta(Branching), to=to, args=(EXAMPLE,)).load_weights(
         {"gate": torch.full((3,), 2.0)}
@@ -314,7 +305,7 @@ def test_other_sources_have_no_weights_to_load() -> None:
 
 # ------------------------------------------------------------------------------------- non-persistent buffers
 class Frequencies(torch.nn.Module):
-    """Keeps the arguments of its constructor."""
+    """A layer whose buffer can be recomputed, because it stores its constructor arguments."""
 
     def __init__(self, dim: int, base: float = 10000.0, *, device: Any = None) -> None:
         super().__init__()
@@ -326,7 +317,7 @@ class Frequencies(torch.nn.Module):
 
 
 class Forgetful(torch.nn.Module):
-    """Keeps no arguments: nobody can tell with which base it was built."""
+    """A layer whose buffer cannot be recomputed, because it does not store ``base``."""
 
     def __init__(self, dim: int, base: float = 10000.0) -> None:
         super().__init__()
@@ -338,7 +329,7 @@ class Forgetful(torch.nn.Module):
 
 
 class Resettable(Forgetful):
-    """Its own method makes its buffer and its weight."""
+    """A layer whose ``reset_parameters`` computes its buffer and weight."""
 
     def __init__(self, dim: int, base: float = 10000.0) -> None:
         super().__init__(dim, base)
@@ -353,14 +344,14 @@ class Resettable(Forgetful):
 
 
 class Doubled(Resettable):
-    """Resets by what is there: the result depends on elements that nobody has."""
+    """A layer whose ``reset_parameters`` depends on elements that do not exist."""
 
     def reset_parameters(self) -> None:
         self.inverse.mul_(2)
 
 
 class Random(torch.nn.Module):
-    """Its buffer is another one each time."""
+    """A layer whose buffer is random, so that it cannot be recomputed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -371,7 +362,7 @@ class Random(torch.nn.Module):
 
 
 class Above(torch.nn.Module):
-    """Initialises the parts of others."""
+    """A model that initialises its parts in ``_init_weights``."""
 
     def __init__(self, part: torch.nn.Module, base: float) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""``@compile`` on methods: bound as functions are, one graph for each object, which lives as long as the
-object does.
+"""Tests of ``@compile`` on methods: they bind like functions, with one graph per object, which lives as long
+as the object.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ def _classes(to: str) -> tuple[type, type]:
 
         @graph_compiler.compile(to=to)
         def scale(self, x: Any) -> Any:
-            """Times the factor."""
             return x * self.factor
 
         @graph_compiler.compile(to=to)

@@ -1,5 +1,5 @@
-"""Objects that come out of a graph for another framework hold its arrays, and their methods, written for the
-original's, work all the same.
+"""Tests of objects in results of graphs for another framework: they contain its arrays, and the original's
+methods work on them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Graphs as modules of another framework: trained in its own loops and compilers, in both modes, with random
-numbers and statistics.
-"""
+"""Tests of graphs as modules of another framework: training, compilers, modes, random numbers, statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from tests.support.compare import assert_same, to_numpy  # noqa: E402
 
 
 class Net(torch.nn.Module):
-    """Dropout, statistics, and parts whose names a module of another framework has for itself."""
+    """A model with parts whose names are attributes of modules in other frameworks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +114,7 @@ def test_copies_of_a_torch_module_have_tensors_of_their_own() -> None:
 
 
 def test_a_torch_module_of_a_model_that_is_not_written_in_torch() -> None:
-    """It has parameters and statistics of its own, and is trained; the original stays as it is."""
+    """The module has its own parameters and statistics, so that training does not change the original."""
     nnx = pytest.importorskip("flax.nnx")
 
     class Source(nnx.Module):
@@ -254,8 +252,6 @@ def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
 
 
 class Flagged(torch.nn.Module):
-    """Takes numbers and flags beside arrays, by position and by keyword, and in containers."""
-
     def __init__(self) -> None:
         super().__init__()
         self.linear = torch.nn.Linear(3, 2)

@@ -1,6 +1,4 @@
-"""A graph composes: a function that is recorded, compiled or differentiated may call it, in any framework
-that it can be written for.
-"""
+"""Tests of graphs called inside of recorded, compiled and differentiated functions."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ PAIRS = [(source, to) for source in INNER for to in INNER]
 
 @pytest.mark.parametrize(("source", "to"), PAIRS, ids=lambda name: name)
 def test_a_recorded_function_calls_a_graph_of_its_framework(source: str, to: str) -> None:
-    """Of the framework that the graph is written for, and of the one that its original is written in."""
+    """The outer function is written in the graph's target or in its source framework."""
     inner = graph_compiler.compile(INNER[source], source=source, to=to, args=(ARRAYS[source](X),))
     for outer in dict.fromkeys((to, source)):
         graph = graph_compiler.compile(

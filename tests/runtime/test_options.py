@@ -1,5 +1,5 @@
-"""What ``compile`` is asked for and cannot do is refused before anything is recorded, in words that name the
-option.
+"""Tests of the options of ``compile``: an impossible one is refused before the recording, by an error that
+names it.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def test_a_miss_names_the_argument(args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 class Keeping(torch.nn.Module):
-    """Keeps a number at first, and an array from the first call on."""
+    """State that changes from a number to an array."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""Graphs where pipelines of Hugging Face take models: attributes of the original, its methods, results as
-they are.
+"""Tests of graphs in Hugging Face pipelines, which use attributes, methods and result classes of the
+original.
 """
 
 from __future__ import annotations
@@ -76,8 +76,6 @@ def test_a_pipeline_takes_a_graph_and_its_module(task: str) -> None:
 
 
 class Encoder(torch.nn.Module):
-    """A model whose users call a method that goes to numpy."""
-
     width = 4
 
     def __init__(self) -> None:

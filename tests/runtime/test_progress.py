@@ -1,4 +1,4 @@
-"""What a conversion shows on a terminal when it takes long, and what it logs."""
+"""Tests of the progress display on a terminal, and of what a conversion logs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ torch = pytest.importorskip("torch")
 
 
 class Terminal(io.StringIO):
-    """A stream that says that somebody looks."""
-
     def isatty(self) -> bool:
         return True
 

@@ -1,5 +1,5 @@
-"""Graphs as pure and as compiled functions: guards on elements are never lost there, and results keep their
-form.
+"""Tests of ``graph.functional`` and compiled functions: guards on elements are checked there too, and results
+keep their structure.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def array(elements: list[float]) -> Any:
 
 
 def in_arrays(result: Any) -> Any:
-    """A result with the numbers of Python as the arrays that compiled functions make of them."""
+    """Return a result with Python numbers as arrays, as compiled functions return it."""
     return jax.tree.map(
         lambda leaf: torch.tensor(leaf, dtype=torch.int32) if type(leaf) is int else torch.as_tensor(leaf),
         result,
@@ -222,7 +222,7 @@ def test_the_state_is_refused_with_the_result() -> None:
 
 
 def test_python_is_called_only_where_a_guard_fails() -> None:
-    """Each call of Python takes longer than most compiled functions."""
+    """A callback into Python takes longer than most compiled functions."""
     graph = graph_compiler.compile(
         lambda x: x.argmax() if x[0] > 0 else x.argmin(), to="jax", args=(array([1.0, 3.0]),)
     )
@@ -254,8 +254,8 @@ def test_compiled_functions_give_results_of_the_same_form(name: str) -> None:
 
 
 def test_compiled_functions_round_as_uncompiled_ones() -> None:
-    """By itself XLA leaves out casts to half precision between two operations; and options of the compiler
-    are refused inside of a compiled function.
+    """By default XLA omits casts to half precision between two operations. Compiler options are not allowed
+    inside another compiled function.
     """
 
     def function(x: Any) -> Any:
@@ -355,8 +355,6 @@ def test_a_call_that_fits_nothing_in_a_tensorflow_function_says_why() -> None:
 
 
 class Cooling(torch.nn.Module):
-    """Keeps a number of Python and an array outside of its buffers."""
-
     def __init__(self) -> None:
         super().__init__()
         self.heat, self.calls, self.last = 2.0, 0, torch.zeros(3)
@@ -369,8 +367,8 @@ class Cooling(torch.nn.Module):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
-    """Compiled and scanned functions give arrays back for numbers of Python: they are taken for these, and
-    still take the type of what is beside them.
+    """Compiled functions return arrays for Python numbers in the state. They must still count as numbers in
+    dtype promotion.
     """
     original, x = Cooling().to(getattr(torch, dtype)), jnp.linspace(-1, 1, 3).astype(dtype)
     original.last = original.last.to(getattr(torch, dtype))

@@ -1,5 +1,5 @@
-"""``graph.functional`` of functions that write: the result and what it has written, in every target, and the
-arrays stay as they are.
+"""Tests of ``graph.functional`` of functions that write: it returns what was written and does not change
+arguments.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What a target does not take, and the original's framework does, is an error that names the recorded call
-and the user's line.
-"""
+"""Tests of calls that only the target rejects: the error names the recorded call and the user's line."""
 
 from __future__ import annotations
 
@@ -142,7 +140,7 @@ def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_a_refusal_in_the_body_of_a_loop_names_the_line_in_the_body(to: str) -> None:
-    """The line that raises stands in a loop of the generated source, or in a function inside of it."""
+    """The line that raises is in a loop or an inner function of the generated source."""
     jax = pytest.importorskip("jax")
 
     def step(total: Any, row: Any) -> Any:

@@ -1,5 +1,5 @@
-"""What is saved comes back and computes the same; what is damaged, foreign or hostile is refused with one
-clear error.
+"""Tests of files: a saved graph computes the same after loading; damaged, foreign and malicious files raise
+one clear error.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Small(torch.nn.Module):
-    """Weights, statistics, an unusual constant."""
-
     def __init__(self) -> None:
         super().__init__()
         self.linear, self.norm = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5)
@@ -56,7 +54,7 @@ def sized(x: Any, scale: float = 2.0, *, mode: str = "nearest") -> Any:
 
 
 def experts(x: Any, ends: Any) -> Any:
-    """A product that torch knows by a private name, and what gradient checkpoints ask for."""
+    """Use a product with a private name in torch, and ``detach``."""
     y = x.detach().requires_grad_()
     return torch.nn.functional.grouped_mm(x, torch.eye(16).expand(3, 16, 16) * 2, offs=ends), (y * 2).detach()
 
@@ -129,7 +127,7 @@ def test_a_torch_graph_is_written_for_jax_when_loaded(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("form", ["graph.zip", "folder"])
 def test_what_was_saved_stays_where_saving_fails(form: str, tmp_path: Path) -> None:
-    """An array of JAX that was given away has no elements any more, which shows when they are written."""
+    """A donated JAX array has no elements, which is noticed only while they are written."""
     graph = graph_compiler.transpile(Small().eval(), args=(torch.ones(2, 4),))
     expected = graph(torch.ones(3, 4))
     saved(graph, tmp_path / form)
@@ -215,10 +213,7 @@ def test_an_unknown_class_becomes_a_plain_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_an_unknown_named_tuple_is_an_argument(to: str, tmp_path: Path) -> None:
-    """One of the same name and fields, for the class itself is nowhere.
-
-    Nothing else could be given, and no call fitted.
-    """
+    """The class cannot be imported, so a named tuple with the same name and fields must be accepted."""
     graph = graph_compiler.transpile(
         lambda pair: pair.first - pair.second * 2, to=to, args=(Pair(torch.ones(2), torch.ones(2)),)
     )
@@ -253,7 +248,7 @@ def test_what_a_file_cannot_hold(tmp_path: Path) -> None:
 
 # --------------------------------------------------------------------------------- files that must be refused
 def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
-    """The file with another JSON and a digest that fits: what somebody with bad intentions would write."""
+    """Change the JSON of a file in place and fix its digest, as an attacker would."""
 
     def altered(text: bytes) -> bytes:
         data = json.loads(text)
@@ -263,7 +258,7 @@ def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
 
 
 def replaced(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
-    """The file with another content of one part, and a digest that fits."""
+    """Change one part of a file in place, fix its digest, and return the path."""
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     files[part] = change(files[part])
@@ -518,7 +513,7 @@ def test_names_that_lead_out_of_the_file_are_refused(name: str, hostile_base: by
 
 
 def test_arrays_of_another_type_are_refused(hostile_base: bytes, tmp_path: Path) -> None:
-    """Of the same width, so that the bytes alone would do."""
+    """The dtypes have the same width, so that the number of bytes fits."""
     path = tmp_path / "graph.zip"
     path.write_bytes(hostile_base)
     replaced(path, "arrays.safetensors", lambda data: data.replace(b'"F32"', b'"I32"', 1))
@@ -536,9 +531,7 @@ def test_a_bomb_is_refused_unopened(hostile_base: bytes, tmp_path: Path) -> None
 
 
 def test_what_a_graph_demands_of_a_target_is_in_its_file(tmp_path: Path) -> None:
-    """Whole numbers of more than 32 bits: JAX has none unless it is told to, also where the graph comes out
-    of a file.
-    """
+    """JAX without x64 lacks integers of more than 32 bits, which ``load`` must notice too."""
     graph = graph_compiler.transpile(lambda x: x * 2**40, to="numpy", args=(torch.arange(3),))
     again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
     assert again.variants[0].graph.demands == graph.variants[0].graph.demands
@@ -555,7 +548,7 @@ def test_reads_of_memory_stay_refused_outside_of_torch(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_random_changes_are_refused_or_harmless(to: str, tmp_path: Path) -> None:
-    """Every change of one place of the JSON gives ``InvalidFile`` or a graph, and never another error."""
+    """Each change of one place in the JSON must give ``InvalidFile`` or a graph, and no other error."""
     path = saved(graph_compiler.compile(sized, to=to, args=(torch.randn(4, 6),)), tmp_path / "graph.zip")
     original, draw, refused = path.read_bytes(), random.Random(0), 0
     for _ in range(150):
@@ -574,7 +567,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def changed_somewhere(data: Any, draw: random.Random) -> None:
-    """Puts something strange in the place of one part of nested JSON."""
+    """Replace a random part of nested JSON by an unexpected value, in place."""
     holder, key = data, draw.choice(list(data))
     while isinstance(holder[key], (dict, list)) and holder[key] and draw.random() < 0.9:
         holder = holder[key]

@@ -1,5 +1,5 @@
-"""Saved graphs that change containers of their arguments, as language models change their caches, and classes
-that files name.
+"""Tests of saved graphs that change containers in their arguments, like the caches of language models, and of
+classes named in files.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ TARGETS = ["torch", "jax", "tensorflow", "numpy"]
 
 
 class Cache:
-    """Keeps rows in an attribute, in a dict and in a list."""
-
     def __init__(self) -> None:
         self.rows: Any = None
         self.sums: dict[str, Any] = {}
@@ -48,7 +46,7 @@ def decoded(x: Any, cache: Cache) -> Any:
 
 
 def run(function: Callable[..., Any], steps: int) -> list[Any]:
-    """Return the results of steps that share a cache, each with what the cache holds then."""
+    """Return the results of successive calls with one cache, and the contents of the cache after each."""
     cache, found = Cache(), []
     for step in range(steps):
         mean, returned, made = function(torch.full((1, 3), float(step + 1)), cache)
@@ -117,7 +115,7 @@ def test_one_notice_for_a_class_that_is_nowhere(tmp_path: Path) -> None:
 
 
 class Ending:
-    """An object that does something where it ends is not made from a file."""
+    """A class with ``__del__``, of which loading a file must not create objects."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

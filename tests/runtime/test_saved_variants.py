@@ -1,4 +1,4 @@
-"""Files of graphs with several variants, and pickles and copies, which are made of such files."""
+"""Tests of files, pickles and copies of graphs with several variants."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from tests.support.compare import assert_same, to_numpy  # noqa: E402
 
 
 class Counting(torch.nn.Module):
-    """Has captured arrays, one of them in every branch, weights, and a buffer that calls may write to."""
-
     def __init__(self, counts: bool) -> None:
         super().__init__()
         self.counts, self.table = counts, torch.arange(6.0)
@@ -195,8 +193,8 @@ class Kept(torch.nn.Module):
 
 
 def test_what_holds_now_answers_after_loading(tmp_path: Path) -> None:
-    """Globals, closures and modes are not in a file: a variant of before must not stand in front of that of
-    now.
+    """Globals, closures and modes are not saved, so an outdated variant must not be selected before the
+    current one.
     """
     model, held = torch.nn.Dropout(0.5), {"most": 1.0}
     x = torch.full((64,), 2.0)
@@ -216,8 +214,6 @@ def _loaded(graph: Any, folder: Path) -> Any:
 
 
 class Drops(torch.nn.Module):
-    """Half of its results are 0 in training mode; elsewhere none."""
-
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.ones(64))
@@ -237,7 +233,6 @@ IN_MODE: dict[str, Callable[[Any, Any, bool], Any]] = {
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("to", IN_MODE)
 def test_modes_choose_among_the_variants_of_a_file(to: str, first: bool, tmp_path: Path) -> None:
-    """What ``train()`` and ``eval()`` of a loaded graph, and of its modules, said was not heard."""
     pytest.importorskip(to)
     x, model = torch.ones(64), Drops().train(first)
     graph = graph_compiler.transpile(model, to=to, args=(x,))
@@ -254,7 +249,7 @@ def test_modes_choose_among_the_variants_of_a_file(to: str, first: bool, tmp_pat
 
 @pytest.mark.parametrize("to", ["torch", "jax"])
 def test_a_mode_that_no_file_holds_is_refused(to: str, tmp_path: Path) -> None:
-    """A model without a use for modes answers in both."""
+    """A model that does not depend on the mode serves both."""
     x = torch.ones(64)
     module = _loaded(graph_compiler.transpile(Drops().eval(), to=to, args=(x,)), tmp_path).as_module()
     assert 0 not in to_numpy(IN_MODE[to](module, x, False))
@@ -270,7 +265,6 @@ def test_a_mode_that_no_file_holds_is_refused(to: str, tmp_path: Path) -> None:
 
 
 def test_a_file_trains_in_the_mode_that_it_holds(tmp_path: Path) -> None:
-    """So do copies and pickles of its modules."""
     x = torch.ones(64)
     graph = graph_compiler.compile(Drops().train(), args=(x,))
     module = copy.deepcopy(_loaded(graph, tmp_path).as_module())

@@ -1,8 +1,8 @@
-"""What a small conversion costs, in functions of this package that it enters: the second one of a process,
-when all tables are there.
+"""Limits on the number of package functions that a small conversion calls, measured at the second one, when
+all tables exist.
 
-A count is the same on every machine. Python 3.12 enters no frame for a comprehension, so that it counts fewer
-of all.
+The count is the same on every machine. Python 3.12 enters no frame for a comprehension, so it is lower
+there.
 """
 
 from __future__ import annotations

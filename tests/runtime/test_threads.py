@@ -1,6 +1,4 @@
-"""Graphs that several threads call at once: state is not lost, and recordings of one thread are not seen by
-others.
-"""
+"""Tests of graphs called by several threads: no state is lost, and a recording is invisible to other threads."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ ARRAYS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture(autouse=True)
 def _eager_switches() -> Iterator[None]:
-    """Threads take turns after microseconds, so that what may go wrong in between does."""
+    """Let threads switch every microsecond, to provoke races."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -112,9 +110,7 @@ SOURCES = {
 
 
 def _counted(call: Callable[..., Any], arrays: Callable[[int], tuple[Any, ...]]) -> list[float]:
-    """What all calls of all threads have given, in order: 1, 2, 3 and so on where none has lost another's
-    count.
-    """
+    """Return the results of all calls in all threads, sorted: 1, 2, 3 ... if no count was lost."""
     seen: list[float] = []
 
     def work(number: int) -> None:

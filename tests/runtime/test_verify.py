@@ -1,6 +1,4 @@
-"""``graph.verify()`` agrees with right graphs, at sizes and with state, and finds every row that was broken
-on purpose.
-"""
+"""Tests of ``graph.verify()``: it accepts right graphs, and finds every row that is broken on purpose."""
 
 from __future__ import annotations
 
@@ -27,8 +25,6 @@ TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Normalised(torch.nn.Module):
-    """Weights, statistics that are written, an in-place write, and integers."""
-
     def __init__(self) -> None:
         super().__init__()
         self.linear, self.norm = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5)
@@ -124,7 +120,7 @@ def test_sizes_that_may_change_are_changed() -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_variant_of_a_state_that_is_gone_is_left_out(to: str) -> None:
-    """The first call found no attribute of its own, which no later call will."""
+    """Only the first call finds the attribute of the class; no later call can reach that variant."""
 
     class Remembering(torch.nn.Module):
         last: Any = None
@@ -313,7 +309,6 @@ def test_a_value_that_was_baked_is_found() -> None:
 
 
 def in_halves_of_the_precision(x: Any) -> Any:
-    """Computes in float32 what it returns in float64, beside what it computes in float64."""
     narrow = x.astype(np.float32)
     centres = narrow[:3]
     for _ in range(3):

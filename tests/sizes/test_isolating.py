@@ -1,4 +1,4 @@
-"""Comparisons of sizes solved for the size inside: each step is an equivalence, for all numbers."""
+"""Tests of comparisons solved for one size: each transformation is an equivalence for all numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Arithmetic on sizes: what an expression is written as computes what the expression says, alone and beside
-any operator.
+"""Tests of the text of size expressions: it evaluates to the value of the expression, alone and next to any
+operator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ELSEWHERE = ({"a": 3, "b": 4, "c": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 6, "b": 0
 
 
 def expression(draw: random.Random, depth: int) -> Any:
-    """A random expression over the symbols."""
+    """Return a random expression over the symbols."""
     if depth == 0:
         return draw.choice([*SYMBOLS, 1, 2, 3, -1])
     one, two, three = (expression(draw, depth - 1) for _ in range(3))

@@ -1,4 +1,4 @@
-"""Small models of each source, and a loss for them in its own words."""
+"""Small models of each source, and a loss for each framework."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ BATCHES = [(RNG.normal(size=(6, 4)).astype("float32"), RNG.integers(0, 3, 6)) fo
 
 
 class Sample(NamedTuple):
-    """A model, how often a fresh one is made, and its loss."""
+    """A model and its training.
+
+    model: returns a new model.
+    loss: loss of outputs and targets.
+    """
 
     model: Callable[[], Any]
     loss: Callable[[Any, Any], Any]
@@ -25,8 +29,6 @@ class Sample(NamedTuple):
 
 
 class Classifier(torch.nn.Module):
-    """With batch norm, tied weights and, where asked for, dropout."""
-
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
         self.first, self.norm = torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3)

@@ -1,4 +1,4 @@
-"""Batches of any loader on a device of the target, by a thread that ends with the loop."""
+"""Tests of batches copied to a device by a thread, which ends with the loop."""
 
 from __future__ import annotations
 

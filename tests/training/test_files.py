@@ -1,4 +1,4 @@
-"""A state that is saved goes on bit by bit as it would have; a file is whole or not there; a wrong one is
+"""Tests of saved training state: training continues bit by bit, files are complete or absent, wrong ones are
 refused.
 """
 
@@ -45,8 +45,8 @@ def create(to: str, **options: Any) -> Any:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_training_goes_on_bit_by_bit(to: str, tmp_path: Path) -> None:
-    """In the middle of an accumulation, with dropout, running means and a scaled loss; into a new state, and
-    into one that went on.
+    """The state is saved during an accumulation, with dropout, running means and a scaled loss, and loaded
+    into a new and a used one.
     """
     path = tmp_path / "state.safetensors"
     state, _ = trained(create(to), BATCHES[:3])
@@ -193,7 +193,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_generator_of_another_device_goes_on_from_its_seed() -> None:
-    """Sixteen bytes are the state of one of a GPU: its seed, and how far it is."""
+    """The state of a GPU's generator has sixteen bytes: seed and offset."""
     engine = training.TrainState.create(
         classifier(), "sgd", loss=cross_entropy, args=(torch.ones(5, 4),)
     ).plan.engine

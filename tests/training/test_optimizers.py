@@ -1,4 +1,4 @@
-"""Optimizers by name compute in three frameworks what ``torch.optim`` does, step by step."""
+"""Tests of optimizers by name in three frameworks, compared with ``torch.optim`` step by step."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ROWS: tuple[tuple[str, dict[str, Any], Any, dict[str, Any]], ...] = (
 
 
 def rate(step: int) -> float:
-    """A learning rate that changes, so that it matters where it is multiplied in."""
+    """The rate changes, so that it matters at which point it is multiplied."""
     return 0.1 / (1 + step)
 
 
@@ -85,7 +85,7 @@ def gradients() -> list[dict[str, Any]]:
 
 
 def in_torch(cls: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """What torch's own optimizer makes of the parameters, after each step."""
+    """Return the parameters after each step of torch's own optimizer."""
     held = {name: torch.nn.Parameter(array.detach().clone()) for name, array in model().named_parameters()}
     made = cls(held.values(), lr=0.1, **options)
     found = []

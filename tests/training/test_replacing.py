@@ -1,5 +1,5 @@
-"""Two networks that train each other, as in a GAN: a state each, in which the weights of the other one are
-replaced.
+"""Tests of two networks that train each other, as in a GAN: each state replaces the weights of the other
+network.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ RULE = training.optimizer("adam", learning_rate=1e-2, betas=(0.5, 0.999))
 
 
 class Pair(torch.nn.Module):
-    """A generator with batch norm, and a discriminator of what it generates."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -42,7 +40,7 @@ class Pair(torch.nn.Module):
 
 
 class Judging(torch.nn.Module):
-    """The discriminator, of real and of generated examples."""
+    """The discriminator applied to real and generated examples."""
 
     def __init__(self, judge: Any) -> None:
         super().__init__()
@@ -101,7 +99,9 @@ def test_a_pair_trains_as_in_torch(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_trained_parameters_keep_their_optimizer(to: str) -> None:
-    """Other weights, then those of before again: nothing has changed, and training goes on."""
+    """Parameters that are replaced and then restored must keep their optimizer state, so that training
+    continues unchanged.
+    """
     found = []
     for swaps in (False, True):
         state = training.TrainState.create(

@@ -1,5 +1,5 @@
-"""Models that set an attribute of Python in their first call: it is no state where later calls leave it as it
-is.
+"""Tests of models that set a Python attribute in their first call: it is no state if later calls do not
+change it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TARGETS = ["torch", "jax", "tensorflow"]
 
 
 class Choosing(torch.nn.Module):
-    """Chooses its loss by the first labels, as classifiers of transformers do."""
+    """A model that chooses its loss by the first labels, as classifiers of transformers do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,8 +38,6 @@ class Choosing(torch.nn.Module):
 
 
 class InTwoCalls(Choosing):
-    """Its second call sets another attribute."""
-
     def forward(self, x: Any, labels: Any) -> Any:
         if self.config.kind is not None:
             self.config.seen["name"] = self.config.kind
@@ -47,16 +45,12 @@ class InTwoCalls(Choosing):
 
 
 class Counting(Choosing):
-    """An attribute that each call changes is state."""
-
     def forward(self, x: Any, labels: Any) -> Any:
         self.config.seen["calls"] = f"{self.config.seen.get('calls', '')}I"
         return super().forward(x, labels)
 
 
 class Alternating(Choosing):
-    """What one call sets, the next takes back."""
-
     def forward(self, x: Any, labels: Any) -> Any:
         self.config.kind = "numbers" if self.config.kind == "classes" else "classes"
         return self.linear(x).sum() if self.config.kind == "classes" else self.linear(x).mean()
@@ -67,7 +61,6 @@ INPUTS = torch.linspace(-1, 1, 12).reshape(4, 3)
 
 
 def by_torch(model: Any, labels: Any, steps: int) -> dict[str, Any]:
-    """Return the parameters after steps of gradient descent."""
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     for _ in range(steps):
         optimizer.zero_grad()

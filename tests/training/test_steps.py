@@ -1,6 +1,4 @@
-"""Steps of training: the same losses in three frameworks, whatever the model is written in; options; wrong
-uses.
-"""
+"""Tests of training steps: equal losses in three frameworks from models of any source; options; wrong uses."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
 
 
 def example(name: str, to: str) -> tuple[Any, ...]:
-    """Arguments to record with: arrays of the source, of another size than the batches."""
+    """Return arguments for the recording: arrays of the source, with another size than the batches."""
     import jax.numpy as jnp
     import tensorflow as tf
 
@@ -69,7 +67,7 @@ def elements(state: Any, arrays: Any) -> dict[str, Any]:
 
 
 def by_hand(batches: Any, **options: Any) -> tuple[Any, list[float]]:
-    """The same in torch, as its tutorials write it."""
+    """Train the classifier in torch in the usual way; return (model, losses)."""
     model, losses = classifier(), []
     rule = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     for x, target in batches:
@@ -83,7 +81,7 @@ def by_hand(batches: Any, **options: Any) -> tuple[Any, list[float]]:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_three_targets_train_alike(name: str) -> None:
-    """Also where numbers are drawn: Keras and flax draw by keys, which are the same words everywhere."""
+    """Random numbers are equal too: Keras and flax use keys, which are the same integers everywhere."""
     sample, found = SAMPLES[name], {}
     for to in TARGETS:
         model = sample.model()
@@ -125,8 +123,6 @@ def test_weights_come_back_under_their_names(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_gradients_apart_and_options_together(to: str) -> None:
-    """Two batches to an update, a frozen layer, a running mean, a metric of the loss."""
-
     def loss(outputs: Any, target: Any) -> Any:
         return cross_entropy(outputs, target), {"most": outputs.max()}
 
@@ -169,7 +165,7 @@ def frozen_in_keras() -> Any:
 
 
 class Backbone(torch.nn.Module):
-    """A head on a classifier that says itself that its classifier stays in eval mode."""
+    """A model whose ``train()`` keeps its body in eval mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,7 +196,7 @@ def with_a_part_in_eval() -> Any:
     ids=["by the user", "by the model", "from eval"],
 )
 def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
-    """A frozen backbone, whose statistics stay and which drops nothing, in a model that is trained."""
+    """The frozen part must keep its statistics and drop nothing, in a model that is trained."""
     torch.manual_seed(0)
     model = make()
     other = (
@@ -228,7 +224,7 @@ def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
 
 
 class Counting(torch.nn.Module):
-    """A layer that counts how often its ``train()`` is asked, and drops where ``drops`` was true then."""
+    """A layer that counts the calls of ``train()``, and sets dropout by an attribute at that time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,9 +243,7 @@ class Counting(torch.nn.Module):
 
 @pytest.mark.parametrize("is_training", [True, False])
 def test_a_mode_that_a_model_decides_is_asked_for_where_something_changed(is_training: bool) -> None:
-    """``train()`` of one's own is not called in each step, and seen where an attribute, a mode or a part is
-    another one.
-    """
+    """A custom ``train()`` is called again only if an attribute, a mode or a part has changed."""
     torch.manual_seed(0)
     model = Counting().train(is_training)
     state = training.TrainState.create(model, RULE, loss=cross_entropy, args=example("torch", "torch"))
@@ -291,7 +285,6 @@ FROZEN = {
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", FROZEN)
 def test_what_the_original_freezes_stays(name: str, to: str) -> None:
-    """A frozen backbone, as transfer learning has it."""
     make, loss, names = FROZEN[name]
     model = make()
     state = training.TrainState.create(model, RULE, loss=loss, to=to, args=example(name, to))
@@ -303,7 +296,6 @@ def test_what_the_original_freezes_stays(name: str, to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
-    """Also by a graph from a file; their derivatives can be taken all the same."""
     graph = graph_compiler.compile(frozen_in_torch().eval(), to=to, args=(torch.ones(5, 4),))
     graph.save(tmp_path / "frozen")
     for one in (graph, graph_compiler.load(tmp_path / "frozen")):
@@ -324,7 +316,7 @@ def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_numbers_are_drawn_anew_at_each_step(to: str) -> None:
-    """With a rate of 0, so that only dropout can change the loss; its mean is that of torch."""
+    """With a rate of 0 only dropout can change the loss."""
     state = training.TrainState.create(
         graph(to, 0.5), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy
     )
@@ -387,7 +379,6 @@ def test_a_state_that_is_used_up_says_so(to: str) -> None:
 
 
 def test_inputs_in_each_form() -> None:
-    """One array, a tuple, keywords; of other sizes, and of other frameworks."""
     import jax.numpy as jnp
 
     x, target = BATCHES[0]
@@ -501,8 +492,6 @@ def create(**options: Any) -> Any:
 
 
 class Spectral(torch.nn.Module):
-    """A layer with weights of complex numbers."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layer, self.filter = (
@@ -614,7 +603,6 @@ def test_a_compiled_graph_is_trained_by_its_compiler() -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("kind", [list, dict])
 def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
-    """A list or a dict of inputs of a Keras model, as ``fit`` takes them, and a tuple of two targets."""
     import keras
     import tensorflow as tf
 
@@ -643,8 +631,8 @@ def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_the_second_step_compiles_nothing(apart: bool) -> None:
-    """Arrays that came from torch are bound to a device (``committed``), and others were not before a first
-    step.
+    """JAX compiles again if arrays that came from torch are committed to a device and those of the first step
+    are not.
     """
     import jax
 

@@ -1,6 +1,6 @@
-"""Weights that the model itself writes to before it reads them: they are trained as in the source framework.
+"""Tests of weights that the model writes to before it reads them, trained as in the source framework.
 
-A gradient goes to the weight, not through what was written; an update is made on what was written.
+The gradient is that of the weight, not of what was written; the update is applied to what was written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Clamped(torch.nn.Linear):
 
 
 class Bounded(torch.nn.Linear):
-    """In a graph for torch assigning to ``.data`` is refused."""
+    """A layer that assigns to ``.data``, which a graph for torch refuses."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         self.weight.data = torch.renorm(self.weight.data, p=2, dim=0, maxnorm=0.5)
@@ -67,7 +67,7 @@ class Clipped(keras.layers.Layer):  # type: ignore[misc]
 
 
 class Rows(keras.layers.Layer):  # type: ignore[misc]
-    """Looks rows up, which is no read of the whole variable."""
+    """A layer that looks up rows, which does not read the whole variable."""
 
     def build(self, shape: Any) -> None:
         self.w = self.add_weight(shape=(4, 3), name="w", initializer="glorot_uniform")
@@ -165,7 +165,6 @@ def _train(model: Any, to: str, wanted: list[Any]) -> None:
 
 
 def test_a_module_of_torch(case: tuple[Callable[[], Any], list[Any]]) -> None:
-    """An optimizer finds the weights as parameters, and each step is that of the original."""
     made, wanted = case
     module = graph_compiler.compile(model := made(), args=(_example(model),), to="torch").as_module().train()
     module(torch.tensor(BATCHES[0][0]))  # a call that is not trained on
@@ -189,7 +188,7 @@ def _named(model: Any) -> dict[str, Any]:
 
 
 def test_a_function_of_numpy_keeps_buffers() -> None:
-    """There what a call writes to is a buffer, as nothing tells it from a weight."""
+    """What a NumPy function writes to is a buffer, because nothing distinguishes it from a weight."""
     held = np.ones(3, np.float32)
 
     def function(x: Any) -> Any:

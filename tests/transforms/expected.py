@@ -1,4 +1,4 @@
-"""First and second derivatives by the framework that a function is written in; of NumPy by differences."""
+"""First and second derivatives by the source framework; by differences for NumPy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WEIGHTS = {
 
 
 def in_source(source: str, array: np.ndarray[Any, Any]) -> Any:
-    """A float64 array as a user of the source has it."""
+    """Return a float64 array as an array of the source."""
     return {"torch": torch.tensor, "jax": jax.numpy.asarray, "tensorflow": tf.constant, "numpy": np.asarray}[
         source
     ](array)
@@ -33,12 +33,11 @@ def as_numpy(array: Any) -> Any:
 
 
 def own_gradients(source: str, function: Function, arrays: Arrays) -> Arrays:
-    """The gradient by each argument."""
     return _GRADIENTS[source](function, arrays)
 
 
 def own_products(source: str, function: Function, arrays: Arrays, directions: Arrays) -> Arrays:
-    """The Hessian times the directions, one for each argument."""
+    """Return the product of the Hessian with ``directions``, one for each argument."""
     return _PRODUCTS[source](function, arrays, directions)
 
 
@@ -119,7 +118,7 @@ def _differences(function: Function, arrays: Arrays, place: int) -> Any:
 
 
 def _difference(function: Function, arrays: Arrays, place: int, index: tuple[int, ...], step: float) -> float:
-    """Between the values at a step ahead and at a step back."""
+    """Return the difference of the function values at steps forward and back in one element."""
     up, down = (np.array(arrays[place]) for _ in range(2))
     up[index] += step
     down[index] -= step

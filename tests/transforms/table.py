@@ -1,7 +1,6 @@
-"""Functions of each source, with one real number as their result, and the arguments they are differentiated
-at.
+"""Functions of each source with a real number as result, and the arguments at which they are differentiated.
 
-Each stands for a kind of program: elementwise, reductions, linear algebra, Fourier transforms, gather and
+Each represents a kind of program: element-wise, reductions, linear algebra, Fourier transforms, gather and
 scatter, sorting, loops, branches, models, losses, several arguments, structures.
 """
 
@@ -21,8 +20,9 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class Case:
-    """``shapes`` of the float64 arguments; ``kind``: ``"positive"`` (0.5 to 1.5), ``"definite"`` (a symmetric
-    matrix) or ``"normal"``.
+    """A function and its float64 arguments.
+
+    kind: ``"positive"`` (0.5 to 1.5), ``"definite"`` (a symmetric matrix) or ``"normal"``.
     """
 
     function: Callable[..., Any]
@@ -31,7 +31,6 @@ class Case:
     has_second: bool = True  # in the source's own framework
 
     def arguments(self, seed: int = 0) -> list[np.ndarray[Any, Any]]:
-        """The arguments."""
         random = np.random.default_rng(seed)
         return [self._made(random, shape) for shape in self.shapes]
 

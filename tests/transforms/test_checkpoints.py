@@ -1,4 +1,4 @@
-"""``checkpoint``: what each policy keeps, computes again, and saves."""
+"""Tests of ``checkpoint``: what each policy stores, recomputes and saves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def network(framework: Any, policy: Any, layers: int = LAYERS) -> Callable[[Any,
 
 
 class Watched(TorchDispatchMode):
-    """How many bytes there are at a time, at most, and how often each operation runs."""
+    """Mode that records the peak memory in bytes and the number of calls of each operation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,6 @@ def test_policies_change_no_number(framework: str, policy: Any) -> None:
 
 
 def test_memory_of_24_layers() -> None:
-    """The floor is 0.45 of what is needed without."""
     assert watched("nothing").most <= 0.45 * watched(None).most
     assert bytes_in_jax("nothing") <= 0.45 * bytes_in_jax(None)
     assert bytes_in_jax("min_cut") <= 0.6 * bytes_in_jax(None)
@@ -137,7 +136,7 @@ def test_products_are_computed_again_where_nothing_is_kept() -> None:
 
 
 def kept_in_torch(policy: Any) -> int:
-    """Bytes that one layer saves for its backward pass."""
+    """Return the bytes that one layer saves for its backward pass."""
     kept: dict[int, int] = {}
     leaves = [torch.tensor(inputs, requires_grad=True), torch.tensor(weights[:1], requires_grad=True)]
 
@@ -155,7 +154,7 @@ def test_the_minimum_cut_of_torch_keeps_less() -> None:
 
 
 def kept_in_jax(policy: Any) -> int:
-    """Bytes beside the arguments that the backward pass of one layer reads."""
+    """Return the bytes, without the arguments, that the backward pass of one layer needs."""
     layer = layer_of(Jax)
     step = layer if policy is None else transforms.checkpoint(layer, policy)
     _, pull = jax.vjp(step, inputs, weights[0])

@@ -1,5 +1,5 @@
-"""Derivatives of recorded functions of all sources, in each target with derivatives, at arguments other than
-those recorded: what the source's own framework gives, or differences of NumPy.
+"""Tests of derivatives of recorded functions in each target, at other arguments than the recorded ones,
+compared with the source framework.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def wide() -> Any:
 
 
 def assert_near(found: Any, expected: Any, rtol: float = 1e-6) -> None:
-    """Relative to the largest element."""
+    """Assert equality relative to the largest element."""
     found, expected = as_numpy(found), as_numpy(expected)
     assert found.shape == expected.shape and found.dtype == expected.dtype
     np.testing.assert_allclose(
@@ -58,14 +58,14 @@ def assert_near(found: Any, expected: Any, rtol: float = 1e-6) -> None:
 
 
 def recorded(name: str, to: str) -> tuple[str, Case, Any]:
-    """The case's graph, recorded at the arguments of another seed."""
+    """Return (source, case, graph recorded with other arguments)."""
     source, case = case_of(name)
     args = [in_source(source, array) for array in case.arguments(seed=1)]
     return source, case, graph_compiler.compile(case.function, source=source, to=to, args=args)
 
 
 def run(name: str, to: str, taken: Callable[..., Any], arrays: list[Any], directions: list[Any]) -> Any:
-    """``taken(arrays, directions)``; in JAX, most as one program."""
+    """Return ``taken(arrays, directions)``; in JAX most cases run as one program."""
     if not is_jitted(name, to):
         return taken(arrays, directions)
     return by_jit(taken, *([jax_array(as_numpy(array)) for array in group] for group in (arrays, directions)))
@@ -102,7 +102,9 @@ def test_first_derivatives(name: str, to: str) -> None:
 
 @pytest.mark.parametrize(("name", "to"), SECOND)
 def test_second_derivatives(name: str, to: str) -> None:
-    """The Hessian times a vector, by forward over reverse and by reverse over reverse."""
+    """The product of the Hessian with a vector is taken by forward over reverse and by reverse over reverse
+    mode.
+    """
     source, case, graph = recorded(name, to)
     arrays, directions = ([in_source(source, array) for array in case.arguments(seed)] for seed in (0, 2))
 
@@ -174,7 +176,7 @@ def test_holomorphic_jacobians(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_parameters_by_name(to: str) -> None:
-    """Gradients have the names of the parameters; those of buffers, which nobody trains, are zero."""
+    """Gradients have the names of parameters; those of buffers are zero."""
     model = (
         torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
         .double()
@@ -238,7 +240,7 @@ def test_plain_functions_run_in_the_framework_of_their_arrays() -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_function_that_calls_a_graph_runs_in_its_framework(to: str) -> None:
-    """Whatever arrays it is given, and whatever arrays it hands the graph beside."""
+    """The framework is the graph's, whatever arrays the function gets and passes on."""
     x = torch.arange(3.0)
     graph = graph_compiler.transpile(
         lambda scale, x: (scale["a"] * x).sum(), source="torch", to=to, args=({"a": torch.ones(3)}, x)

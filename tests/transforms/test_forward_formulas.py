@@ -1,7 +1,7 @@
-"""torch's formulas of forward mode, alone and over those of reverse mode, beside central differences in
+"""Tests of torch's forward-mode formulas, alone and over reverse mode, against central differences in
 float64.
 
-Those that are wrong stand here as data, and are used by no transformation.
+The wrong ones are listed here as data, and no transformation uses them.
 """
 
 from __future__ import annotations

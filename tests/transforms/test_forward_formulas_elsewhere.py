@@ -1,5 +1,7 @@
-"""Forward mode in JAX and TensorFlow, alone and over reverse mode, beside central differences in float64: of
-the frameworks' own functions, and of what functions of torch become there.
+"""Tests of forward mode in JAX and TensorFlow, alone and over reverse mode, against central differences in
+float64.
+
+They cover the frameworks' own functions, and what functions of torch become there.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ MADE: dict[str, Callable[[Any], Any]] = {"jax": jnp.asarray, "tensorflow": tf.co
 
 
 def weighted(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that sums the results with weights."""
+    """Return a function that computes a weighted sum of the results."""
 
     def total(x: Any) -> Any:
         made = function(x)

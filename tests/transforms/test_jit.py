@@ -1,4 +1,4 @@
-"""``graph_compiler.jit``, and what compilers keep between processes."""
+"""Tests of ``graph_compiler.jit``, and of the compilers' caches between processes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Lowered programs that are kept between processes.
-
-Here a second graph of the same function stands for a second process.
+"""Tests of lowered programs that are cached between processes. A second graph of the same function stands for
+a second process.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows whenever a function is traced, or a program lowered."""
+    """Return a list that grows whenever a function is traced or a program is lowered."""
     seen: list[str] = []
     sin, lowered = jax.lax.sin, kept_programs._ExportedCall.lowered
     monkeypatch.setattr(jax.lax, "sin", lambda x: (seen.append("traced"), sin(x))[1])
@@ -188,7 +187,7 @@ def test_a_file_under_the_name_of_another_is_not_read(folder: Path) -> None:
 
 
 def test_what_is_not_kept(folder: Path, traces: list[str]) -> None:
-    """Results of the user's own classes, whose code may change, and what JAX cannot write down."""
+    """Results of user-defined classes, whose code may change, and programs that JAX cannot serialise."""
     pair = compiled(lambda x: Pair(torch.sin(x), x), torch.ones(3))(torch.ones(3))
     assert isinstance(pair, Pair) and not kept(folder)
     graph = compiled(polynomial, torch.ones(3), compile_options={"donate_argnums": 0})

@@ -1,5 +1,5 @@
-"""``scan`` and ``fori_loop``: in functions of every source, eager and recorded, with gradients in memory of
-the root of the steps.
+"""Tests of ``scan`` and ``fori_loop`` in functions of every source, eager and recorded, with gradients in
+memory proportional to the square root of the trip count.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def as_numpy(array: Any) -> Any:
 
 
 def function_of(source: str, checkpoint: Any) -> Callable[..., Any]:
-    """A loop whose step closes over an argument, and carries a structure."""
+    """Return a function with a loop that captures an argument and carries a dict."""
     tanh, total, _ = SOURCES[source]
 
     def function(x: Any, w: Any, rows: Any) -> Any:
@@ -109,7 +109,7 @@ def test_memory_grows_as_the_root_of_the_steps_in_jax() -> None:
 
 
 class Alive(TorchDispatchMode):
-    """How many tensors there are at a time, at most."""
+    """Mode that records the largest number of tensors that exist at a time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Alive(TorchDispatchMode):
 
 
 def most_alive(steps: int, checkpoint: Any) -> int:
-    """During the loop and its gradient."""
+    """Return the largest number of tensors during a loop and its gradient."""
     start = torch.ones(3, requires_grad=True)
     with Alive() as alive:
         state = transforms.fori_loop(
@@ -152,7 +152,7 @@ def test_counters_and_ranges() -> None:
 
 
 def test_several_loops_in_one_recording() -> None:
-    """Memory that the first loop has let go is where the counter of the next one may stand."""
+    """The counter of the second loop may get memory that the first loop has freed."""
     step = lambda i, x: x * torch.cos(x) + i  # noqa: E731
     function = lambda x: sum(transforms.fori_loop(0, length, step, x) for length in (7, 5, 7, 7))  # noqa: E731
     x = torch.tensor([0.3, 0.7])

@@ -1,4 +1,4 @@
-"""``vmap``: axes, structures, per-example gradients, sizes."""
+"""Tests of ``vmap``: axes, structures, per-example gradients, sizes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Operations without a forward mode, or without a derivative: another way to the number, or an error that
-names the function; no zero.
+"""Tests of operations without forward mode or without a derivative: another way to compute it, or an error
+that names the function; never zero.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ X, V = (torch.from_numpy(np.random.default_rng(seed).random((3, 4)) + 0.5) for s
 
 
 def expected(function: Callable[..., Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first and the second derivative, in one direction, by reverse mode."""
+    """Return the first and second derivative in one direction by reverse mode."""
     x = X.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(function(x), x, create_graph=True)
     (second,) = torch.autograd.grad((gradient * V).sum(), x)
@@ -59,7 +59,9 @@ def expected(function: Callable[..., Any]) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("is_graph", [False, True])
 @pytest.mark.parametrize("function", [scattered, scattered_in_place, by_index])
 def test_forward_mode_by_reverse_mode(function: Callable[..., Any], is_graph: bool) -> None:
-    """torch's own forward mode gives products that are scattered the tangent 0, and refuses ``index_reduce``."""
+    """torch's own forward mode is wrong for products with scatter (the tangent is 0), and lacks
+    ``index_reduce``.
+    """
     first, second = expected(function)
     taken = graph_compiler.transpile(function, to="torch", args=(X,)) if is_graph else function
     torch.testing.assert_close(transforms.jvp(taken, (X,), (V,))[1], first)
@@ -94,7 +96,7 @@ def test_every_derivative_of_a_running_logsumexp_in_tensorflow() -> None:
 
 
 class Squared(torch.autograd.Function):
-    """With a gradient that is another one."""
+    """A function with a gradient that differs from its derivative."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -117,7 +119,7 @@ squared.defvjp(lambda x: (squared(x), x), lambda x, cotangent: (3 * x * cotangen
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
 @pytest.mark.parametrize("source", ["torch", "jax"])
 def test_forward_mode_of_functions_with_a_rule_for_reverse_mode(source: str, to: str) -> None:
-    """By two reverse modes, also in JAX, which has none."""
+    """It is computed by two reverse modes, also in JAX, which has no forward mode for these functions."""
     x, v = X[0].float(), V[0].float()
     functions = {"torch": lambda x: Squared.apply(x).sin(), "jax": lambda x: jax.numpy.sin(squared(x))}
     like = x if source == "torch" else jax.numpy.asarray(x.numpy())
@@ -208,7 +210,7 @@ def test_a_derivative_that_tensorflow_lacks() -> None:
 
 
 def test_forward_mode_of_what_is_computed_again() -> None:
-    """To TensorFlow's own, a gradient that looks into a tape is a constant."""
+    """TensorFlow's own forward mode treats a gradient from a tape as a constant."""
     x, v = tf.constant([0.3, 0.5]), tf.constant([1.0, 2.0])
     again = transforms.checkpoint(lambda x: tf.reduce_sum(tf.sin(x) ** 2))
     np.testing.assert_allclose(
@@ -235,7 +237,7 @@ def test_why_a_graph_would_have_to_be_recorded_inside_of_a_transform() -> None:
 
 
 def test_second_derivatives_of_a_branch_in_tensorflow() -> None:
-    """``tf.vectorized_map`` cannot convert them, and its error came out."""
+    """``tf.vectorized_map`` cannot convert branches."""
 
     def chosen(x: torch.Tensor) -> torch.Tensor:
         total = (x**3).sum()

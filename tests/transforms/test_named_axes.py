@@ -1,5 +1,5 @@
-"""Collectives over the axis of ``vmap(axis_name=)``: in every target as in JAX, mapped and differentiated in
-any order.
+"""Tests of collectives over the axis of ``vmap(axis_name=)`` in every target, mapped and differentiated in
+any order, compared with JAX.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ TARGETS = ("torch", "tensorflow")
 
 
 def added(x: Any) -> Any:
-    """The sum of the elements, in any framework."""
     return tf.reduce_sum(x) if tf.is_tensor(x) else x.sum()
 
 
@@ -72,7 +71,6 @@ WORDS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 
 @functools.cache
 def wanted(word: str, name: str) -> Any:
-    """What JAX gives."""
     return np.asarray(jax.jit(WORDS[word](FUNCTIONS[name]))(jnp.asarray(ROWS)))
 
 

@@ -1,4 +1,4 @@
-"""Derivatives of functions of NumPy at numbers, and of graphs without parameters."""
+"""Tests of derivatives of NumPy functions at Python numbers, and of graphs without parameters."""
 
 from __future__ import annotations
 

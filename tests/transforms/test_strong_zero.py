@@ -1,5 +1,5 @@
-"""``strong_zero=True``: what does not reach the result adds nothing to a derivative, even where its slope is
-infinite or no number.
+"""Tests of ``strong_zero=True``: what does not reach the result adds nothing to a derivative, even if its own
+derivative is infinite or NaN.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ def test_zeros_stay(name: str, to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_every_word_has_the_option(to: str) -> None:
-    """All of them, first and second derivatives, in directions that are zero and others."""
     x, ones = torch.tensor([0.0, 2.0]), torch.ones(2)
     graph = graph_compiler.transpile(
         lambda x: torch.where(x > 0, x.sqrt() * x.log(), 0.0).sum(), source="torch", to=to, args=(x,)
@@ -104,7 +103,7 @@ def test_every_word_has_the_option(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_cotangent_that_is_zero_at_a_point_has_a_derivative(to: str) -> None:
-    """The cotangent of the logarithm is 0 at 1, and changes there: selecting zeros would lose the second
+    """The cotangent of the logarithm is 0 at 1 and changes there, so selecting zeros would lose the second
     derivative.
     """
     x = torch.tensor(1.0)
@@ -146,7 +145,6 @@ def minimum(x: Any) -> Any:
     ids=["Python", "torch", "tensorflow", "numpy"],
 )
 def test_branches_of_python(zero: Any) -> None:
-    """What elements decide is recorded for each side."""
     with np.errstate(divide="ignore"):
         assert float(transforms.grad(minimum, strong_zero=True)(zero)) == 0
     assert float(transforms.grad(minimum, strong_zero=True)(zero + 2.0)) == -0.25
@@ -188,9 +186,6 @@ def test_the_pass_takes_operations_that_may_be_singular() -> None:
 
 
 def test_functions_of_complex_numbers() -> None:
-    """First and second derivatives by a complex number: the ones of each framework where none is singular,
-    and equal in all.
-    """
     z = np.array([0.5 - 1j, -1.5 + 0.25j], "complex64")
     functions = {"torch": torch_length, "jax": jax_length, "tensorflow": tensorflow_length}
     arrays = {"torch": torch.tensor(z), "jax": jnp.asarray(z), "tensorflow": tf.constant(z)}
@@ -230,7 +225,6 @@ def absolute(z: Any) -> Any:
 
 
 def test_primals_are_those_of_the_function() -> None:
-    """Also where elements are not finite, and where several are the greatest."""
     x = torch.tensor([[0.1, 0.1, 0.1], [np.inf, 1.0, np.inf], [np.nan, 0.0, 1.0], [-np.inf] * 3])
 
     def function(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``verify`` of derivatives: against differences, in float64."""
+"""Tests of ``verify`` of derivatives against differences in float64."""
 
 from __future__ import annotations
 

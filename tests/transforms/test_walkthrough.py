@@ -1,5 +1,5 @@
-"""One walk through derivatives, as documentations of automatic differentiation have it, on Rosenbrock's
-function and a small network: the same numbers in three targets.
+"""Tests of a typical tutorial of automatic differentiation (Rosenbrock's function, a small network) in three
+targets.
 """
 
 from __future__ import annotations
@@ -97,7 +97,6 @@ def test_loops_with_checkpoints(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_small_network_learns(to: str) -> None:
-    """Exclusive or, by gradient descent with the gradients of each target: the same losses."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     x, y = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]]), torch.tensor([[0.0], [1], [1], [0]])

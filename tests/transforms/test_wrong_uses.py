@@ -1,4 +1,4 @@
-"""Wrong uses of derivatives: an error that says what, where, and what to do."""
+"""Tests of wrong uses of derivatives: the error says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a graph: its data, its file, and what it does in a browser at 20,000 operations."""
+"""Tests of the page of a graph: its data, its file, and its behaviour in a browser with 20,000 operations."""
 
 from __future__ import annotations
 
@@ -34,15 +34,13 @@ SECONDS_TO_ANSWER = 10  # to a click, a search and a jump, of 0.4
 
 
 def data_of(page: str) -> Any:
-    """What a page holds as data, read as a browser reads it: up to the first end of the element."""
+    """Return the data of a page as a browser reads it, up to the first end tag."""
     found = re.search(r'<script type="application/json" id="graph">(.*?)</script>', page, re.DOTALL)
     assert found
     return json.loads(found[1])
 
 
 class Counter(torch.nn.Module):  # type: ignore[misc,name-defined]
-    """Modules within modules, a guard on a size and one on elements, and state of two kinds."""
-
     def __init__(self) -> None:
         super().__init__()
         self.first = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU())
@@ -64,8 +62,8 @@ def counter() -> Any:
 
 
 def large_graph() -> Any:
-    """A graph of 20,000 additions in 40 layers of ten blocks, written by hand, for a recording of it takes
-    its time.
+    """Return a graph of 20,000 additions in 40 layers of ten blocks, written by hand because a recording
+    would take long.
     """
     spec = ArraySpec((2, 4), "float32")
     x = last = Value("x", spec)
@@ -205,7 +203,7 @@ def test_in_a_notebook_it_stands_below_the_cell(
 
 
 def children_of(group: Group) -> list[int]:
-    """How many children each group in a tree has."""
+    """Return the number of children of each group in a tree."""
     return [
         len(group.children),
         *(count for child in group.children if isinstance(child, Group) for count in children_of(child)),

@@ -1,4 +1,4 @@
-"""The table of a graph: what is counted, beside numbers that are published or counted by hand."""
+"""Tests of the table of a graph, with numbers that are published or counted by hand."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_multiply_adds_of_recurrent_layers(layer: Any, shape: tuple[int, ...], e
 
 
 def test_multiply_adds_of_an_associative_scan() -> None:
-    """Of eight matrices eleven pairs are combined: four neighbours, the prefixes of these four, and three at
+    """Eight matrices need eleven products: four of neighbours, then the prefixes of these four, then three at
     even places.
     """
     from torch._higher_order_ops.associative_scan import associative_scan
@@ -105,8 +105,6 @@ def test_multiply_adds_of_the_source_frameworks() -> None:
 
 
 class Net(nn.Module):  # type: ignore[misc,name-defined]
-    """A module that is used twice, one that only lends its weight, and one that is never called."""
-
     def __init__(self) -> None:
         super().__init__()
         self.body = nn.ModuleList([nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.BatchNorm1d(4)])
@@ -232,7 +230,7 @@ def test_resnet_18_as_torchvision_publishes_it() -> None:
 
 
 def test_what_blocks_do_counts_as_often_as_they_are_run() -> None:
-    """A scan of five steps, a branch of which one side has a product, and a loop whose steps nobody knows."""
+    """The trip count of a ``while`` loop is unknown."""
     jax = pytest.importorskip("jax")
 
     def scanned(x: Any, w: Any) -> Any:

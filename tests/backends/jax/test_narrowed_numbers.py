@@ -1,4 +1,4 @@
-"""64-bit floats that JAX computes with in 32 bits: one warning a graph, or an error."""
+"""Tests of 64-bit floats that JAX computes in 32 bits: one warning per graph, or an error."""
 
 from __future__ import annotations
 

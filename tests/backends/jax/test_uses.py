@@ -1,5 +1,5 @@
-"""Graphs for JAX where JAX's own tools take functions: loops, exports with open sizes, maps over devices,
-modules of nnx that are copied.
+"""Tests of JAX graphs in JAX's own tools: loops, exports with symbolic sizes, maps over devices, copied nnx
+modules.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from tests.support.compare import assert_same  # noqa: E402
 
 
 class Reader(torch.nn.Module):
-    """A recurrent layer, attention over open lengths, and a branch on a size."""
-
     def __init__(self) -> None:
         super().__init__()
         self.recurrent, self.head = torch.nn.LSTM(4, 4, batch_first=True), torch.nn.Linear(4, 2)
@@ -102,7 +100,7 @@ def test_loops_of_jax_call_a_graph() -> None:
 
 
 def test_donated_parameters_are_missed_with_advice() -> None:
-    """The weights of the torch model, whose memory they share, stay what they are."""
+    """Donation must not destroy the weights of the torch model, with which they share memory."""
     model = torch.nn.Linear(256, 64)
     graph, x = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 256),)), torch.randn(4, 256)
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
@@ -130,7 +128,7 @@ def test_copies_of_an_nnx_module_have_variables_of_their_own() -> None:
 
 
 def test_a_graph_without_keys_of_a_type_tells_the_size_that_differs() -> None:
-    """The words of a key are uint32 in NumPy, and no reason to record again."""
+    """Keys are uint32 arrays in NumPy, which is no reason to record again."""
 
     def function(x: Any, key: Any) -> Any:
         return x + jax.random.normal(key, x.shape) if x.shape[0] > 3 else x
@@ -143,6 +141,6 @@ def test_a_graph_without_keys_of_a_type_tells_the_size_that_differs() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.float16])
 def test_the_type_of_a_power_outside_of_a_compiler(dtype: torch.dtype) -> None:
-    """JAX itself makes int32 of a number to the power of an array without axes there."""
+    """Outside of ``jit`` JAX gives int32 for a number to the power of an array without axes."""
     raised, x = lambda x: 2**x, torch.tensor(3, dtype=dtype)
     assert_same(graph_compiler.transpile(raised, to="jax", args=(x,))(x), raised(x))

@@ -1,6 +1,4 @@
-"""What numpy as a target has to take care of and others need not: memory, warnings, scalars, half precision,
-generators.
-"""
+"""Tests of what only NumPy as a target needs: memory, warnings, scalars, half precision, generators."""
 
 from __future__ import annotations
 
@@ -63,7 +61,9 @@ RESULTS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_results_share_no_memory(name: str) -> None:
-    """The graph is pure, and cannot tell ``x`` from a clone of ``x``: a later write must change nothing else."""
+    """A canonical graph cannot tell ``x`` from a clone of ``x``, so a later write must not change another
+    result.
+    """
     function, x = RESULTS[name]
     graph = graph_of(function, x)
     given = x.numpy().copy()
@@ -132,7 +132,7 @@ def test_results_without_axes_are_arrays() -> None:
     ],
 )
 def test_what_torch_does_silently_is_silent(function: Callable[..., Any]) -> None:
-    """Warnings are errors in tests."""
+    """Warnings of NumPy are errors in tests."""
     graph, before = graph_of(function, X), np.geterr()
     with np.errstate(all="raise"):
         found = graph(X.numpy())
@@ -154,7 +154,7 @@ def test_what_torch_does_silently_is_silent(function: Callable[..., Any]) -> Non
     ],
 )
 def test_what_torch_refuses_is_refused(function: Callable[..., Any], good: list[int], bad: list[int]) -> None:
-    """By the original, which is recorded again when the graph's function fails; by a graph alone, too."""
+    """The original raises when it is recorded again; a loaded graph must raise as well."""
     graph = graph_of(function, torch.tensor(good))
     assert_same(graph(np.array(good)), function(torch.tensor(good)))
     with pytest.raises((RuntimeError, IndexError)):
@@ -205,9 +205,7 @@ def test_seeds_decide() -> None:
 
 
 def test_a_generator_is_a_key() -> None:
-    """Deriving from it does not advance it: the pure function gives the same numbers for it again, and other
-    ones for each draw.
-    """
+    """The pure function does not advance the generator, so it gives the same numbers again."""
     graph = graph_of(lambda: (torch.rand(5), torch.rand(5)))
     key = np.random.default_rng(0)
     first = graph.functional({}, rng=key)
@@ -278,7 +276,7 @@ def _quantised(x: Any) -> Any:
 
 
 def test_quantised_tensors_are_refused_in_words() -> None:
-    """Inside of a function torch alone has them; as arguments nobody, for a graph takes plain numbers."""
+    """Inside of a function only torch supports them; as arguments no target does."""
     x = torch.ones(2, 3)
     with pytest.raises(
         UnsupportedOperation,
@@ -323,7 +321,7 @@ def test_single_precision_erf_is_within_a_few_roundings() -> None:
     ],
 )
 def test_the_inverse_of_no_frequencies_is_zero(inverse: Callable[..., Any]) -> None:
-    """numpy's own reads memory that is not there."""
+    """NumPy's own function reads uninitialised memory."""
     for recorded in (0, 3):
         graph = graph_compiler.compile(
             inverse, args=(torch.randn(3, recorded, dtype=torch.complex64),), to="numpy"

@@ -1,6 +1,4 @@
-"""The ``keras.Model`` of a graph where Keras' users take models: checkpoints, copies, policies of data types,
-inside of other models, exported.
-"""
+"""Tests of the ``keras.Model`` of a graph: checkpoints, copies, dtype policies, nesting, export."""
 
 from __future__ import annotations
 
@@ -83,7 +81,7 @@ def test_types_are_those_of_the_recording_under_every_policy(policy: str, dtype:
 
 
 class Weighed(torch.nn.Module):
-    """Types that are not to become one."""
+    """A model with several dtypes, which a dtype policy must not unify."""
 
     def forward(self, x: Any, weights: Any) -> Any:
         return (x.double() * weights).sum(-1), x.dtype == torch.float32
@@ -136,7 +134,7 @@ def test_a_model_is_exported_and_not_configured(tmp_path: Path) -> None:
 
 
 class Pair(torch.nn.Module):
-    """Takes its arguments by keyword and gives a mapping of a class of its own, as models of transformers do."""
+    """A model with keyword arguments that returns a mapping of its own class, as models of transformers do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,8 +149,7 @@ class Pair(torch.nn.Module):
         return Answer(logits=self.head(self.drop(hidden)), hidden=hidden)
 
 
-class Answer(OrderedDict[str, Any]):
-    """A result."""
+class Answer(OrderedDict[str, Any]): ...
 
 
 def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:

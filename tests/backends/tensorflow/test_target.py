@@ -1,4 +1,4 @@
-"""What only TensorFlow has: gradients on a tape, ``tf.function`` with unknown sizes, variables, SavedModels,
+"""Tests of what only TensorFlow has: tapes, ``tf.function`` with unknown sizes, variables, SavedModels,
 ``keras.Model``.
 """
 
@@ -29,13 +29,10 @@ TRAINED = ("bert", "llama", "vit", "resnet", "lstm")
 
 
 def to_tensorflow(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The same inputs as TensorFlow's."""
     return {name: tf.constant(tensor.numpy()) for name, tensor in inputs.items()}
 
 
 class Normed(torch.nn.Module):
-    """Weights, and statistics that a call changes."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
@@ -48,7 +45,7 @@ class Normed(torch.nn.Module):
 def tape_gradients(
     graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The gradient of each named parameter, on a tape."""
+    """Return the gradient of each named parameter by a tape."""
     trained = {name: tf.Variable(graph.parameters[name]) for name in names}
     with tf.GradientTape() as tape:
         output = graph.functional({**graph.parameters, **trained}, **to_tensorflow(inputs), **options)
@@ -64,7 +61,9 @@ def tape_gradients(
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_gradients(name: str) -> None:
-    """No further from torch's float64 gradients than torch's own float32 gradients are, at both shapes."""
+    """The error against torch's float64 gradients is bounded by that of torch's float32 gradients, at both
+    shapes.
+    """
     case, graph = tiny(name), converted(name, "tensorflow")
     exact = copy.deepcopy(case.model).double()
     for inputs in (case.inputs, case.other_inputs):
@@ -93,7 +92,7 @@ CONVOLUTIONS = [
 def test_gradients_of_convolutions(
     function: Any, shape: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any]
 ) -> None:
-    """TensorFlow's kernels for CPU have no gradient for groups, nor for a dilation."""
+    """TensorFlow's CPU kernels have no gradient for groups or dilation."""
     x, weight = torch.randn(shape, requires_grad=True), torch.randn(kernel, requires_grad=True)
     graph = gc.transpile(
         lambda x, w: function(x, w, **options), to="tensorflow", args=(x.detach(), weight.detach())
@@ -110,7 +109,7 @@ def test_gradients_of_convolutions(
 # ---------------------------------------------------------------------------------------------- tf.function
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_unknown_sizes(name: str) -> None:
-    """One trace whose sizes are all unknown gives what the model gives at both shapes."""
+    """One trace with unknown sizes must serve both shapes."""
     case, graph = tiny(name), converted(name, "tensorflow")
     names = list(case.inputs)
     ranks = {name: [None] * tensor.ndim for name, tensor in case.inputs.items()}
@@ -211,9 +210,7 @@ def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
 
 
 def interleaved(x: torch.Tensor) -> Any:
-    """Writes to slices with gaps, negated bytes, running extremes, and factorisations that go column by
-    column.
-    """
+    """Write slices with gaps, negate unsigned bytes, and use operations that loop over columns."""
     waves = torch.zeros_like(x)
     waves[:, 0::2], waves[:, 1::2] = torch.sin(x[:, 0::2]), torch.cos(x[:, 1::2])
     waves[1::2, -1] += 1
@@ -241,9 +238,7 @@ def test_loops_and_writes_with_gaps_are_compiled(jit_compile: bool) -> None:
 
 
 def test_a_convolution_of_no_rows_is_compiled() -> None:
-    """Where padding stands before a convolution, TensorFlow makes one kernel of both, which gives the sizes
-    of what comes in.
-    """
+    """TensorFlow fuses padding and convolution to one kernel, whose shape inference ignores the padding."""
     convolution = torch.nn.Conv2d(2, 3, 2)
     graph = gc.compile(convolution, to="tensorflow", return_backend_compiled_fn=True)
     for rows in (2, 0):
@@ -279,16 +274,14 @@ def test_a_guard_on_elements_is_checked_in_a_tf_function() -> None:
     ],
 )
 def test_nan_is_neither_above_nor_below_in_a_tf_function(function: Any) -> None:
-    """Grappler takes ``not a < b`` for ``a >= b``."""
+    """Grappler rewrites ``not a < b`` to ``a >= b``, which is wrong for NaN."""
     graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True)
     for numbers in ([1.0, -1.0, 2.0], [1.0, float("nan"), 0.5], [-1.0, -2.0, 3.0]):
         assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
 
 
 def test_a_tf_function_calls_a_graph_as_it_is() -> None:
-    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and
-    see Python's own terms as TensorFlow's.
-    """
+    """AutoGraph must not convert the code of a graph; it would warn and change Python expressions."""
     graph = gc.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(1, 3),))
     with logged(name="tensorflow") as messages:
         found = tf.function(lambda x: graph(x) + 1)(tf.ones([4, 3]))
@@ -331,7 +324,9 @@ def test_weights_share_memory_and_arguments_do_not() -> None:
 
 
 def test_weights_at_odd_places_are_copied() -> None:
-    """Memory of numpy, and slices of larger arrays, begin at any multiple of the element's size."""
+    """Memory of NumPy and slices of arrays may begin at any multiple of the element size, which TensorFlow
+    does not accept.
+    """
     layer = torch.nn.Linear(3, 1, bias=False)
     layer.weight = torch.nn.Parameter(torch.arange(20.0)[1:4].reshape(1, 3))
     graph = gc.transpile(layer, to="tensorflow", args=(torch.ones(1, 3),))

@@ -1,5 +1,5 @@
-"""Graphs for TensorFlow where TensorFlow takes functions: data sets, maps, loops, derivatives of other kinds,
-SavedModels and TFLite.
+"""Tests of TensorFlow graphs where TensorFlow takes functions: datasets, maps, loops, derivatives,
+SavedModels, TFLite.
 """
 
 from __future__ import annotations
@@ -19,10 +19,6 @@ from tests.support.compare import assert_same  # noqa: E402
 
 
 class Tagger(torch.nn.Module):
-    """Embeddings, positions that depend on sizes, attention, a convolution, distances of integers and the
-    best of the classes.
-    """
-
     def __init__(self) -> None:
         super().__init__()
         self.words, self.places = torch.nn.Embedding(20, 8), torch.nn.Embedding(32, 8)
@@ -103,7 +99,7 @@ def test_an_unknown_number_of_axes_is_told() -> None:
 
 # ---------------------------------------------------------------------------------------------- files
 def holder_of(graph: Any) -> Any:
-    """A module of TensorFlow with the weights as variables."""
+    """Return a ``tf.Module`` with the graph's weights as variables."""
     holder = tf.Module()
     holder.weights = {name: tf.Variable(array) for name, array in graph.parameters.items()}
     holder.call = tf.function(lambda tokens: tuple(graph.functional(holder.weights, tokens)), autograph=False)
@@ -124,7 +120,7 @@ def test_a_saved_model_has_ordinary_operations_and_variables(tmp_path: Path) -> 
 
 
 class Limited(torch.nn.Module):
-    """Sizes and elements decide, which a function with unknown sizes cannot tell while it is traced."""
+    """A model with guards on sizes and elements, which a trace with unknown sizes cannot check."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +169,7 @@ def lite_results(content: bytes, given: Any) -> list[Any]:
 
 @pytest.mark.filterwarnings("ignore:.*tf.lite.Interpreter is deprecated:UserWarning")
 def test_tflite_needs_no_operations_of_tensorflow() -> None:
-    """With open sizes, and none of ``SELECT_TF_OPS``."""
+    """The conversion must succeed with unknown sizes and without ``SELECT_TF_OPS``."""
     source = Tagger().eval()
     holder = holder_of(transpiled(source, tokens(2, 7)))
     concrete = holder.call.get_concrete_function(tf.TensorSpec((None, None), tf.int64))

@@ -1,4 +1,4 @@
-"""Graphs of other frameworks in torch: arrays that they make are where their arguments are.
+"""Tests of devices of new arrays in torch graphs from other frameworks: those of the arguments.
 
 The device ``meta`` stands for a GPU.
 """
@@ -130,7 +130,7 @@ def test_other_frameworks_are_not_asked_for_the_device() -> None:
 
 
 def test_calls_under_autocast_put_all_generators_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a GPU, too, for which another one stands in here."""
+    """The generator of a GPU is restored too; another object stands for it here."""
     from graph_compiler.frontends.torch.process import settings as autocasting
 
     other = torch.Generator().manual_seed(3)
@@ -146,7 +146,7 @@ def exactly(x: Any) -> Any:
 
 
 def test_autocast_around_a_call_casts_what_it_cast_in_the_original() -> None:
-    """Nothing where the function has switched it off, and by the type of the call."""
+    """Nothing is cast where the function disables autocast, and the dtype is that of the call."""
     graph = graph_compiler.compile(lambda x: (exactly(x), x @ x.T), args=(torch.ones(2, 3),))
     x = torch.linspace(0, 1, 12).reshape(4, 3)
     for dtype in (torch.bfloat16, torch.float16, torch.bfloat16):

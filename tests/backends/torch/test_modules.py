@@ -1,5 +1,5 @@
-"""The torch module of a graph where torch's own tools put other tensors into it, and as torch's users take
-modules elsewhere.
+"""Tests of the torch module of a graph in torch's tools, which replace tensors in it, and in typical user
+code.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from tests.support.compare import assert_same  # noqa: E402
 
 
 class Net(torch.nn.Module):
-    """Layers with statistics and dropout."""
-
     def __init__(self) -> None:
         super().__init__()
         self.first, self.norm, self.drop = (
@@ -60,7 +58,9 @@ def assigned_state(module: Any) -> None:
 
 @pytest.mark.parametrize("change", [weight_norm, another_parameter, assigned_state])
 def test_tensors_in_the_place_of_the_originals_count(change: Callable[[Any], None]) -> None:
-    """In both modes, for gradients too; the original keeps its own."""
+    """``functional_call`` must use the given tensors in both modes and for gradients, and not change the
+    original.
+    """
     source = Net()
     module, twin = module_of(source), copy.deepcopy(source)
     module(batch(6)), twin(batch(6))
@@ -121,7 +121,7 @@ def test_a_copy_is_in_the_mode_of_the_original(training: bool) -> None:
 
 
 def test_a_checkpoint_runs_a_graph_again_only_as_far_as_it_has_to() -> None:
-    """torch ends the second run with an exception of its own, which is no failure of the graph."""
+    """torch stops the second run by an exception of its own, which is no error of the graph."""
     source, checkpoint = Net().eval(), torch.utils.checkpoint.checkpoint
     graph = graph_compiler.compile(source, args=(batch(4),))
     for each in (graph, graph.as_module()):
@@ -174,8 +174,6 @@ def test_a_module_is_exported_in_the_mode_that_was_not_recorded(mode: bool) -> N
 
 
 class Guarded(torch.nn.Module):
-    """Elements decide, an attribute is read, and a buffer is captured: a recording relies on all of them."""
-
     scale = 2.0
 
     def __init__(self) -> None:
@@ -227,9 +225,7 @@ def test_guards_on_elements_are_part_of_exported_and_traced_programs(tmp_path: A
     [lambda graph: graph, lambda graph: graph.as_module(), lambda graph: copy.deepcopy(graph.as_module())],
 )
 def test_torch_compile_takes_a_graph_whole(take: Callable[[Any], Any]) -> None:
-    """In each mode, at other sizes, with every guard: those that it cannot follow are asked when the compiled
-    program runs.
-    """
+    """Guards that the compiler cannot trace must be checked when the compiled program runs."""
     source, graph = guarded()
     called = take(graph)
     switched = called if isinstance(called, torch.nn.Module) else source

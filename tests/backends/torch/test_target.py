@@ -1,5 +1,5 @@
-"""torch as a target of canonical graphs: from files, with keys, gradients, state, and arrays of other
-frameworks.
+"""Tests of torch as a target of canonical graphs: from files, with keys, gradients, state, and arrays of
+other frameworks.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def test_models_at_two_shapes(name: str) -> None:
 def gradients(
     function: Any, weights: dict[str, Any], inputs: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The gradient of each weight of a sum over all floating-point outputs, each element with a number of its
-    own.
-    """
+    """Return the gradient of each weight of a weighted sum over all float outputs."""
     outputs = [array for array in arrays(function(**inputs, **options)).values() if array.is_floating_point()]
     loss = sum(
         (array * torch.linspace(-1, 1, array.numel(), dtype=array.dtype).reshape(array.shape)).sum()
@@ -91,7 +89,7 @@ def gradients(
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_gradients(name: str) -> None:
-    """The weights are the model's own, so both gradients are of the same tensors."""
+    """The weights are shared with the model, so both gradients are of the same tensors."""
     case = small.BY_NAME[name].load()
     graph = through_canonical(case.model, "torch", kwargs={**case.inputs, **case.options})
     weights = dict(case.model.named_parameters())
@@ -109,7 +107,6 @@ def test_gradients(name: str) -> None:
 
 # ------------------------------------------------------------------------------------------ state and modules
 def normalised() -> Any:
-    """A layer whose statistics the calls change."""
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh())
 
@@ -156,7 +153,6 @@ def test_a_module_in_another_precision() -> None:
 
 # --------------------------------------------------------------------------------------------- random numbers
 def noisy(x: Any) -> Any:
-    """Two kinds of random numbers."""
     return F.dropout(x, 0.5) + torch.rand_like(x)
 
 
@@ -385,7 +381,7 @@ def test_a_function_that_the_compiler_fails_on_runs_as_it_is() -> None:
 
 
 def test_nothing_runs_twice_where_the_compiler_fails_on_a_second_part() -> None:
-    """What came before a break of the graph has written to its argument."""
+    """The part before the graph break has already written to its argument."""
     compiled = []
 
     def second(module: Any, examples: Any) -> Any:

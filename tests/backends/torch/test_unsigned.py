@@ -1,4 +1,4 @@
-"""Unsigned integers of 64 bits in torch, which has few kernels for them: what numpy computes."""
+"""Tests of uint64 in torch, which has few kernels for it; NumPy is the reference."""
 
 from __future__ import annotations
 

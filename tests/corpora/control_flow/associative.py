@@ -19,7 +19,6 @@ def sums(x: Any) -> Any:
 
 
 def _affine(left: Any, right: Any) -> Any:
-    """``x * a + b``, first that of the left pair."""
     return left[0] * right[0], left[1] * right[0] + right[1]
 
 
@@ -34,7 +33,6 @@ def other_axis(x: Any) -> Any:
 
 
 def products(x: Any) -> Any:
-    """Matrices of rotations and shears."""
     rows = [jnp.stack([jnp.cos(x), -jnp.sin(x)], -1), jnp.stack([jnp.sin(x), jnp.cos(x) + 0.5], -1)]
     return lax.associative_scan(jnp.matmul, jnp.stack(rows, -2))
 
@@ -64,8 +62,6 @@ def widened(x: Any) -> Any:
 
 
 def segments(x: Any, starts: Any) -> Any:
-    """Sums that begin again where a flag is set."""
-
     def together(left: Any, right: Any) -> Any:
         return left[0] | right[0], jnp.where(right[0], right[1], left[1] + right[1])
 
@@ -96,8 +92,6 @@ def in_loop(x: Any) -> Any:
 
 
 def loop_inside(x: Any) -> Any:
-    """The operator is a loop."""
-
     def together(left: Any, right: Any) -> Any:
         return lax.fori_loop(0, 2, lambda i, y: y + right * 0.5, left)
 
@@ -114,12 +108,10 @@ def in_branch(x: Any) -> Any:
 
 
 def of_scan(x: Any) -> Any:
-    """Prefixes of prefixes, one of a transposed array."""
     return lax.associative_scan(jnp.add, lax.associative_scan(jnp.add, x).T)
 
 
 def slope(x: Any) -> Any:
-    """The gradient, taken inside."""
     return jax.grad(lambda y: (lax.associative_scan(_affine, (jnp.cos(y), y))[1] ** 2).sum())(x)
 
 
@@ -146,7 +138,6 @@ def integers(x: Any) -> Any:
 
 
 def kept_number(x: Any) -> Any:
-    """An axis whose length is a number in all calls."""
     return lax.associative_scan(jnp.add, jnp.stack([x, x * 2, x * x, x + 1, x]), axis=0)
 
 

@@ -21,7 +21,6 @@ def unused_operands(x: Any, y: Any, flag: Any) -> Any:
 
 
 def swapped(x: Any, y: Any, flag: Any) -> Any:
-    """Results that are arguments."""
     return lax.cond(flag > 0, lambda x, y: (x, y), lambda x, y: (y, x), x, y)
 
 
@@ -30,7 +29,6 @@ def numbers(x: Any, flag: Any) -> Any:
 
 
 def constants(x: Any, flag: Any) -> Any:
-    """No branch reads anything."""
     return x * lax.cond(flag > 0, lambda: 1.5, lambda: 2.5)
 
 
@@ -68,14 +66,12 @@ def no_results(x: Any, flag: Any) -> Any:
 
 
 def chain(x: Any) -> Any:
-    """The result of one branch chooses another."""
     kind = lax.cond(x.sum() > 0, lambda: 0, lambda: 2)
     y = lax.switch(kind, [lambda: x * 2, lambda: x, lambda: x - 1])
     return lax.cond(y.max() > 1, lambda: y / y.max(), lambda: y), kind
 
 
 def of_a_flag(x: Any, flag: Any) -> Any:
-    """A truth value that is an argument, and integers of several types."""
     return lax.cond(flag, lambda: x.astype(jnp.int8), lambda: jnp.ones_like(x, jnp.int8))
 
 
@@ -100,7 +96,6 @@ def product_in_branch(x: Any, w: Any, flag: Any) -> Any:
 
 
 def sizes_in_branch(x: Any, flag: Any) -> Any:
-    """Sizes are numbers in both."""
     return lax.cond(flag > 0, lambda: jnp.float32(x.shape[0]) * x[0], lambda: x[-1] / x.shape[0])
 
 

@@ -12,8 +12,6 @@ from .table import Program, each, floats, number, positive, whole
 
 
 class Moments(NamedTuple):
-    """What Welford's algorithm holds."""
-
     count: Any
     mean: Any
     squares: Any
@@ -43,7 +41,6 @@ def total(rows: Any, start: Any) -> Any:
 
 
 def returns(rewards: Any, discount: Any) -> Any:
-    """From the last step to the first."""
     return lax.scan(
         lambda after, reward: ((reward + discount * after), reward + discount * after),
         0.0 * rewards[0],
@@ -99,8 +96,6 @@ def not_if(flag: Any) -> Any:
 
 
 def counts(x: Any) -> Any:
-    """Integers and truth values."""
-
     def step(held: Any, item: Any) -> Any:
         many, ever, best = held
         return (many + (item > 2), ever | (item == 7), jnp.maximum(best, item.astype(jnp.int8))), (
@@ -112,8 +107,6 @@ def counts(x: Any) -> Any:
 
 
 def xorshift(words: Any) -> Any:
-    """uint32."""
-
     def step(state: Any, word: Any) -> Any:
         state = state ^ word
         state = state ^ (state << jnp.uint32(13))
@@ -131,8 +124,6 @@ def half(rows: Any) -> Any:
 
 
 def mandelbrot(points: Any) -> Any:
-    """complex64, under vmap."""
-
     def steps(point: Any) -> Any:
         def body(held: Any) -> Any:
             return held[0] * held[0] + point, held[1] + 1
@@ -168,7 +159,6 @@ def keys_in_a_while(x: Any, most: Any) -> Any:
 
 
 def fibonacci(x: Any) -> Any:
-    """What is carried changes places."""
     return lax.fori_loop(0, x.shape[0], lambda i, held: (held[1], held[0] + held[1]), (x, x + 1))
 
 
@@ -186,13 +176,11 @@ def captured_as_carry(rows: Any, other: Any) -> Any:
 
 
 def nothing_changes(rows: Any) -> Any:
-    """A body without operations."""
     last, out = lax.scan(lambda held, row: (held, row), rows[0], rows)
     return last, out, lax.fori_loop(0, rows.shape[0], lambda i, held: held, rows)
 
 
 def twice_the_same(rows: Any) -> Any:
-    """The same array stands in several places."""
     start = rows[0]
     (a, b), outs = lax.scan(
         lambda held, row: ((held[0] + row, held[1] * row), (row, row)), (start, start), rows

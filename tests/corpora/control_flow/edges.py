@@ -15,7 +15,6 @@ from .table import Program, each, floats, number, positive, whole
 
 
 def same_key(rows: Any) -> Any:
-    """Each step draws the same numbers."""
     key = jax.random.key(3)
     return lax.scan(
         lambda held, row: (held + jax.random.uniform(key, row.shape, row.dtype) * row, None), rows[0], rows
@@ -83,7 +82,6 @@ def mixed_state(x: Any) -> Any:
 
 
 def constant_outputs(rows: Any) -> Any:
-    """Steps put out a number, a size, and an array that each of them makes anew."""
     return lax.scan(
         lambda held, row: (held, (1.0, rows.shape[1], jnp.arange(rows.shape[1]))), rows.sum(), rows
     )
@@ -116,7 +114,6 @@ def scan_in_condition(x: Any) -> Any:
 
 
 def from_three(x: Any) -> Any:
-    """One of the two loops has no steps."""
     n = x.shape[0]
     return lax.fori_loop(3, n, lambda i, held: held + i, x), lax.fori_loop(n, 3, lambda i, held: held * i, x)
 
@@ -160,7 +157,6 @@ def without_nan(x: Any) -> Any:
 
 
 def captured_rows(rows: Any) -> Any:
-    """The rows of the loop are captured as well."""
     return lax.scan(lambda held, row: (held * 0.1 + row @ rows.T @ rows, (held * row).sum()), rows[0], rows)
 
 

@@ -30,8 +30,6 @@ def product_by_hand(a: Any, b: Any) -> Any:
 
 
 def while_in_scan(rows: Any) -> Any:
-    """Each row is halved until it is small."""
-
     def step(count: Any, row: Any) -> Any:
         small, many = lax.while_loop(
             lambda held: jnp.abs(held[0]).sum() > 1, lambda held: (held[0] * 0.5, held[1] + 1), (row, 0)
@@ -68,8 +66,6 @@ def scan_in_cond(rows: Any, flag: Any) -> Any:
 
 
 def deep(rows: Any, flag: Any) -> Any:
-    """A while in a branch in a scan in a branch."""
-
     def step(held: Any, row: Any) -> Any:
         held = lax.cond(
             row.sum() > 0,
@@ -147,8 +143,6 @@ def bubble_sort(x: Any) -> Any:
 
 
 def edit_distance(a: Any, b: Any) -> Any:
-    """A table of integers, row by row."""
-
     def row(before: Any, letter: Any) -> Any:
         cost = jnp.minimum(before[1:] + 1, before[:-1] + (b != letter))
 
@@ -164,7 +158,6 @@ def edit_distance(a: Any, b: Any) -> Any:
 
 
 def stencil(x: Any) -> Any:
-    """From 1 to the last but one."""
     return lax.fori_loop(1, x.shape[0] - 1, lambda i, y: y.at[i].set((y[i - 1] + x[i] + x[i + 1]) / 3), x)
 
 
@@ -177,8 +170,6 @@ def windows(x: Any) -> Any:
 
 
 def newton(x: Any) -> Any:
-    """A bounded while with several conditions."""
-
     def goes_on(held: Any) -> Any:
         y, before, count = held
         return (jnp.max(jnp.abs(y - before)) > 1e-4) & (count < 20) & ~jnp.isnan(y).any()
@@ -190,7 +181,6 @@ def newton(x: Any) -> Any:
 
 
 def bounded_newton(x: Any) -> Any:
-    """Newton's method as a loop of a fixed length that keeps what has converged."""
     return lax.fori_loop(
         0, 12, lambda i, y: jnp.where(jnp.abs(y * y - x) < 1e-6, y, 0.5 * (y + x / y)), x + 1
     )

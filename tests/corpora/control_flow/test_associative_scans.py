@@ -20,7 +20,6 @@ from .table import floats
 @pytest.mark.parametrize("first", [0, 1, 4])
 @pytest.mark.parametrize("to", TARGETS)
 def test_of_no_element_and_of_one(to: str, first: int) -> None:
-    """Whatever was recorded."""
     graph = graph_compiler.compile(sums, to=to, source="jax", args=(jnp.asarray(floats(first, 3)),))
     for count in (0, 1, 2, 5):
         args = (jnp.asarray(floats(count, 3)),)

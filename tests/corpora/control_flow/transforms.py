@@ -54,8 +54,6 @@ def value_and_gradient(rows: Any, w: Any) -> Any:
 
 
 def descent(x: Any, y: Any) -> Any:
-    """Linear regression by gradients of each step."""
-
     def step(held: Any, _: Any) -> Any:
         loss, slopes = jax.value_and_grad(lambda p: ((x @ p["w"] + p["b"] - y) ** 2).mean())(held)
         return jax.tree.map(lambda p, g: p - 0.1 * g, held, slopes), loss
@@ -116,13 +114,11 @@ def around(rows: Any, w: Any) -> Any:
 
 
 def checkpointed_count(x: Any, w: Any) -> Any:
-    """The step of a loop that counts, and rows one by one."""
     counted = lax.fori_loop(0, x.shape[0], jax.checkpoint(lambda i, y: jnp.sin(y @ w) * i), x)
     return counted, lax.map(jax.checkpoint(lambda row: jnp.sin(row @ w) * row), x)
 
 
 def checkpointed_alone(x: Any, w: Any) -> Any:
-    """Functions of no loop, one of which captures, one that gives what it is given, and a scan within."""
     total = jax.checkpoint(lambda x: (jnp.sin(x @ w).sum(0) * x, x))(x)
     return total, jax.checkpoint(jnp.sin)(x), jax.checkpoint(checkpointed)(x, w)
 
@@ -156,7 +152,6 @@ def cumulative_in_loop(x: Any) -> Any:
 
 
 def second(x: Any) -> Any:
-    """The second derivative of a loop."""
     return jax.hessian(lambda y: lax.fori_loop(0, 3, lambda i, z: jnp.sin(z) * y.sum(), y).sum())(x)
 
 
@@ -184,7 +179,6 @@ def unrolled(rows: Any) -> Any:
 
 
 def gradient_of_while_below(x: Any, most: Any) -> Any:
-    """A while beside what is differentiated."""
     n = lax.while_loop(lambda n: n < most, lambda n: n * 2, 1.0 + 0 * most)
     return jax.grad(lambda x: (jnp.sin(x) * lax.stop_gradient(n)).sum())(x)
 

@@ -15,8 +15,6 @@ from .table import Program, each, floats, number, positive, whole
 
 
 def beam(scores: Any, moves: Any) -> Any:
-    """The three best paths."""
-
     def step(held: Any, row: Any) -> Any:
         best, letters = held
         found = (best[:, None] + row[letters]).reshape(-1)
@@ -101,7 +99,6 @@ def sinkhorn(costs: Any) -> Any:
 
 
 def decode(tokens: Any, table: Any) -> Any:
-    """Attention over a static cache, one token after the other."""
     steps, width = tokens.shape[0], table.shape[1]
 
     def step(held: Any, i: Any) -> Any:
@@ -117,8 +114,6 @@ def decode(tokens: Any, table: Any) -> Any:
 
 
 def selective(x: Any, a: Any, b: Any, c: Any) -> Any:
-    """A state space model whose steps depend on what is read."""
-
     def step(h: Any, row: Any) -> Any:
         x, b, c = row
         delta = jax.nn.softplus(x)
@@ -198,8 +193,6 @@ def _nnx(make: Any) -> Any:
 
 
 class Counted(nnx.Module):
-    """Its state is read in a loop and written after it."""
-
     def __init__(self) -> None:
         self.weight = nnx.Param(jnp.asarray(floats(3, 3)))
         self.mean = nnx.BatchStat(jnp.zeros(3))
@@ -215,18 +208,15 @@ _counted = Counted()
 
 
 def with_state(rows: Any) -> Any:
-    """State of nnx that lives for the call alone."""
     model = nnx.clone(_counted)
     return model(rows), model(rows * 2), model.mean[...]
 
 
 def stacked_layers(x: Any, weights: Any, biases: Any) -> Any:
-    """Layers as a scan over their weights."""
     return lax.scan(lambda x, layer: (jax.nn.gelu(x @ layer[0] + layer[1]), x.mean()), x, (weights, biases))
 
 
 def sieve(x: Any) -> Any:
-    """Primes below a size, with a while in a loop."""
     n = x.shape[0]
 
     def cross(i: Any, is_prime: Any) -> Any:
@@ -255,8 +245,6 @@ def knapsack(weights: Any, values: Any) -> Any:
 
 
 def life(board: Any, steps: Any) -> Any:
-    """Conway's game for a number of steps that is an argument."""
-
     def step(i: Any, board: Any) -> Any:
         around = sum(
             jnp.roll(board, (a, b), (0, 1)) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)

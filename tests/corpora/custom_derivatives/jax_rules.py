@@ -71,7 +71,6 @@ def _logsumexp(primals: Any, tangents: Any) -> Any:
 
 @jax.custom_jvp
 def both(x: Any, y: Any) -> Any:
-    """Two results of two arguments."""
     return x * y, (x + y).sum()
 
 
@@ -132,7 +131,6 @@ clipped.defvjp(
 
 @jax.custom_vjp
 def by_norm(x: Any) -> Any:
-    """The gradient is scaled to a norm of 1."""
     return x * 1.0
 
 
@@ -179,7 +177,6 @@ reversed_gradient.defvjp(
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def fixed_point(step: Any, parameter: Any, start: Any) -> Any:
-    """The fixed point of a function, by as many steps as it takes."""
     state = (start + 1, step(parameter, start), 0)
     return lax.while_loop(
         lambda held: (jnp.abs(held[0] - held[1]).max() > 1e-13) & (held[2] < 200),
@@ -210,7 +207,6 @@ def root(x: Any) -> Any:
 
 @jax.custom_vjp
 def taken(x: Any, places: Any) -> Any:
-    """One argument is of integers."""
     return jnp.take_along_axis(x, places[:, None], 1)[:, 0]
 
 
@@ -225,7 +221,6 @@ taken.defvjp(lambda x, places: (taken(x, places), (x, places)), _taken_backward)
 
 @jax.custom_vjp
 def extremes(x: Any) -> Any:
-    """One of the results is of integers."""
     return x.max(1), x.argmax(1)
 
 
@@ -252,7 +247,6 @@ of_tree.defvjp(
 
 @jax.custom_vjp
 def squared_twice(x: Any) -> Any:
-    """Its rule uses another function with a rule."""
     return log1pexp(x) ** 2
 
 
@@ -261,7 +255,6 @@ squared_twice.defvjp(lambda x: (log1pexp(x) ** 2, x), lambda x, g: (g * log1pexp
 
 @jax.custom_vjp
 def rotated(x: Any) -> Any:
-    """Complex numbers between."""
     return jnp.exp(1j * x)
 
 
@@ -269,8 +262,6 @@ rotated.defvjp(lambda x: (jnp.exp(1j * x), x), lambda x, g: ((2j * jnp.exp(1j * 
 
 
 def cumulative(x: Any) -> Any:
-    """In each step of a loop."""
-
     def step(state: Any, row: Any) -> Any:
         state = log1pexp(state) + clipped(row, -0.1, 0.2)
         return state, by_norm(state) * row

@@ -42,7 +42,6 @@ def clipped(graph: Graph, x: Value, rule: Write | None = None, name: str = "clip
 
 
 def graph_of(count: int, name: str = "clipped", wish: str = "x") -> Graph:
-    """``count`` calls, one after the other."""
     graph = Graph("f", "canonical")
     value = Builder(graph).input(wish, SPEC)
     for _ in range(count):

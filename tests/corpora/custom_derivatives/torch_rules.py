@@ -42,8 +42,6 @@ class ByNorm(Function):
 
 
 class LogSumExp(Function):
-    """A result and intermediate arrays are saved."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         peak = x.max(-1, keepdim=True).values
@@ -77,8 +75,6 @@ class Normal(Function):
 
 
 class Linear(Function):
-    """Of torch's manual; asks which gradients are needed."""
-
     @staticmethod
     def forward(ctx: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         ctx.save_for_backward(x, weight, bias)
@@ -115,8 +111,6 @@ class TwoResults(Function):
 
 
 class Places(Function):
-    """A result of integers, and one that has no gradient."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         found, places = x.max(1)
@@ -145,8 +139,6 @@ class OnceOnly(Function):
 
 
 class Written(Function):
-    """Its rule writes to copies."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         y = x.clone()
@@ -164,8 +156,6 @@ class Written(Function):
 
 
 class Softened(Function):
-    """Its rule calls a function with a rule."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)
@@ -178,8 +168,6 @@ class Softened(Function):
 
 
 class Root(Function):
-    """Implicit differentiation: the rule is a loop of steps that are known."""
-
     @staticmethod
     def forward(ctx: Any, p: Any) -> Any:
         z = torch.zeros_like(p)
@@ -212,8 +200,6 @@ class Narrow(Function):
 
 
 class Rotated(Function):
-    """Complex numbers between."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)
@@ -226,8 +212,6 @@ class Rotated(Function):
 
 
 class Ranked(Function):
-    """Its rule sorts."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         order = x.argsort(dim=0, stable=True)

@@ -1,14 +1,14 @@
-"""What random programs are made of: a grammar of Python text, one table.
+"""Grammar of random programs: one table of Python text.
 
-``{x}`` is a hole: the letter says what fits, digits tell holes apart. Letters that stand for values which the
-program already has:
+``{x}`` is a hole: the letter says what fits into it, and a digit after it distinguishes holes. Some letters
+stand for values that the program already has:
 
-    x array f floats i integers b truth values v at least one axis m at least two axes p Python number l list
+    x array f floats i integers b booleans v at least one axis m at least two axes p Python number l list
     u optional argument
 
-All other letters are rules of the grammar itself. The first entries of a rule have no holes of rules, which
-ends the recursion. What torch refuses for the values at hand is not written, so that a row need not say when
-it applies.
+All other letters are rules of the grammar. The first entries of a rule have no holes for rules, which ends
+the recursion. Lines that torch rejects for the values at hand are not written, so a row need not say when it
+applies.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import numpy as np
 
 
 def azimuthal_integration(data: Any, radius: Any, bins: int) -> Any:
-    """The mean of the data at each distance."""
     counts = np.histogram(radius, bins)[0]
     sums = np.histogram(radius, bins, weights=data)[0]
     return sums / np.maximum(counts, 1)
@@ -23,7 +22,6 @@ def go_fast(a: Any) -> Any:
 
 
 def checksum(codes: Any, table: Any) -> Any:
-    """Of bytes, by a table of remainders."""
     state = np.uint32(0xFFFFFFFF)
     for code in codes:
         state = table[(state ^ code) & np.uint32(255)] ^ (state >> np.uint32(8))
@@ -31,13 +29,10 @@ def checksum(codes: Any, table: Any) -> Any:
 
 
 def compute(a: Any, b: Any, low: int, high: int, scale: int) -> Any:
-    """Clipped, scaled and added."""
     return np.clip(a, low, high) * scale + b * (scale + 2) - 5
 
 
 def black_scholes(price: Any, strike: Any, years: Any, rate: float, volatility: float) -> Any:
-    """Prices of calls and puts, with the normal distribution by a polynomial."""
-
     def normal(d: Any) -> Any:
         k = 1.0 / (1.0 + 0.2316419 * np.abs(d))
         series = k * (
@@ -54,7 +49,6 @@ def black_scholes(price: Any, strike: Any, years: Any, rate: float, volatility: 
 
 
 def kmeans(points: Any, centres: Any, steps: int) -> Any:
-    """Lloyd's steps."""
     centres = centres.copy()
     nearest = np.zeros(points.shape[0], dtype=np.int64)
     for _ in range(steps):
@@ -67,13 +61,11 @@ def kmeans(points: Any, centres: Any, steps: int) -> Any:
 
 
 def fft_convolution(signal: Any, kernel: Any) -> Any:
-    """By the product of the spectra of two padded signals."""
     n = signal.shape[0] + kernel.shape[0] - 1
     return np.fft.irfft(np.fft.rfft(signal, n) * np.fft.rfft(kernel, n), n)
 
 
 def moving_filter(signal: Any, rate: float) -> Any:
-    """An exponential average, kept at each step."""
     kept = np.empty_like(signal)
     state = signal[0]
     for t in range(signal.shape[0]):

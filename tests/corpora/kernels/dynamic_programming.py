@@ -8,14 +8,12 @@ import numpy as np
 
 
 def floyd_warshall(paths: Any) -> Any:
-    """The shortest paths between all nodes, in place."""
     for k in range(paths.shape[0]):
         paths[:] = np.minimum(paths[:], np.add.outer(paths[:, k], paths[k, :]))
     return paths
 
 
 def edit_distance(one: Any, other: Any) -> Any:
-    """Of two sequences of codes."""
     n, m = one.shape[0], other.shape[0]
     table = np.zeros((n + 1, m + 1), dtype=np.int32)
     table[:, 0] = np.arange(n + 1)
@@ -41,7 +39,6 @@ def folded_pairs(bases: Any) -> Any:
 
 
 def viterbi(start: Any, transition: Any, emission: Any, observed: Any) -> Any:
-    """The likeliest states behind what was observed, in logarithms."""
     steps = observed.shape[0]
     score = start + emission[:, observed[0]]
     back = np.zeros((steps, start.shape[0]), dtype=np.int64)

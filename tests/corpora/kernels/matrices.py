@@ -8,35 +8,29 @@ import numpy as np
 
 
 def gemm(alpha: float, beta: float, c: Any, a: Any, b: Any) -> Any:
-    """A scaled product, added to a scaled matrix in place."""
     c[:] = alpha * a @ b + beta * c
     return c
 
 
 def atax(a: Any, x: Any) -> Any:
-    """The product of the transposed matrix and an image."""
     return (a @ x) @ a
 
 
 def bicg(a: Any, p: Any, r: Any) -> Any:
-    """The two products of a step of biconjugate gradients."""
     return r @ a, a @ p
 
 
 def mvt(x1: Any, x2: Any, y1: Any, y2: Any, a: Any) -> Any:
-    """A product with a matrix, and with its transpose, added in place."""
     x1 += a @ y1
     x2 += y2 @ a
     return x1, x2
 
 
 def gesummv(alpha: float, beta: float, a: Any, b: Any, x: Any) -> Any:
-    """The sum of two scaled images."""
     return alpha * a @ x + beta * b @ x
 
 
 def syrk(alpha: float, beta: float, c: Any, a: Any) -> Any:
-    """A symmetric update of the lower triangle, row by row."""
     for i in range(a.shape[0]):
         c[i, : i + 1] *= beta
         for k in range(a.shape[1]):
@@ -45,7 +39,6 @@ def syrk(alpha: float, beta: float, c: Any, a: Any) -> Any:
 
 
 def trmm(alpha: float, a: Any, b: Any) -> Any:
-    """A triangular matrix times a matrix, in place."""
     for i in range(b.shape[0]):
         for j in range(b.shape[1]):
             b[i, j] += a[i + 1 :, i] @ b[i + 1 :, j]
@@ -54,7 +47,6 @@ def trmm(alpha: float, a: Any, b: Any) -> Any:
 
 
 def symm(alpha: float, beta: float, c: Any, a: Any, b: Any) -> Any:
-    """A symmetric matrix, of which the lower triangle is stored, times a matrix."""
     part = np.empty((c.shape[1],), dtype=c.dtype)
     c *= beta
     for i in range(c.shape[0]):
@@ -66,14 +58,12 @@ def symm(alpha: float, beta: float, c: Any, a: Any, b: Any) -> Any:
 
 
 def doitgen(a: Any, c4: Any) -> Any:
-    """Each row of the last axis of an array of three axes, times a matrix."""
     r, q, p = a.shape
     a[:] = np.reshape(np.reshape(a, (r, q, 1, p)) @ c4, (r, q, p))
     return a
 
 
 def covariance(data: Any) -> Any:
-    """Of the columns, with symmetric elements written twice."""
     data -= np.mean(data, axis=0)
     cov = np.zeros((data.shape[1], data.shape[1]), dtype=data.dtype)
     for i in range(data.shape[1]):
@@ -82,7 +72,6 @@ def covariance(data: Any) -> Any:
 
 
 def correlation(data: Any) -> Any:
-    """Of the columns; one without spread counts as spread by 1."""
     spread = np.std(data, axis=0)
     spread[spread <= 0.1] = 1.0
     data -= np.mean(data, axis=0)
@@ -94,7 +83,6 @@ def correlation(data: Any) -> Any:
 
 
 def spmv(rows: Any, columns: Any, values: Any, x: Any) -> Any:
-    """A sparse matrix of sorted triplets, times a vector."""
     y = np.zeros_like(x)
     np.add.at(y, rows, values * x[columns])
     return y

@@ -8,13 +8,11 @@ import numpy as np
 
 
 def softmax(x: Any) -> Any:
-    """Over the last axis."""
     shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
     return shifted / np.sum(shifted, axis=-1, keepdims=True)
 
 
 def conv2d(images: Any, weights: Any) -> Any:
-    """Valid, channels last: each element of the output is a window times the weights."""
     size, out = weights.shape[0], weights.shape[3]
     height, width = images.shape[1] - size + 1, images.shape[2] - size + 1
     result = np.empty((images.shape[0], height, width, out), dtype=images.dtype)
@@ -26,7 +24,6 @@ def conv2d(images: Any, weights: Any) -> Any:
 
 
 def pooled(x: Any) -> Any:
-    """The largest of each two by two."""
     result = np.empty((x.shape[0], x.shape[1] // 2, x.shape[2] // 2, x.shape[3]), dtype=x.dtype)
     for i in range(x.shape[1] // 2):
         for j in range(x.shape[2] // 2):
@@ -35,14 +32,12 @@ def pooled(x: Any) -> Any:
 
 
 def mlp(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
-    """Three layers and a softmax."""
     x = np.maximum(x @ w1 + b1, 0)
     x = np.maximum(x @ w2 + b2, 0)
     return softmax(x @ w3 + b3)
 
 
 def lenet(images: Any, conv1: Any, conv2: Any, w1: Any, w2: Any) -> Any:
-    """Two convolutions, each pooled, and two layers."""
     x = pooled(np.maximum(conv2d(images, conv1), 0))
     x = pooled(np.maximum(conv2d(x, conv2), 0))
     x = np.reshape(x, (x.shape[0], -1))
@@ -50,12 +45,10 @@ def lenet(images: Any, conv1: Any, conv2: Any, w1: Any, w2: Any) -> Any:
 
 
 def batch_norm(x: Any) -> Any:
-    """Each element over the batch."""
     return (x - np.mean(x, axis=0, keepdims=True)) / np.sqrt(np.std(x, axis=0, keepdims=True) + 1e-5)
 
 
 def residual_block(x: Any, conv1: Any, conv2: Any, conv3: Any) -> Any:
-    """Narrow, wide, narrow, and the input added."""
     padded = np.zeros((x.shape[0], x.shape[1] + 2, x.shape[2] + 2, conv1.shape[3]), dtype=x.dtype)
     padded[:, 1:-1, 1:-1, :] = conv2d(x, conv1)
     y = np.maximum(batch_norm(padded), 0)

@@ -8,8 +8,6 @@ import numpy as np
 
 
 def nbody(positions: Any, velocities: Any, masses: Any, steps: int, dt: float) -> Any:
-    """Leapfrog steps of bodies that attract each other."""
-
     def acceleration() -> Any:
         apart = positions[None, :, :] - positions[:, None, :]
         inverse = (np.sum(apart**2, axis=-1) + 0.01) ** -1.5
@@ -25,7 +23,6 @@ def nbody(positions: Any, velocities: Any, masses: Any, steps: int, dt: float) -
 
 
 def mandelbrot(x: Any, y: Any, steps: int) -> Any:
-    """How many steps each point of a grid stays near."""
     c = x + 1j * y[:, None]
     z = np.zeros_like(c)
     counts = np.zeros(c.shape, dtype=np.int32)
@@ -37,7 +34,6 @@ def mandelbrot(x: Any, y: Any, steps: int) -> Any:
 
 
 def scattering_self_energies(neighbours: Any, dh: Any, g: Any, d: Any) -> Any:
-    """Energies of atoms that share phonons with their neighbours."""
     sigma = np.zeros_like(g)
     for k in range(g.shape[0]):
         for e in range(g.shape[1]):
@@ -53,7 +49,6 @@ def scattering_self_energies(neighbours: Any, dh: Any, g: Any, d: Any) -> Any:
 
 
 def contour_integral(hamiltonian: Any, points: Any, weights: Any, probe: Any) -> Any:
-    """Moments of a resolvent along a contour."""
     first = np.zeros(probe.shape, dtype=np.complex64)
     second = np.zeros(probe.shape, dtype=np.complex64)
     for z, w in zip(points, weights):
@@ -66,7 +61,6 @@ def contour_integral(hamiltonian: Any, points: Any, weights: Any, probe: Any) ->
 
 
 def arc_distance(theta_1: Any, phi_1: Any, theta_2: Any, phi_2: Any) -> Any:
-    """Between pairs of points on a sphere."""
     half = (
         np.sin((theta_2 - theta_1) / 2) ** 2
         + np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2) ** 2

@@ -8,7 +8,6 @@ import numpy as np
 
 
 def lu(a: Any) -> Any:
-    """Without pivots, in place: element by element below the diagonal and on it."""
     for i in range(a.shape[0]):
         for j in range(i):
             a[i, j] -= a[i, :j] @ a[:j, j]
@@ -19,7 +18,6 @@ def lu(a: Any) -> Any:
 
 
 def cholesky(a: Any) -> Any:
-    """The lower factor of a positive matrix, over its lower triangle."""
     a[0, 0] = np.sqrt(a[0, 0])
     for i in range(1, a.shape[0]):
         for j in range(i):
@@ -31,7 +29,6 @@ def cholesky(a: Any) -> Any:
 
 
 def triangular_solve(a: Any, b: Any) -> Any:
-    """Forward substitution."""
     x = np.zeros_like(b)
     for i in range(a.shape[0]):
         x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
@@ -39,7 +36,6 @@ def triangular_solve(a: Any, b: Any) -> Any:
 
 
 def gram_schmidt(a: Any) -> Any:
-    """Columns made orthogonal to those before them."""
     q, r = np.zeros_like(a), np.zeros((a.shape[1], a.shape[1]), dtype=a.dtype)
     for k in range(a.shape[1]):
         r[k, k] = np.sqrt(np.dot(a[:, k], a[:, k]))
@@ -64,7 +60,6 @@ def durbin(r: Any) -> Any:
 
 
 def conjugate_gradient(a: Any, b: Any, tolerance: float) -> Any:
-    """Until what is left is small."""
     x = np.zeros_like(b)
     left = b - a @ x
     direction, norm = left, left @ left
@@ -79,7 +74,6 @@ def conjugate_gradient(a: Any, b: Any, tolerance: float) -> Any:
 
 
 def power_iteration(a: Any, x: Any, steps: int) -> Any:
-    """The largest eigenvalue and its vector."""
     for _ in range(steps):
         x = a @ x
         x = x / np.linalg.norm(x)
@@ -87,7 +81,6 @@ def power_iteration(a: Any, x: Any, steps: int) -> Any:
 
 
 def newton(c: Any, x: Any) -> Any:
-    """Cube roots of all elements, until none moves."""
     step = np.ones_like(x)
     while np.max(np.abs(step)) > 1e-4:
         step = (x * x * x - c) / (3 * x * x)

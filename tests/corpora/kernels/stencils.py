@@ -8,14 +8,12 @@ import numpy as np
 
 
 def heat_1d(u: Any, steps: int) -> Any:
-    """Explicit diffusion on a rod."""
     for _ in range(steps):
         u[1:-1] = u[1:-1] + 0.25 * (u[2:] - 2 * u[1:-1] + u[:-2])
     return u
 
 
 def jacobi_2d(u: Any, steps: int) -> Any:
-    """The mean of five, between two grids."""
     v = u.copy()
     for _ in range(steps):
         v[1:-1, 1:-1] = 0.2 * (u[1:-1, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] + u[2:, 1:-1] + u[:-2, 1:-1])
@@ -24,7 +22,6 @@ def jacobi_2d(u: Any, steps: int) -> Any:
 
 
 def heat_3d(u: Any, steps: int) -> Any:
-    """Explicit diffusion in a block."""
     for _ in range(steps):
         inner = u[1:-1, 1:-1, 1:-1]
         change = 0.125 * (u[2:, 1:-1, 1:-1] - 2 * inner + u[:-2, 1:-1, 1:-1])
@@ -54,7 +51,6 @@ def seidel_2d(u: Any, steps: int) -> Any:
 
 
 def fdtd_2d(ex: Any, ey: Any, hz: Any, source: Any) -> Any:
-    """Electric and magnetic field in turns, with a source at an edge."""
     for t in range(source.shape[0]):
         ey[0, :] = source[t]
         ey[1:, :] -= 0.5 * (hz[1:, :] - hz[:-1, :])
@@ -64,7 +60,6 @@ def fdtd_2d(ex: Any, ey: Any, hz: Any, source: Any) -> Any:
 
 
 def limited_diffusion(field: Any, coefficient: Any) -> Any:
-    """A fourth-order filter of horizontal layers whose fluxes are limited."""
     lap = 4.0 * field[1:-1, 1:-1] - (field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2])
     across = lap[1:, 1:-1] - lap[:-1, 1:-1]
     flux = np.where(across * (field[2:-1, 2:-2] - field[1:-2, 2:-2]) > 0, 0, across)
@@ -74,7 +69,6 @@ def limited_diffusion(field: Any, coefficient: Any) -> Any:
 
 
 def cavity_flow(u: Any, v: Any, p: Any, steps: int, inner_steps: int) -> Any:
-    """A lid that moves over a fluid: pressure by iteration, then velocities."""
     dx, dt, nu = 0.1, 0.001, 0.1
     for _ in range(steps):
         un, vn = u.copy(), v.copy()

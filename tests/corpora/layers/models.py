@@ -15,8 +15,6 @@ WIDTH = 8
 
 
 class Block(nn.Module):
-    """A layer of a transformer, with a mask that all layers read and a size that Python looks at."""
-
     def __init__(self, scale: float = 1.0) -> None:
         super().__init__()
         self.norm, self.query, self.key = (
@@ -40,8 +38,6 @@ class Block(nn.Module):
 
 
 class Stack(nn.Module):
-    """Layers in a row."""
-
     def __init__(self, layers: int = 4, shared: bool = False) -> None:
         super().__init__()
         block = Block()
@@ -56,8 +52,6 @@ class Stack(nn.Module):
 
 
 class Hidden(Stack):
-    """Gives what each layer gives."""
-
     def forward(self, x: Any, mask: Any) -> Any:
         found = [self.first(x)]
         for layer in self.layers:
@@ -78,8 +72,6 @@ class Skips(Stack):
 
 
 class Alternating(nn.Module):
-    """Two kinds of layers, one after the other."""
-
     def __init__(self) -> None:
         super().__init__()
         self.first = nn.Linear(WIDTH, WIDTH)
@@ -93,8 +85,6 @@ class Alternating(nn.Module):
 
 
 class Backwards(Stack):
-    """The last layer first."""
-
     def forward(self, x: Any, mask: Any) -> Any:
         for layer in reversed(self.layers):
             x = layer(x, mask)
@@ -102,8 +92,6 @@ class Backwards(Stack):
 
 
 class Convolutions(nn.Module):
-    """Residual blocks of convolutions with batch normalisation."""
-
     def __init__(self) -> None:
         super().__init__()
         make = lambda: nn.Sequential(  # noqa: E731
@@ -155,8 +143,6 @@ class Views(Block):
 
 
 class Own(Stack):
-    """Layers of another kind in a row, the first of which has an array of its own."""
-
     def __init__(self, kind: type[Block]) -> None:
         super().__init__()
         self.layers = nn.ModuleList([kind() for _ in range(4)])
@@ -191,8 +177,6 @@ class Later(Stack):
 
 
 class Filtered(Block):
-    """Convolves along the rows: nobody outside sees the layout."""
-
     def __init__(self) -> None:
         super().__init__()
         self.filter = nn.Conv1d(WIDTH, WIDTH, 3, padding=1, groups=2)
@@ -203,15 +187,11 @@ class Filtered(Block):
 
 
 class Dropped(Block):
-    """Draws, in training."""
-
     def forward(self, x: Any, mask: Any) -> Any:
         return torch.dropout(super().forward(torch.dropout(x, 0.25, self.training), mask), 0.5, self.training)
 
 
 class Turns(Stack):
-    """Layers that are given one mask or another, by turns or as it comes."""
-
     def __init__(self, *turns: int) -> None:
         super().__init__(len(turns))
         self.turns = turns
@@ -225,14 +205,12 @@ class Turns(Stack):
 
 
 def sequences(batch: int, length: int) -> tuple[Any, Any]:
-    """An array of rows, and a mask."""
     mask = torch.ones(batch, length)
     mask[:, -1] = 0
     return torch.randn(batch, length, WIDTH), mask
 
 
 def images(batch: int, size: int) -> tuple[Any]:
-    """Images of four channels."""
     return (torch.randn(batch, 4, size, size),)
 
 

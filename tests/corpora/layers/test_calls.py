@@ -21,7 +21,6 @@ torch = pytest.importorskip("torch")
 
 
 def calls(graph: Any) -> int:
-    """How many calls the program has."""
     return sum(node.op == "call" for node in nodes_of(graph.program.block))
 
 
@@ -237,7 +236,6 @@ def test_summaries_and_pages_tell_of_each_layer() -> None:
 
 
 def test_a_call_that_the_target_refuses_is_told_by_its_line() -> None:
-    """Of a line in the function of a layer, too."""
     _, graph = compiled("stack", "jax")
     program = graph.variants[0].program
     lines = program.source.split("\n")

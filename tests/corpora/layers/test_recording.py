@@ -25,8 +25,6 @@ COUNTED = {"calls": 0}
 
 
 class Layer(nn.Module):
-    """What most layers do: products, a norm, views, a size that becomes an argument, dropout."""
-
     def __init__(self, number: int = 0, scale: float = 1.0) -> None:
         super().__init__()
         self.norm, self.inner, self.outer = (
@@ -44,8 +42,6 @@ class Layer(nn.Module):
 
 
 class Numbered(Layer):
-    """Does something else where its number is odd, as layers with local attention do."""
-
     def forward(self, x: Any) -> Any:
         return (
             super().forward(x) if self.number % 2 else torch.tanh(super().forward(x)[:, :, :] * self.number)
@@ -59,8 +55,6 @@ class Counting(Layer):
 
 
 class Normed(Layer):
-    """Writes its running mean."""
-
     def __init__(self, number: int = 0) -> None:
         super().__init__(number)
         self.batch = nn.BatchNorm1d(WIDTH)
@@ -97,8 +91,6 @@ class Masked(Layer):
 
 
 class Moded(Layer):
-    """Takes no gradient of itself where its number is even."""
-
     def forward(self, x: Any) -> Any:
         with torch.set_grad_enabled(self.number % 2 == 1):
             return super().forward(x)

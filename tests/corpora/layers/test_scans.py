@@ -32,7 +32,6 @@ def loops(graph: Any) -> int:
 
 @functools.cache
 def scanned(name: str) -> tuple[Any, Any]:
-    """A model, and its graph."""
     torch.manual_seed(1)
     model = CASES[name].make().eval()
     return model, graph_compiler.compile(

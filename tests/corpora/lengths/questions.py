@@ -118,7 +118,6 @@ def first_half(xp: Any, x: Any, n: int) -> Any:
 
 
 def beside_the_number_of_rows(xp: Any, x: Any, n: int) -> Any:
-    """In the first step the answer hangs on the number of rows."""
     h = x[0] * 0
     for i in range(n):
         if i + 4 < x.shape[0]:

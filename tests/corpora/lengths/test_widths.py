@@ -85,7 +85,6 @@ def test_what_is_not_read_does_no_harm(of_a_triangle: Any, hole: float) -> None:
 
 @pytest.mark.parametrize(("seed", "to"), [*((seed, "numpy") for seed in range(8)), (8, "jax")])
 def test_random_programs(seed: int, to: str, tmp_path: Path) -> None:
-    """Each is recorded once for all sizes."""
     if to != "numpy":
         pytest.importorskip(to)
     path = tmp_path / f"widths_{seed}.py"

@@ -20,8 +20,6 @@ _CALLS = (_x(2), _x(2), _x(4), _x(2))
 
 
 class Kept:
-    """What a program keeps, in attributes."""
-
     def __init__(self, keep: Callable[[Kept, Any], Any]) -> None:
         self.keep, self.calls = keep, 0
 

@@ -13,8 +13,6 @@ from .table import Keywords, Program
 
 
 class _Affine(nn.Module):
-    """A weight and a buffer."""
-
     def __init__(self, seed: int) -> None:
         super().__init__()
         torch.manual_seed(seed)
@@ -26,8 +24,6 @@ class _Affine(nn.Module):
 
 
 class _Box:
-    """A module in an attribute."""
-
     def __init__(self, module: Any) -> None:
         self.module = module
 

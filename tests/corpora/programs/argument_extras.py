@@ -22,10 +22,6 @@ def _x(rows: int = 2) -> torch.Tensor:
 
 
 class Scaler:
-    """A plain object: its class has a factor that each object may hide, a method that reads a global, and it
-    may hold an array.
-    """
-
     factor = 2.0
 
     def __init__(self, shift: Any = None, **own: float) -> None:
@@ -38,8 +34,6 @@ class Scaler:
 
 
 class Pair(NamedTuple):
-    """A named tuple with a method."""
-
     array: Any
     factor: float = 2.0
 
@@ -49,8 +43,6 @@ class Pair(NamedTuple):
 
 @dataclasses.dataclass
 class Batch:
-    """A dataclass with an attribute that is no field."""
-
     array: Any
 
     def __post_init__(self) -> None:
@@ -61,8 +53,6 @@ class Batch:
 
 
 class Holder:
-    """A plain object that holds a layer."""
-
     def __init__(self) -> None:
         torch.manual_seed(0)
         self.layer = nn.Linear(3, 2)
@@ -72,8 +62,6 @@ class Holder:
 
 
 class Rows(list[Any]):
-    """A list with an attribute."""
-
     factor = 2.0
 
 

@@ -86,8 +86,7 @@ def closure_decides_before_write() -> Any:
     return function
 
 
-class Plain:
-    """Attributes."""
+class Plain: ...
 
 
 @_program(_FLAGS)
@@ -141,8 +140,6 @@ def tensor_in_a_tuple_written() -> Any:
 
 
 class Scratch(nn.Module):
-    """A buffer that no checkpoint holds."""
-
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("total", torch.zeros(3), persistent=False)

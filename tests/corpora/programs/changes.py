@@ -249,8 +249,6 @@ def weight_given_other_memory() -> Any:
 
 
 class Cast(nn.Module):
-    """Computes in the type of its weight."""
-
     def __init__(self) -> None:
         super().__init__()
         self.linear = _linear()
@@ -276,8 +274,6 @@ def _checkpoint(number: float) -> Callable[[Any], Any]:
 
 
 class Tied(nn.Module):
-    """One weight in two layers."""
-
     def __init__(self) -> None:
         super().__init__()
         self.first, self.second = _linear(), _linear()
@@ -310,8 +306,6 @@ def _set_in_class(name: str, item: Any) -> Callable[[Any], Any]:
 
 
 class Asked:
-    """Asks for what it may have not, and inherits what it has."""
-
     base = 1.0
 
     def __call__(self, x: Any) -> Any:
@@ -390,6 +384,5 @@ PROGRAMS += [
     lambda function: function._held.unsqueeze_(0),
 )
 def table_of_another_shape() -> Any:
-    """What its memory holds is what it was."""
     table = torch.arange(9.0).reshape(3, 3)
     return _of(table, lambda x: x @ table)

@@ -253,8 +253,6 @@ def partial_of_tensor() -> Any:
 
 
 class Scale:
-    """A callable object."""
-
     def __init__(self) -> None:
         self.scale, self.scales, self.table, self.steps = 2.0, [1.0], torch.ones(4), 0
 
@@ -295,8 +293,6 @@ class Slots:
 
 
 class Layer(nn.Module):
-    """A module with plain attributes that the user changes."""
-
     def __init__(self, depth: int = 0) -> None:
         super().__init__()
         self.linear = nn.Linear(4, 4)

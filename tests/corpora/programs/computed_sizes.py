@@ -70,9 +70,6 @@ def kept_share(x: Any) -> Any:
 
 
 def in_tensors(x: Any) -> Any:
-    """Sizes that go through tensors before they are bounds of slices, sizes, indices, and numbers that Python
-    reads.
-    """
     span = torch.tensor(min(max(x.size(0), x.size(1)), 20))
     chunks = torch.div(x.size(1) + 3, 4, rounding_mode="trunc")
     height, width = torch.tensor([x.shape[0], x.shape[1]]).tolist()
@@ -111,8 +108,6 @@ def asked_for_their_class(x: Any) -> Any:
 
 
 class ByOtherModules(torch.nn.Module):
-    """Its ``forward`` converts nothing itself."""
-
     def forward(self, x: Any) -> Any:
         return self.first(x), halves.scaled(x)
 
@@ -218,7 +213,6 @@ class Placed:
 
 
 def counted(x: Any) -> Any:
-    """``len`` of tensors, of what holds tensors, and handed on."""
     rows, most = len(x), max([x, x[:1]], key=len)
     halves_of_columns = x.T[: len(x.T) // 2]
     return (
@@ -249,7 +243,6 @@ def joined_targets(x: Any) -> Any:
 
 
 def old_constructors(x: Any) -> Any:
-    """Tensors of Python's numbers, made by classes."""
     return (
         x * torch.FloatTensor([0.5, 2.0]).sum(),
         x.long() + torch.LongTensor([[1], [2]]).sum(),

@@ -33,15 +33,11 @@ class Repeated(list[Any]):
 
 
 class Shifted(NamedTuple("Shifted", [("left", Any), ("right", Any)])):
-    """A named tuple with a constructor of its own."""
-
     def __new__(cls, x: Any) -> Any:
         return super().__new__(cls, x - 1, x + 1)
 
 
 class Counted(OrderedDict[str, Any]):
-    """A dict that holds something from the start, and changes what it is given."""
-
     def __init__(self) -> None:
         super().__init__(count=0)
 

@@ -15,8 +15,6 @@ def _x(*shape: int) -> torch.Tensor:
 
 
 class Branches(torch.nn.Module):
-    """Weights of a branch, and operands in containers."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -30,7 +28,6 @@ class Branches(torch.nn.Module):
 
 
 def loop(x: Any) -> Any:
-    """As many steps as elements ask for, none of the second, and a number that is carried."""
     from torch._higher_order_ops.while_loop import while_loop
 
     steps, y = while_loop(
@@ -42,7 +39,6 @@ def loop(x: Any) -> Any:
 
 
 def scans(x: Any) -> Any:
-    """Carries and results in containers, along another axis and backwards; its gradient."""
     from torch._higher_order_ops.map import map as map_over
     from torch._higher_order_ops.scan import scan
 
@@ -76,7 +72,6 @@ def recurrence(x: Any) -> Any:
 
 
 def turns(x: Any) -> Any:
-    """Products of matrices, whose order matters."""
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     matrices = torch.stack([torch.stack([x.cos(), -x.sin()], -1), torch.stack([x.sin(), x + 1], -1)], -1)
@@ -84,7 +79,6 @@ def turns(x: Any) -> Any:
 
 
 def rotations(x: Any) -> Any:
-    """Products of one matrix for each row, backwards: one recording serves all lengths."""
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     angle = x.sum(1)
@@ -97,9 +91,6 @@ def rotations(x: Any) -> Any:
 
 
 def captured(x: Any) -> Any:
-    """What the function closes over: an array that is computed, of the sizes of one element, and a number;
-    results in containers.
-    """
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     scale, half = x.sum(0).cos(), 0.5
@@ -128,14 +119,12 @@ def of_operator(x: Any) -> Any:
 
 @quiet
 def slope_of_recurrence(x: Any) -> Any:
-    """Its gradient, taken inside."""
     y = x.detach().requires_grad_()
     return torch.autograd.grad((recurrence(y) ** 2).sum(), y)[0]
 
 
 @quiet
 def slope_of_loop(x: Any) -> Any:
-    """A gradient through branches and steps, taken inside."""
     from torch._higher_order_ops.scan import scan
 
     y = x.detach().requires_grad_()
@@ -145,9 +134,6 @@ def slope_of_loop(x: Any) -> Any:
 
 
 def solved(x: Any) -> Any:
-    """Steps and a branch that refuse singular matrices, and a loop that goes on as long as an inverse is
-    small.
-    """
     from torch._higher_order_ops.while_loop import while_loop
 
     matrix = x[:, :1] @ x[:, :1].mT + 2 * torch.eye(x.shape[0])
@@ -168,7 +154,6 @@ def solved(x: Any) -> Any:
 
 @torch.no_grad()
 def cached(x: Any) -> Any:
-    """Rows that steps leave in an array of the outside, which a branch then changes."""
     from torch._higher_order_ops.while_loop import while_loop
 
     rows = torch.zeros(4, x.shape[1])
@@ -187,9 +172,6 @@ _BIAS = torch.tensor([0.5, -1.0])
 
 @quiet
 def flex_attention(x: Any) -> Any:
-    """Scores and masks by functions of positions, fewer heads of keys, and a result that lies in memory as
-    the query does.
-    """
     from torch.nn.attention.flex_attention import create_block_mask
     from torch.nn.attention.flex_attention import flex_attention as attend
 

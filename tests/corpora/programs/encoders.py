@@ -24,7 +24,6 @@ def _encoder(trained: bool, **options: Any) -> Callable[[], Any]:
 
 
 def _both_modes() -> Any:
-    """With and without gradients in one function."""
     encoded = _encoder(True)()
 
     def both(x: Any, hidden: Any) -> Any:

@@ -669,8 +669,7 @@ def share_memory(x: Any) -> Any:
     return (x * 2).share_memory_() + 1
 
 
-class Subclass(torch.Tensor):
-    """A tensor that bears another class."""
+class Subclass(torch.Tensor): ...
 
 
 class Scaled(torch.Tensor):
@@ -789,7 +788,6 @@ _FIXED = ((4,), (4,), (4,))
 
 
 def calls_of(name: str) -> tuple[Any, ...]:
-    """Calls at the shape and at others, with other elements."""
     shapes = _BY_SHAPE.get(name, _FIXED)
     return tuple(lambda shape=shape, i=i: (_x(*shape) + i,) for i, shape in enumerate(shapes))
 

@@ -20,7 +20,6 @@ def _x(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 
 def _calls(*shapes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Calls:
-    """One call of one array for each shape."""
     return tuple(lambda shape=shape: (_x(*shape, dtype=dtype),) for shape in shapes)
 
 
@@ -33,7 +32,6 @@ def written_through_two_views(x: Any) -> Any:
 
 
 def written_where_memory_repeats(x: Any) -> Any:
-    """In an expanded array one write is seen in every row."""
     x[0] = 5
     return x * 2
 
@@ -57,7 +55,6 @@ def turned_argument(x: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- another shape in place
 def reshaped_in_place(x: Any) -> Any:
-    """Views taken before and after, sizes read after, a write through the new shape."""
     made = x * 1.0
     row = made[0]
     made.t_()
@@ -123,7 +120,6 @@ def out_without_elements_at_this_size(x: Any) -> Any:
 
 
 def out_beside_operand(x: Any) -> Any:
-    """One memory, two parts of it: the one passed as ``out=`` is written to."""
     made = x * 1.0
     torch.add(made[1], made[0], out=made[1])
     torch.index_select(made[:1], 0, torch.tensor([0]), out=made[1:2])
@@ -173,7 +169,6 @@ def chunks_of_nothing(x: Any) -> Any:
 
 
 def halves_of_sizes(x: Any) -> Any:
-    """Floats meet sizes: ``n - 0.5`` is a float that follows the size."""
     n = x.shape[0]
     return x * (n * 0.5) + (n - 0.25), round(n - 0.5), int(1.5 * n), n + 0.5, x[: int(n * 0.5)]
 
@@ -197,8 +192,6 @@ def wrapped_numbers(x: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------- state
 class WrittenThenReplaced(torch.nn.Module):
-    """A buffer that is written to and then replaced is the new array."""
-
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("total", torch.zeros(3))
@@ -210,8 +203,6 @@ class WrittenThenReplaced(torch.nn.Module):
 
 
 class CastBeforeUse(torch.nn.Module):
-    """A part is brought to the type that it has."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -223,7 +214,6 @@ class CastBeforeUse(torch.nn.Module):
 
 
 def new_of_sizes(x: Any) -> Any:
-    """A torch.Size is taken for sizes, a list for elements."""
     return x.new(x.shape).zero_() + x, x.new(x.shape[0] + 1).fill_(2), x.new([1, 2])
 
 
@@ -253,7 +243,6 @@ class OddNames(nn.Module):
 
 
 def sparse_argument(x: Any) -> Any:
-    """Sparse tensors have no memory that a graph could take."""
     return x @ torch.ones(3, 2)
 
 
@@ -280,7 +269,6 @@ def other_code_between_products(x: Any) -> Any:
 
 
 def shortcut_between_products(x: Any) -> Any:
-    """Two ways to one result, which differ by rounding, and a product that was written to."""
     y = (x @ x.T).relu_()
     return (y + y + y if torch.compiler.is_compiling() else y * 3) @ x
 
@@ -323,8 +311,6 @@ def copied_then_written(x: Any) -> Any:
 
 
 class CountedBefore(torch.nn.Module):
-    """Gives what the counter was."""
-
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("steps", torch.tensor(0))
@@ -359,7 +345,6 @@ _EVERYWHERE = ("torch", ELSEWHERE)
 
 
 def of_nothing(x: Any) -> Any:
-    """What torch makes of arrays without elements."""
     images = x[:, None, None] * torch.ones(3, 4)
     mirrored = functional.pad(images, (1, 2), mode="reflect")
     windows = functional.conv2d(images[:, None], torch.ones(2, 1, 2, 2))

@@ -11,7 +11,6 @@ from .table import ELSEWHERE, Program
 
 
 def one(*rows: Any) -> Any:
-    """Calls with one float array each."""
     return tuple(lambda row=row: (torch.tensor(row, dtype=torch.float32),) for row in rows)
 
 

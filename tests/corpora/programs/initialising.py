@@ -66,8 +66,6 @@ class InstallsLate(nn.Module):
 
 
 class InstallsEachTime(nn.Module):
-    """One hook more at each call."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -80,8 +78,6 @@ class InstallsEachTime(nn.Module):
 
 
 class InstallsForACall(nn.Module):
-    """The hook goes when the call ends."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -109,8 +105,6 @@ class OtherKeys:
 
 
 class FirstIsOther:
-    """A flag alone: the first call gives something else than those after it."""
-
     def __call__(self, x: Any) -> Any:
         if not hasattr(self, "called"):
             self.called = True
@@ -119,8 +113,6 @@ class FirstIsOther:
 
 
 class LazyTable:
-    """A table that is made when it is first needed, and again when it is too short."""
-
     table: Any = None
 
     def __call__(self, x: Any) -> Any:
@@ -159,8 +151,6 @@ def cached_function(x: Any) -> Any:
 
 
 class SetsUp(nn.Module):
-    """Its layers are made when it is first called."""
-
     def forward(self, x: Any) -> Any:
         if not hasattr(self, "layer"):
             self.layer = nn.Linear(3, 3)

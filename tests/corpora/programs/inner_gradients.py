@@ -22,8 +22,6 @@ _ROWS = (lambda: (_x(2, 3),), lambda: (_x(2, 3) + 1,), lambda: (_x(4, 3),))
 
 
 def _with(make: Callable[[], nn.Module], function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-    """Makes functions of one array that use a model."""
-
     def made() -> Any:
         torch.manual_seed(0)
         model = make()
@@ -51,7 +49,6 @@ def steps_against_the_gradient(model: Any, x: Any) -> Any:
 
 
 def penalty(model: Any, x: Any) -> Any:
-    """The result depends on a gradient, and has one itself."""
     x = (x * 0.5).requires_grad_()
     (gradient,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
     return ((gradient.norm(2, 1) - 1) ** 2).mean()

@@ -176,7 +176,6 @@ def row_of_a_table() -> Any:
 
 @_program()
 def halves() -> Any:
-    """They share a memory, but no element."""
     left, right = torch.zeros(4, 6).chunk(2, 1)
 
     def function(x: Any) -> Any:
@@ -240,8 +239,6 @@ def table_and_row_in_one_list() -> Any:
 
 
 class Board:
-    """An object with a table and views of it."""
-
     def __init__(self) -> None:
         self.cells = torch.zeros(6, 8)
         self.inner, self.edge = self.cells[1:-1, 1:-1], self.cells[0]
@@ -270,7 +267,6 @@ def weight_and_its_data() -> Any:
 
 @_program(_APART)
 def weights_of_one_flat_buffer() -> Any:
-    """Each weight needs a gradient of its own."""
     layer = nn.Linear(6, 2)
     flat = torch.linspace(-1, 1, 14)
     layer.weight.data, layer.bias.data = flat[:12].view(2, 6), flat[12:]

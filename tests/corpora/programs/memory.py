@@ -15,7 +15,6 @@ def _x(*shape: int) -> torch.Tensor:
 
 
 def _pairs(*sizes: int) -> tuple[Callable[[], tuple[Any, ...]], ...]:
-    """Calls with two square matrices of different elements."""
     return tuple(lambda size=size: (_x(size, size), _x(size, size) * 2 + 1) for size in sizes)
 
 
@@ -25,7 +24,6 @@ def swapped(a: Any, b: Any) -> None:
 
 
 def swapped_with_views(a: Any, b: Any) -> Any:
-    """Each is given a view of the other."""
     before = a.t().clone()
     a.copy_(b.flip(0))
     b.copy_(before)
@@ -33,7 +31,6 @@ def swapped_with_views(a: Any, b: Any) -> Any:
 
 
 def swapped_in_part(a: Any, b: Any) -> None:
-    """Part of what is written comes from the other argument as it was."""
     row = a[0].clone()
     a[0] = b[1]
     b[:] = row
@@ -87,7 +84,6 @@ def itself_or_copy(x: Any) -> Any:
 
 
 def axes_that_are_split(x: Any) -> Any:
-    """A view of every layout."""
     return x.view(x.shape[0], 1, -1, 1) * 2
 
 
@@ -112,7 +108,6 @@ def moved_by_one(x: Any) -> Any:
 
 
 def columns_apart(x: Any) -> Any:
-    """Elements that lie between each other."""
     x[:, 0] += x[:, 1]
     x[:, -1].mul_(x[:, 0])
     x[1:, :2].copy_(x[:1, 2:])

@@ -21,8 +21,6 @@ _SAME_LENGTH = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25])
 
 
 class Scaled(torch.nn.Module):
-    """Scales by its own weights."""
-
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.tensor([1.0, -4.0, 2.0]))
@@ -32,8 +30,6 @@ class Scaled(torch.nn.Module):
 
 
 class LastLoss(torch.nn.Module):
-    """Keeps a number from one call to the next."""
-
     def __init__(self) -> None:
         super().__init__()
         self.last = 1.0

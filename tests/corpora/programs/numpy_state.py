@@ -29,8 +29,6 @@ _FOUR = _each(4, 4, 4, 4)
 
 
 class Owner:
-    """A callable with attributes, and what a call does to them."""
-
     def __init__(self, step: Step, **attributes: Any) -> None:
         self.__dict__.update(attributes)
         self.__dict__["_step"] = step

@@ -36,7 +36,6 @@ PROGRAMS: list[Program] = []
 
 
 def _program(make: Callable[[], Any]) -> Callable[[], Any]:
-    """A program with the name of the function that makes it."""
     PROGRAMS.append(Program(make.__name__, make, _CALLS))
     return make
 

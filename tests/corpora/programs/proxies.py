@@ -333,8 +333,6 @@ def other_operators() -> Made:
 
 # ---------------------------------------------------------------------------------------------- iterators
 class _Stream:
-    """An iterator whose attributes tell where it stands."""
-
     def __init__(self) -> None:
         self.place = 0.0
 

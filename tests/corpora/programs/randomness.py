@@ -21,7 +21,6 @@ def _x(*shape: int) -> torch.Tensor:
 
 
 def calls(*shape: int) -> tuple[Callable[[], tuple[Any, ...]], ...]:
-    """Three calls with an array of probabilities."""
     return tuple(lambda scale=scale: (_x(*shape) * scale,) for scale in (1.0, 0.5, 0.9))
 
 

@@ -24,8 +24,6 @@ def _calls(size: int, count: int) -> tuple[Callable[[], tuple[Any, ...]], ...]:
 
 
 class Hidden(nn.Module):
-    """State in an attribute that is replaced, as a recurrent network has it."""
-
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size, self.hidden, self.steps = size, None, 0
@@ -38,8 +36,6 @@ class Hidden(nn.Module):
 
 
 class Written(nn.Module):
-    """State in an attribute that is written to."""
-
     def __init__(self, size: int) -> None:
         super().__init__()
         self.hidden = torch.zeros(size)
@@ -51,8 +47,6 @@ class Written(nn.Module):
 
 
 class Cached(nn.Module):
-    """State in a dict and in a list, as caches of keys and values are."""
-
     def __init__(self, size: int) -> None:
         super().__init__()
         self.cache: dict[str, Any] = {}
@@ -66,8 +60,6 @@ class Cached(nn.Module):
 
 
 class Recent(nn.Module):
-    """The last two of what was seen."""
-
     def __init__(self, size: int) -> None:
         super().__init__()
         self.recent: Any = collections.deque(maxlen=2)
@@ -78,8 +70,6 @@ class Recent(nn.Module):
 
 
 class Buffers(nn.Module):
-    """Statistics in buffers: one written to, one replaced, one that no checkpoint holds."""
-
     def __init__(self, size: int) -> None:
         super().__init__()
         self.norm = nn.BatchNorm1d(size)

@@ -21,8 +21,6 @@ def _x(rows: int) -> Callable[[], tuple[Any, ...]]:
 
 
 class Scheduled(nn.Module):
-    """A rate, a step and a mask that a training loop sets."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)

@@ -21,8 +21,6 @@ Step = Callable[[nn.Module, torch.optim.Optimizer, torch.Tensor], None]
 
 
 class Trained:
-    """A model, an optimiser, and a step."""
-
     def __init__(
         self, model: nn.Module, optimiser: Callable[..., torch.optim.Optimizer], step: Step, **options: Any
     ) -> None:
@@ -44,8 +42,6 @@ class Trained:
 
 
 class Scheduled(Trained):
-    """With a rate that is another after each step."""
-
     def __init__(self, schedule: Callable[[torch.optim.Optimizer], Any], **options: Any) -> None:
         super().__init__(_linear(), torch.optim.SGD, zeroed_before, **options)
         self._scheduler = schedule(self._optimiser)
@@ -209,8 +205,6 @@ PROGRAMS.append(
 
 # ------------------------------------------------------------------------------- elsewhere than in optimisers
 class Layer(nn.Module):
-    """A module that goes backward by itself."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -239,8 +233,6 @@ PROGRAMS += [Program("backward_in_forward", Layer, _CALLS), Program("weight_alon
 
 # ---------------------------------------------------------------------------------------------- convolutions
 def _convolution(cls: type[nn.Module], *sizes: int, **options: Any) -> Callable[[], Any]:
-    """Gives the gradients of a convolution: of its input, its weight and its bias."""
-
     def make() -> Any:
         torch.manual_seed(0)
         layer = cls(*sizes, **options)

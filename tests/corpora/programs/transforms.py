@@ -387,8 +387,6 @@ class Ensemble(nn.Module):
 
 
 class InnerStep(nn.Module):
-    """A gradient step of its own inside of forward, as in meta learning."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(3, 1)

@@ -35,7 +35,6 @@ def _kinds(item: Any) -> Any:
 
 
 def of_sizes(x: Any) -> Any:
-    """In a function further inside, and of what is computed from sizes."""
     rows = x.shape[0]
     return x * rows, [_kinds(item) for item in (rows, rows + 1, rows / 2, x.numel(), len(x), 1.5)]
 
@@ -67,8 +66,6 @@ def written_as_json(x: Any) -> Any:
 
 
 class Asking(nn.Module):
-    """Asks its weights for nothing but their types and sizes."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -108,8 +105,6 @@ def as_default() -> Any:
 
 
 class Kinds:
-    """Has the class as an attribute, and counts."""
-
     kind = type
 
     def __init__(self) -> None:

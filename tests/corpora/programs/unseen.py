@@ -23,8 +23,6 @@ _SIZES = {"small": 3, "large": 5000}  # columns: elements that are compared all,
 
 
 class _Holder(nn.Module):
-    """A tensor in an attribute."""
-
     def __init__(self, table: torch.Tensor) -> None:
         super().__init__()
         self.table = table
@@ -52,8 +50,6 @@ def _transposed(table: torch.Tensor) -> Any:
 
 
 class _Weighted(nn.Module):
-    """A weight, a buffer and a buffer that no checkpoint holds."""
-
     def __init__(self, table: torch.Tensor) -> None:
         super().__init__()
         self.weight = nn.Parameter(table)

@@ -137,7 +137,6 @@ def _argument(view: Function, write: Function) -> Function:
 
 
 def numbers(*shape: int) -> Callable[[], tuple[Any, ...]]:
-    """A call with one array of small numbers."""
     return lambda: (torch.linspace(-3, 4, int(torch.tensor(shape).prod())).reshape(shape),)
 
 

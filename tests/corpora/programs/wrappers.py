@@ -340,8 +340,6 @@ def _keyword_hook(module: Any, args: Any, kwargs: Any, output: Any) -> Any:
 
 
 class Captures(nn.Module):
-    """Keeps what a layer gave by a hook, and uses it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(3, 3)
@@ -727,8 +725,6 @@ def descriptor(x: Any) -> Any:
 
 
 class Number:
-    """A class with operators of its own."""
-
     def __init__(self, x: Any) -> None:
         self.x = x
 

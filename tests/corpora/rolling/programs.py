@@ -231,7 +231,6 @@ def numbers_of_steps(xp: Any, u: Any, xs: Any) -> Any:
 
 
 def rows_written(xp: Any, u: Any, xs: Any) -> Any:
-    """Writes are values in canonical operations. Arrays of JAX have none."""
     out = xs * 0
     for t in range(STEPS):
         u = xp.sin(u) + 0.1
@@ -304,7 +303,6 @@ def uneven_rows(xp: Any, u: Any, xs: Any) -> Any:
 
 
 def from_the_middle(xp: Any, u: Any, xs: Any) -> Any:
-    """What each step makes is used, in another order than that of the steps."""
     made = []
     for _ in range(6):
         u = xp.sin(u)

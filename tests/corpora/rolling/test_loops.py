@@ -46,7 +46,6 @@ def test_what_looks_like_a_loop_stays_written_out(name: str, way: str) -> None:
 # ------------------------------------------------------------------------------------- gradients
 @pytest.mark.parametrize(("name", "source"), pairs(EVERYWHERE, ["jax", "torch"]))
 def test_gradients_go_through_the_loop(name: str, source: str) -> None:
-    """In the other one of torch and JAX, with respect to the row and the rows."""
     loop, to = EVERYWHERE[name], {"jax": "torch", "torch": "jax"}[source]
     graph = compiled(loop, source, to)
     u, xs = arguments(SHAPES[1], to)

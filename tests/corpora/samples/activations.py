@@ -15,7 +15,6 @@ _SOFT = (F.softmax, F.log_softmax, F.softmin)
 
 
 def _edges() -> torch.Tensor:
-    """Limits, infinities and NaN."""
     return torch.tensor(
         [
             -float("inf"),

@@ -12,7 +12,6 @@ X, OTHER = array(2, 3), array(4, 3)
 
 # ------------------------------------------------------------ of sizes, so that they are creation at any size
 def counted(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """torch.arange of sizes."""
     n = x.shape[0]
     return (
         torch.arange(n), torch.arange(1, n + 1), torch.arange(0, n, 2), torch.arange(n, 0, -1), torch.arange(n, dtype=torch.float32),
@@ -33,7 +32,6 @@ def whole_steps(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def spaced(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """torch.linspace and torch.logspace of sizes."""
     n = x.shape[0]
     return (
         torch.linspace(0, 1, n),
@@ -44,7 +42,6 @@ def spaced(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def filled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Arrays of one number, of sizes."""
     n = x.shape[0]
     return (
         torch.zeros(n, 3), torch.ones((n, n)), torch.full((n, 2), 0.5), torch.full((2,), n), torch.full((n,), True),
@@ -56,7 +53,6 @@ def filled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def triangles(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """torch.tril_indices and torch.triu_indices of sizes."""
     n, m = x.shape
     return (
         torch.tril_indices(n, n), torch.triu_indices(n, n), torch.triu_indices(n, n, 1), torch.tril_indices(n, n, -1),
@@ -66,7 +62,6 @@ def triangles(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def listed(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """torch.tensor and torch.as_tensor of sizes, elements and numbers."""
     n = x.shape[0]
     return (
         torch.tensor([n, 2]),
@@ -78,7 +73,6 @@ def listed(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def literals() -> tuple[torch.Tensor, ...]:
-    """torch.tensor of Python numbers."""
     return (
         torch.tensor([1, 2, 3]), torch.tensor([[1.0, 2], [3, 4]]), torch.tensor(3), torch.tensor(2.5), torch.tensor([True, False]),
         torch.tensor([]),
@@ -89,7 +83,6 @@ def literals() -> tuple[torch.Tensor, ...]:
 
 
 def of_numbers() -> tuple[torch.Tensor, ...]:
-    """Creation without any size or array."""
     return (
         torch.arange(5), torch.arange(1, 2, 0.25), torch.arange(5.0), torch.linspace(3, 10, 5), torch.linspace(0, 10, 4, dtype=torch.int64),
         torch.linspace(1, 2, 1), torch.linspace(1, 2, 0), torch.logspace(-1, 1, 5, base=2), torch.logspace(0, 3, 4, dtype=torch.int64),

@@ -454,7 +454,6 @@ def _types() -> list[Sample]:
 
 
 def add_size(x: torch.Tensor) -> torch.Tensor:
-    """A size beside an array in every place where a number may stand."""
     n = x.shape[0]
     return (x + n) * n / n - n // 2 + x**n + (n - x) + torch.clamp(x, max=n) + (x > n)
 

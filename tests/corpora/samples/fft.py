@@ -33,7 +33,6 @@ def _one_axis() -> list[Sample]:
 
 
 def padded_to_double(x: torch.Tensor) -> torch.Tensor:
-    """A transform whose size follows that of the input."""
     n = 2 * x.shape[-1]
     return torch.fft.irfft(torch.fft.rfft(x, n) * 2, n)[..., : x.shape[-1]]
 
@@ -65,7 +64,6 @@ def _several_axes() -> list[Sample]:
 
 
 def frequencies(x: torch.Tensor) -> Any:
-    """The frequencies that belong to a transform of ``x``."""
     n = x.shape[-1]
     return torch.fft.fftfreq(n), torch.fft.rfftfreq(n, d=0.5), torch.fft.fftfreq(n, 2.0, dtype=torch.float64)
 
@@ -82,7 +80,6 @@ def _frequencies() -> list[Sample]:
 
 
 def windowed(function: Any, x: torch.Tensor, size: int, **options: Any) -> torch.Tensor:
-    """``function`` with a Hann window of ``size``."""
     return quietly(function, x, window=torch.hann_window(size, periodic=True), **options)
 
 
@@ -95,7 +92,6 @@ def through_stft(x: torch.Tensor, **options: Any) -> torch.Tensor:
 
 
 def signal_of(x: torch.Tensor, **options: Any) -> torch.Tensor:
-    """torch.istft of any spectrum."""
     return torch.istft(x, 8, window=torch.ones(8), **options)
 
 

@@ -23,7 +23,6 @@ def compared(x: Any) -> Any:
 
 
 def chosen(x: Any) -> Any:
-    """The number is rounded, whichever way it comes into the array."""
     filled = (
         torch.where(x > 0.2, x, 0.1),
         x.clamp(max=0.1),
@@ -34,7 +33,6 @@ def chosen(x: Any) -> Any:
 
 
 def left_over(x: Any) -> Any:
-    """Remainders and differences of a rounded number."""
     return x % 0.1, torch.fmod(x, 0.1), x - 0.1, 0.1 - x, x + 0.1, x**2.1, torch.xlogy(x, 1e6)
 
 
@@ -53,7 +51,6 @@ def scaled_by_array(x: Any, scale: Any) -> Any:
 
 
 def scaled_by_read(x: Any, scale: Any) -> Any:
-    """The number is read from an array."""
     return x * scale.item(), x / scale.item()
 
 

@@ -21,7 +21,6 @@ def _size_into_mask(mask: torch.Tensor) -> torch.Tensor:
 
 
 def put_into(x: torch.Tensor, index: Index, value: Any) -> torch.Tensor:
-    """A copy of ``x`` after ``x[index] = value``."""
     copy = x.clone()
     copy[index] = value
     return copy
@@ -100,7 +99,6 @@ def _masks() -> list[Sample]:
 
 
 def masked_and_indexed(x: torch.Tensor, mask: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """A mask beside an index array."""
     return x[mask, index]
 
 
@@ -142,7 +140,6 @@ def _array_writes() -> list[Sample]:
 
 
 def mask_from_itself(x: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """``x[mask] = y[mask]``."""
     copy = x.clone()
     copy[mask] = y[mask]
     return copy
@@ -224,7 +221,6 @@ def _gathers() -> list[Sample]:
 
 
 def scatter_with(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, reduce: str) -> torch.Tensor:
-    """torch.scatter with ``reduce``, whose warning that it is deprecated is no matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.scatter(x, dim, index, source, reduce=reduce)
@@ -239,7 +235,6 @@ def index_reduce(
     *,
     include_self: bool = True,
 ) -> torch.Tensor:
-    """torch.index_reduce, whose warning that it may change is no matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.index_reduce(x, dim, index, source, reduce, include_self=include_self)
@@ -323,7 +318,6 @@ def _indexed_writes() -> list[Sample]:
 
 
 def fill_diagonal(x: torch.Tensor, value: float, wrap: bool = False) -> torch.Tensor:
-    """Tensor.fill_diagonal_ on a copy."""
     return x.clone().fill_diagonal_(value, wrap=wrap)
 
 

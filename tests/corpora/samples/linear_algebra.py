@@ -224,7 +224,6 @@ def _functions() -> list[Sample]:
 
 
 def low_rank(x: torch.Tensor, y: torch.Tensor, **options: Any) -> torch.Tensor:
-    """The rank of a product with few inner terms."""
     return torch.linalg.matrix_rank(x @ y, **options)
 
 
@@ -240,17 +239,14 @@ def triangular(x: torch.Tensor, right: torch.Tensor, **options: Any) -> torch.Te
 
 
 def tensor_solved(x: torch.Tensor, right: torch.Tensor, dims: Any = None) -> torch.Tensor:
-    """torch.linalg.tensorsolve."""
     return torch.linalg.tensorsolve(x.reshape(2, 3, 6), right, dims=dims)
 
 
 def tensor_inverse(x: torch.Tensor, ind: int) -> torch.Tensor:
-    """torch.linalg.tensorinv."""
     return torch.linalg.tensorinv(x.reshape(6, 2, 3) if ind == 1 else x.reshape(2, 3, 6), ind=ind)
 
 
 def least_squares(x: torch.Tensor, right: torch.Tensor, driver: str | None = None) -> Any:
-    """torch.linalg.lstsq as a plain tuple."""
     return tuple(torch.linalg.lstsq(x, right, driver=driver))
 
 
@@ -314,28 +310,23 @@ def _solutions() -> list[Sample]:
 
 
 def cholesky_solved(x: torch.Tensor, right: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """torch.cholesky_solve."""
     return torch.cholesky_solve(right, torch.linalg.cholesky(x, upper=upper), upper=upper)
 
 
 def cholesky_inverted(x: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """torch.cholesky_inverse."""
     return torch.cholesky_inverse(torch.linalg.cholesky(x, upper=upper), upper=upper)
 
 
 def old_triangular(x: torch.Tensor, right: torch.Tensor, **options: Any) -> Any:
-    """torch.triangular_solve as a plain tuple."""
     return tuple(quietly(torch.triangular_solve, right, x + 4 * torch.eye(x.shape[-1]), **options))
 
 
 # --------------------------------------------------------------------------------------------- decompositions
 def old_qr(x: torch.Tensor, some: bool = True) -> Any:
-    """torch.qr."""
     return quietly(torch.qr, x, some)
 
 
 def old_cholesky(x: torch.Tensor, upper: bool = False) -> torch.Tensor:
-    """torch.cholesky."""
     return quietly(torch.cholesky, x, upper)
 
 
@@ -378,12 +369,10 @@ def product_of_eig(x: torch.Tensor) -> Any:
 
 
 def lu_product(x: torch.Tensor) -> Any:
-    """P, L, U, by torch.linalg.lu and unpacked from torch.linalg.lu_factor."""
     return tuple(torch.linalg.lu(x)), tuple(torch.lu_unpack(*torch.linalg.lu_factor(x)))
 
 
 def lu_solved(x: torch.Tensor, right: torch.Tensor, **options: Any) -> torch.Tensor:
-    """torch.linalg.lu_solve."""
     return torch.linalg.lu_solve(*torch.linalg.lu_factor(x), right, **options)
 
 
@@ -402,7 +391,6 @@ def where_there_is_one(function: Any, *args: Any, **options: Any) -> Any:
 
 
 def old_lu_solved(x: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """torch.lu_solve."""
     return quietly(torch.lu_solve, right, *quietly(torch.lu, x))
 
 

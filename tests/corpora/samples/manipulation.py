@@ -54,7 +54,6 @@ def _shapes() -> list[Sample]:
 
 
 def transposed(x: torch.Tensor) -> torch.Tensor:
-    """Tensor.T."""
     return x.T
 
 

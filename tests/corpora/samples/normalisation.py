@@ -17,7 +17,6 @@ SMALL = torch.tensor(
 
 
 def _trained(x: Any, mean: Any, variance: Any) -> Any:
-    """The running statistics are part of the result."""
     output = F.batch_norm(x, mean, variance, training=True, momentum=0.3)
     return output, mean, variance
 

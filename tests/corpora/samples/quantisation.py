@@ -20,8 +20,6 @@ def _edges() -> torch.Tensor:
 
 
 def _slope(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The gradient, of a sum in which each element counts otherwise."""
-
     def slope(x: Any, *args: Any) -> Any:
         return torch.func.grad(lambda x: (function(x, *args) * x.detach()).sum())(x)
 

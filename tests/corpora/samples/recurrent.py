@@ -57,7 +57,6 @@ def _arguments(
 
 
 def _packed(function: Any, sizes: list[int], *, layers: int, both: bool) -> Any:
-    """The same with packed rows: how many sequences reach each step."""
     _, hx, *rest = _arguments(function, len(sizes), sizes[0], layers=layers, both=both)
     return array(sum(sizes), 3), torch.tensor(sizes), hx, *rest[:-1]
 
@@ -70,7 +69,6 @@ def projecting_lstm(*args: Any) -> Any:
 
 
 def lstm_of_lengths(x: Any, lengths: Any, hx: Any, weights: Any, *, sort: bool) -> Any:
-    """Padded sequences, packed, through torch.lstm, and padded again."""
     packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=not sort)
     data, *state = torch.lstm(packed.data, packed.batch_sizes, hx, weights, True, 1, 0.0, False, False)
     result = PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)

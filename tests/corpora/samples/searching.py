@@ -11,7 +11,6 @@ from tests.support.samples import Array, Sample, array, bools, ints, quietly
 
 
 def with_nan(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """``function`` of an array in which what is above 0.5 is NaN."""
     return function(torch.where(x > 0.5, math.nan, x), *args, **kwargs)
 
 
@@ -61,12 +60,10 @@ def _nonzero() -> list[Sample]:
 
 
 def in_sorted(x: torch.Tensor, values: Any, **options: Any) -> torch.Tensor:
-    """torch.searchsorted in ``x`` sorted along its last axis."""
     return torch.searchsorted(x.sort(dim=-1).values, values, **options)
 
 
 def by_sorter(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """torch.searchsorted with the indices that sort."""
     return torch.searchsorted(x, values, sorter=torch.argsort(x, dim=-1), right=True)
 
 
@@ -110,7 +107,6 @@ def _places() -> list[Sample]:
 
 
 def in_buckets(x: torch.Tensor, **options: Any) -> torch.Tensor:
-    """torch.bucketize between fixed boundaries."""
     return torch.bucketize(x, torch.tensor([-1.0, 0.0, 0.25, 2.0]), **options)
 
 
@@ -149,7 +145,6 @@ def _sorting() -> list[Sample]:
 
 
 def half_of(x: torch.Tensor) -> Any:
-    """As many of the largest as half of the elements of a row."""
     return tuple(torch.topk(x, x.shape[-1] // 2))
 
 
@@ -180,7 +175,6 @@ def nan_on_top(x: torch.Tensor) -> torch.Tensor:
 
 
 def values_of_third(x: torch.Tensor) -> torch.Tensor:
-    """The third smallest elements."""
     return torch.kthvalue(x, 3).values
 
 

@@ -27,7 +27,6 @@ def coordinates(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor)
 
 
 def products(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Sparse times dense."""
     sparse = _sparse(places, values, dense)
     return (
         torch.sparse.mm(sparse, dense),
@@ -38,7 +37,6 @@ def products(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) ->
 
 
 def hybrid(places: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Values that are rows."""
     return torch.sparse_coo_tensor(
         places[:1], rows, (4, rows.shape[1]), dtype=torch.float64, check_invariants=True
     ).to_dense()
@@ -59,7 +57,6 @@ def contingency(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def back_and_forth(dense: torch.Tensor) -> torch.Tensor:
-    """A dense tensor made sparse."""
     return torch.relu(dense).to_sparse().coalesce().to_dense() + 1
 
 

@@ -14,7 +14,6 @@ from tests.support.samples import Array, ErrorSample, Sample, array, bools, ints
 
 
 def with_nan(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """``function`` of an array in which what is above 0.5 is NaN."""
     return function(torch.where(x > 0.5, math.nan, x), *args, **kwargs)
 
 
@@ -202,7 +201,6 @@ def _order() -> list[Sample]:
 
 
 def quantiles(x: torch.Tensor, **options: Any) -> torch.Tensor:
-    """Several quantiles at once."""
     return torch.quantile(x, torch.tensor([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), **options)
 
 
@@ -248,23 +246,19 @@ def _running() -> list[Sample]:
 
 # ----------------------------------------------------------------------------------- counting and correlation
 def histogram_over(x: torch.Tensor, weight: torch.Tensor) -> Any:
-    """A weighted histogram between given edges."""
     return tuple(torch.histogram(x, torch.tensor([-1.0, -0.2, 0.3, 2.0]), weight=weight))
 
 
 def histogram_of(x: torch.Tensor, **options: Any) -> Any:
-    """torch.histogram as a plain tuple."""
     return tuple(torch.histogram(x, 5, **options))
 
 
 def boxes_of(x: torch.Tensor, bins: Any, **options: Any) -> Any:
-    """torch.histogramdd as a plain tuple."""
     counts, edges = torch.histogramdd(x, bins, **options)
     return counts, tuple(edges)
 
 
 def boxes_between(x: torch.Tensor, *edges: torch.Tensor) -> torch.Tensor:
-    """torch.histogramdd with edges."""
     return torch.histogramdd(x, [torch.sort(edge).values for edge in edges])[0]
 
 
@@ -287,12 +281,10 @@ def _segments() -> list[Sample]:
 
 
 def segments(x: torch.Tensor, lengths: torch.Tensor, kind: str, **options: Any) -> torch.Tensor:
-    """torch.segment_reduce by lengths."""
     return torch.segment_reduce(x, kind, lengths=lengths, **options)
 
 
 def with_an_empty_segment(x: torch.Tensor, kind: str) -> torch.Tensor:
-    """torch.segment_reduce by offsets."""
     return torch.segment_reduce(x, kind, offsets=torch.tensor([0, 2, 2, 6]))
 
 
@@ -326,7 +318,6 @@ def _counting() -> list[Sample]:
 
 
 def _grid(count: int) -> Array:
-    """Coordinates, no two alike."""
     return Array((count,), "float32", "distinct")
 
 

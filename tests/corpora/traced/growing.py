@@ -12,7 +12,6 @@ _ROWS = ((floats(4, 3),), (floats(6, 2, seed=1),), (floats(2, 3, seed=2),))
 
 @program(*_ROWS, differentiable=True)
 def states_of_a_recurrence(xp: Any, xs: Any) -> Any:
-    """The first item stands before the loop."""
     h = xs[0] * 0
     states = [h]
     for x in xs:
@@ -42,7 +41,6 @@ def on_both_sides(xp: Any, xs: Any) -> Any:
 
 @program(*_ROWS)
 def inner_loops(xp: Any, xs: Any) -> Any:
-    """Rows of rows, and all elements in one list."""
     rows, elements = [], []
     for x in xs:
         row = []
@@ -56,7 +54,6 @@ def inner_loops(xp: Any, xs: Any) -> Any:
 
 @program(*_LINES)
 def walked_back(xp: Any, xs: Any) -> Any:
-    """As the way back of Viterbi's algorithm."""
     steps, best = [], xs[0]
     for i in range(xs.shape[0]):
         steps.append((xs[i], xs[i] * i))
@@ -134,7 +131,6 @@ def written_behind_the_loop(xp: Any, xs: Any) -> Any:
 
 @program(*_ROWS, sources=IN_PLACE)
 def written_items(xp: Any, xs: Any) -> Any:
-    """What is stacked is a copy."""
     found = []
     for x in xs:
         found.append(x * 2)

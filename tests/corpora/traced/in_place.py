@@ -208,7 +208,6 @@ def lu_of_jax(xp: Any, m: Any) -> Any:
 
 @program((floats(4, 3),), (floats(7, 3, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
 def forces(xp: Any, x: Any) -> Any:
-    """Rows that an inner loop adds to, beside others of the same array."""
     sums = xp.zeros_like(x)
     for i in range(x.shape[0]):
         for j in range(x.shape[0]):
@@ -220,7 +219,6 @@ def forces(xp: Any, x: Any) -> Any:
 
 @program((floats(4, 4, 3),), (floats(7, 7, 3, seed=1),), (floats(2, 2, 3, seed=2),), sources=IN_PLACE)
 def rows_of_a_table(xp: Any, x: Any) -> Any:
-    """Rows at two computed places, one of them counted back, and a part of one."""
     found = xp.zeros(x.shape, dtype=x.dtype)
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
@@ -246,7 +244,6 @@ def eliminated(xp: Any, m: Any) -> Any:
 
 @program((positive(6),), (positive(11, seed=1),), (positive(1, seed=2),), sources=IN_PLACE)
 def binned(xp: Any, xs: Any) -> Any:
-    """Whole numbers of elements, inside of a step."""
     counts = xp.zeros(4)
     for x in xs:
         place = int(x * 4)

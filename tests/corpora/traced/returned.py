@@ -36,7 +36,6 @@ def line_search(xp: Any, x: Any, slope: Any) -> Any:
 
 @program((positive(3) * 8,), (positive(5, seed=1) * 90,), (positive(2, seed=2) * 0.1,))
 def halved_until(xp: Any, x: Any) -> Any:
-    """Two exits, and no end."""
     while True:
         x = x * 0.5
         if x.sum() < 1:
@@ -47,7 +46,6 @@ def halved_until(xp: Any, x: Any) -> Any:
 
 @program((floats(3, 4),), (floats(5, 2, seed=1),), (floats(2, 3, seed=2) * 0,))
 def first_large(xp: Any, rows: Any) -> Any:
-    """Out of a loop in a loop."""
     total = rows.sum(0)
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
@@ -76,7 +74,6 @@ def written(xp: Any, x: Any) -> Any:
     sources=("numpy", "torch"),
 )
 def written_further(xp: Any, m: Any, b: Any, tolerance: Any) -> Any:
-    """What may be returned is written to in place where it is not."""
     x = b * 0
     left = b - m @ x
     if (left * left).sum() < tolerance * 0.5:

@@ -68,7 +68,6 @@ def left_behind(w: Any, x: Any) -> Any:
 
 
 def orthogonal(w: Any, x: Any) -> Any:
-    """The inner loop has the number of the outer step as its length."""
     q = torch.zeros_like(w)
     for i in range(w.shape[0]):
         v = w[i] + x[0]

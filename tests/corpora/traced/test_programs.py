@@ -58,7 +58,6 @@ DIFFERENTIABLE = [
 
 @pytest.mark.parametrize(("way", "kind"), pairs(DIFFERENTIABLE, ["reverse"]))
 def test_gradients(way: str, kind: str) -> None:
-    """In the other one of torch and JAX, of the sum of the first result with respect to the first argument."""
     name, source = way.split()
     to = {"torch": "jax", "jax": "torch"}[source]
     row, graph = PROGRAMS[name], compiled(name, source, to)

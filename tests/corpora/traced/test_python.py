@@ -77,8 +77,6 @@ def test_lines_stay() -> None:
 
 
 class Scaled:
-    """Keeps a private attribute, and calls its base class."""
-
     def __init__(self, scale: float) -> None:
         self.__scale = scale
 

@@ -75,7 +75,6 @@ def checksum(x: Any) -> Any:
 
 
 def clustered(x: Any) -> Any:
-    """A number beside truth values in conditions."""
     centres, labels, count = x[:2], x * 0, 0
     while True:
         new = abs(x[:, None] - centres).argmin(1)

@@ -57,7 +57,6 @@ sine_for_slope.defvjp(lambda x: (x**2, x), lambda x, cotangent: (cotangent * jnp
 
 @jax.custom_jvp
 def product(a: Any, b: Any) -> Any:
-    """Its rule multiplies matrices."""
     return a @ b.T
 
 
@@ -80,7 +79,6 @@ product_backwards.defvjp(
 
 @jax.custom_vjp
 def scaled(x: Any, scale: Any) -> Any:
-    """Of two shapes."""
     return x * scale
 
 
@@ -119,7 +117,6 @@ of_trees.defvjp(
 
 @jax.custom_vjp
 def looping(x: Any) -> Any:
-    """Its rule is a loop."""
     return x * 2
 
 
@@ -177,7 +174,6 @@ def zeros() -> tuple[Any, ...]:
 
 
 def equal() -> tuple[Any, ...]:
-    """Two arrays, of which some elements are equal and some 0."""
     return jnp.asarray(ZEROS), jnp.asarray(np.where(ZEROS > 0, ZEROS, -ZEROS))
 
 
@@ -234,7 +230,6 @@ def of_each(x: Any) -> Any:
 
 
 def switched(x: Any, scale: Any) -> Any:
-    """The scale is closed over by the branches; one hands on what it is given."""
     branches = [
         lambda y: y / scale,
         lambda y: y,

@@ -52,7 +52,6 @@ def least_squares(x, y):
 
 
 def conjugate_gradients(a, b):
-    """Arrays that are put on a device, and a message, on the way."""
     definite = jax.device_put(a @ a.T) + jnp.eye(a.shape[0]) * 5
     jax.debug.print("solving for {}", b.sum())
     return jax.scipy.sparse.linalg.cg(lambda v: definite @ v, b, maxiter=3, tol=0.0)[0]
@@ -154,8 +153,6 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = [
 
 
 class Block(nnx.Module):
-    """A transformer block."""
-
     def __init__(self, rngs: nnx.Rngs) -> None:
         self.attention = nnx.MultiHeadAttention(num_heads=2, in_features=8, decode=False, rngs=rngs)
         self.norm1, self.norm2 = nnx.LayerNorm(8, rngs=rngs), nnx.RMSNorm(8, rngs=rngs)
@@ -167,8 +164,6 @@ class Block(nnx.Module):
 
 
 class ConvNet(nnx.Module):
-    """Convolution, batch statistics and pooling."""
-
     def __init__(self, rngs: nnx.Rngs) -> None:
         self.conv, self.norm = (
             nnx.Conv(3, 4, (3, 3), rngs=rngs),
@@ -182,8 +177,6 @@ class ConvNet(nnx.Module):
 
 
 class Embedded(nnx.Module):
-    """Tokens, tied to the output."""
-
     def __init__(self, rngs: nnx.Rngs) -> None:
         self.table, self.block = nnx.Embed(11, 8, rngs=rngs), Block(rngs)
 

@@ -41,8 +41,6 @@ def test_draws(place: int, to: str) -> None:
 
 
 class Dropped(nnx.Module):
-    """A layer that drops by a key of the call."""
-
     def __init__(self, rngs: Any) -> None:
         self.layer, self.dropout = nnx.Linear(4, 4, rngs=rngs), nnx.Dropout(0.5)
 
@@ -59,8 +57,6 @@ def test_dropout_of_flax(to: str) -> None:
 
 
 class Training(nnx.Module):
-    """A layer that drops by keys of its own, which it counts."""
-
     def __init__(self, rngs: Any) -> None:
         self.layer, self.dropout = nnx.Linear(4, 4, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
 

@@ -17,7 +17,6 @@ from .test_samples import TARGETS, plain
 
 
 def summed(x: Any, step: Callable[[Any], Any]) -> Any:
-    """A scan over the rows of ``x``."""
     return lax.scan(lambda total, row: (total + step(row), total), x[0], x)[0]
 
 

@@ -123,8 +123,6 @@ def test_a_branch_depends_on_the_platform_of_the_target() -> None:
 # ------------------------------------------------------------------------------------- rules
 @jax.tree_util.register_pytree_node_class
 class Interval:
-    """A class whose objects hold arrays."""
-
     def __init__(self, low: Any, high: Any) -> None:
         self.low, self.high = low, high
 

@@ -17,12 +17,10 @@ from .test_samples import TARGETS, plain
 
 
 def one(x):
-    """A number in a traced body, whatever ``x`` is."""
     return jnp.ones_like(x.sum())
 
 
 def stepped(added: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Three steps of a loop."""
     return lambda x: lax.fori_loop(0, 3, lambda _, held: held + added(held), x)
 
 

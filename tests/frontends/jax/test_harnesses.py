@@ -23,7 +23,6 @@ GROUPS = {
 
 
 def sample() -> list[tuple[str, str]]:
-    """(harness, target)."""
     names = [
         name
         for group, step in GROUPS.items()

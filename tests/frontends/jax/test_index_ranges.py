@@ -20,7 +20,6 @@ from .test_samples import TARGETS, plain
 
 
 def along_axes(table, place, places):
-    """One place, or several, along some of the axes."""
     several = table[places, places - 2], table[jnp.stack([places, places - 11])]
     return (
         table[place],
@@ -89,8 +88,6 @@ INSIDE: dict[str, Callable[[Any], Any]] = {
 
 
 def written_by_two_loops(x, y):
-    """Fill a table element by element; its rows and columns have different lengths."""
-
     def row(i, table):
         return lax.fori_loop(0, y.shape[0], lambda j, table: table.at[i, j].set(x[i] * y[j]), table)
 

@@ -19,7 +19,6 @@ from .test_samples import TARGETS, plain
 
 
 def root(x):
-    """Newton's method until nothing changes much."""
     return lax.while_loop(
         lambda held: (jnp.abs(held[0] ** 2 - x).max() > 1e-3) & (held[1] < 30),
         lambda held: (0.5 * (held[0] + x / held[0]), held[1] + 1),
@@ -28,7 +27,6 @@ def root(x):
 
 
 def divisor(x):
-    """Euclid's algorithm, element by element."""
     numbers = (jnp.abs(x) * 100).astype(jnp.int32) + 1
     return jax.vmap(
         lambda a, b: lax.while_loop(
@@ -38,7 +36,6 @@ def divisor(x):
 
 
 def to_a_bound(x):
-    """As many steps as an element says."""
     return lax.fori_loop(0, (x[0] % 4).astype(jnp.int32) + 1, lambda place, y: y * 1.5 + place, x)
 
 
@@ -59,7 +56,6 @@ def in_each_other(x):
 
 
 def drawn(x):
-    """A key among what a loop holds, and a number that nothing changes."""
     held = lax.while_loop(
         lambda held: held[1] < 2.0,
         lambda held: (jax.random.split(held[0])[0], held[1] + jax.random.uniform(held[0]) * held[2], held[2]),
@@ -69,7 +65,6 @@ def drawn(x):
 
 
 def counted(x):
-    """What decides is known: no guard."""
     return lax.while_loop(lambda held: held[0] < 5, lambda held: (held[0] + 2, held[1] * 1.1 + x), (0, x))
 
 

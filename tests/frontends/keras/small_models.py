@@ -10,7 +10,6 @@ L = keras.layers
 
 
 def residual(data_format: str = "channels_last") -> Any:
-    """A network with a shortcut, statistics, convolutions of single channels, and pooling."""
     axis = -1 if data_format == "channels_last" else 1
     images = keras.Input((8, 8, 3) if axis == -1 else (3, 8, 8))
     options = {"padding": "same", "data_format": data_format}
@@ -25,7 +24,6 @@ def residual(data_format: str = "channels_last") -> Any:
 
 
 def attention() -> Any:
-    """One layer of attention, as transformers have it."""
     given = keras.Input((6, 8))
     x = L.LayerNormalization()(given + L.MultiHeadAttention(2, 4, name="attended")(given, given))
     wide = L.Dense(16, activation="gelu", name="wide")(x)
@@ -33,7 +31,6 @@ def attention() -> Any:
 
 
 def recurrent() -> Any:
-    """Two recurrent layers."""
     given = keras.Input((6, 8))
     x = L.GRU(5, name="second")(L.Bidirectional(L.LSTM(4, return_sequences=True))(given))
     return keras.Model(given, L.Dense(3, name="head")(x))

@@ -282,8 +282,6 @@ def test_a_module_is_exported_before_it_was_called() -> None:
 
 
 class Subclassed(keras.Model):
-    """A model of the user's, whose call asks for the mode."""
-
     def __init__(self) -> None:
         super().__init__()
         self.hidden, self.head = keras.layers.Dense(4), keras.layers.Dense(2)
@@ -293,8 +291,6 @@ class Subclassed(keras.Model):
 
 
 class SubclassedWithoutMode(Subclassed):
-    """The same, whose calls have no mode unless one is given."""
-
     def call(self, x: Any, training: Any = None) -> Any:
         return super().call(x, training=training)
 

@@ -40,7 +40,6 @@ def policy(name: str) -> Iterator[None]:
 
 
 def calls(model: Any, dtype: str = "float32") -> list[list[Any]]:
-    """Inputs of three and of five examples."""
     random = np.random.default_rng(0)
     return [[tf.cast(random.standard_normal((count, *model.input_shape[1:])), dtype)] for count in (3, 5)]
 
@@ -103,7 +102,6 @@ def test_gradients_under_a_policy(
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_policy_of_one_layer(to: str) -> None:
-    """A model of float32 in which one block computes in bfloat16, and one in float64."""
     keras.utils.set_random_seed(1)
     L = keras.layers
     given = keras.Input((8,))

@@ -26,8 +26,6 @@ Made = tuple[Callable[..., Any], list[Any], list[tuple[int, ...]]]
 
 
 class Gated(keras.Layer):
-    """A custom layer with weights of its own, a sub-layer, and a loss."""
-
     def __init__(self, units: int) -> None:
         super().__init__()
         self.inner = L.Dense(units)
@@ -171,8 +169,6 @@ def loaded_from_a_file() -> Made:
 
 
 class Masked(keras.layers.Layer):
-    """Takes a mask, as a keyword or from the layer before."""
-
     supports_masking = True
 
     def call(self, x: Any, mask: Any = None, scale: float = 1.0) -> Any:
@@ -208,8 +204,6 @@ def through_time_in_a_tf_function() -> Made:
 
 
 class Contained(keras.Model):
-    """Layers in dicts and lists, which Keras and TensorFlow wrap."""
-
     def __init__(self) -> None:
         super().__init__()
         self.ways = {"left": [L.Dense(4), L.Dense(4)], "right": {"deep": L.Dense(4)}}
@@ -317,8 +311,6 @@ def test_step_of_an_optimizer(name: str, to: str) -> None:
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
-    """Statistics, what is dropped, losses of layers and clipped gradients too."""
-
     def made() -> tuple[Any, list[Any]]:
         keras.utils.set_random_seed(0)
         model = keras.Sequential(

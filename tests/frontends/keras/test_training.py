@@ -97,9 +97,6 @@ def nnx_steps(module: Any, model: Any) -> list[float]:
 @pytest.mark.parametrize(("to", "train"), [("torch", torch_steps), ("jax", nnx_steps)])
 @pytest.mark.parametrize("name", MODELS)
 def test_three_steps_and_back(name: str, to: str, train: Callable[[Any, Any], list[float]]) -> None:
-    """Losses, weights and statistics are those of Keras, in the module and, after ``to_source``, in the
-    variables.
-    """
     right, model = made(name), made(name)
     x = batch(model, 7)[0]
     graph = graph_compiler.transpile(model, to=to, args=(x,))

@@ -16,7 +16,6 @@ def _mean_of(line: Any, weight: float = 1.0) -> Any:
 
 @np.vectorize
 def _rounded_down(v: Any) -> Any:
-    """A function that stands in the file as a vectorised one."""
     return v // 2 * 3 - 1
 
 

@@ -27,7 +27,6 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 
 def attention(x: Any, wq: Any, wk: Any, wv: Any, heads: int = 2) -> Any:
-    """Causal self-attention of several heads."""
     tokens, width = x.shape
 
     def split(y: Any) -> Any:
@@ -40,7 +39,6 @@ def attention(x: Any, wq: Any, wk: Any, wv: Any, heads: int = 2) -> Any:
 
 
 def mlp_loss(x: Any, labels: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
-    """Two layers, their loss, and the gradients by hand."""
     n = len(labels) if isinstance(labels, list) else labels.shape[0]
     hidden = np.maximum(x @ w1 + b1, 0)
     p = softmax(hidden @ w2 + b2)
@@ -63,7 +61,6 @@ def conv_by_windows(images: Any, kernels: Any, bias: Any) -> Any:
 
 
 def conv_by_offsets(images: Any, kernels: Any) -> Any:
-    """Convolution by a loop over the offsets of the kernel, with padding."""
     n, _, h, w = images.shape
     o, _, kh, kw = kernels.shape
     padded = np.pad(images, ((0, 0), (0, 0), (kh // 2, kh // 2), (kw // 2, kw // 2)))
@@ -75,14 +72,12 @@ def conv_by_offsets(images: Any, kernels: Any) -> Any:
 
 
 def fft_filter(signal: Any, cutoff: float = 0.2) -> Any:
-    """A low-pass filter."""
     spectrum = np.fft.rfft(signal)
     spectrum[..., np.fft.rfftfreq(signal.shape[-1]) > cutoff] = 0
     return np.fft.irfft(spectrum, n=signal.shape[-1])
 
 
 def least_squares(x: Any, y: Any) -> Any:
-    """A line fitted three ways."""
     a = np.column_stack([np.ones_like(x), x, x**2])
     by_lstsq = np.linalg.lstsq(a, y, rcond=None)[0]
     by_normal = np.linalg.solve(a.T @ a, a.T @ y)
@@ -92,7 +87,6 @@ def least_squares(x: Any, y: Any) -> Any:
 
 
 def k_means(points: Any, centres: Any, rounds: int = 3) -> Any:
-    """Lloyd's algorithm with a fixed number of rounds."""
     for _ in range(rounds):
         nearest = ((points[:, None] - centres[None]) ** 2).sum(-1).argmin(axis=1)
         members = nearest[:, None] == np.arange(centres.shape[0])
@@ -120,14 +114,12 @@ def n_body(positions: Any, velocities: Any, masses: Any, steps: int = 2, dt: flo
 
 
 def game_of_life(board: Any) -> Any:
-    """One generation, with rolled boards."""
     shifts = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
     around = sum(np.roll(board, shift, axis=(0, 1)) for shift in shifts)
     return ((around == 3) | (board.astype(bool) & (around == 2))).astype(board.dtype)
 
 
 def standardise(table: Any) -> Any:
-    """Columns standardised, outliers clipped, rows sorted by the first column."""
     z = (table - table.mean(axis=0)) / (table.std(axis=0) + 1e-8)
     z = np.clip(z, -2, 2)
     z[np.isnan(z)] = 0
@@ -140,7 +132,6 @@ def layer_norm_gelu(x: Any, gain: Any, bias: Any) -> Any:
 
 
 def power_iteration(matrix: Any, steps: int = 20) -> Any:
-    """The greatest eigenvalue of a symmetric matrix."""
     v = np.ones(matrix.shape[0])
     for _ in range(steps):
         v = matrix @ v
@@ -149,7 +140,6 @@ def power_iteration(matrix: Any, steps: int = 20) -> Any:
 
 
 def mandelbrot(width: Any, rounds: int = 8) -> Any:
-    """Counts of rounds until escape, with masks and assignment."""
     c = np.linspace(-2, 1, width.shape[0])[None, :] + 1j * np.linspace(-1, 1, width.shape[0])[:, None]
     z, counts = np.zeros_like(c), np.zeros(c.shape, dtype=int)
     for _ in range(rounds):
@@ -170,7 +160,6 @@ def edges(image: Any) -> Any:
 
 
 def edit_distance(a: Any, b: Any) -> Any:
-    """Levenshtein's, by rows that are written element by element."""
     before = np.arange(b.shape[0] + 1)
     for place in range(len(a)):
         now = np.empty_like(before)
@@ -182,7 +171,6 @@ def edit_distance(a: Any, b: Any) -> Any:
 
 
 def kalman(observed: Any, f: Any, h: Any, q: Any, r: Any) -> Any:
-    """A Kalman filter over a sequence."""
     x, p, found = np.zeros((f.shape[0], 1)), np.eye(f.shape[0]), []
     for z in observed:
         x, p = f @ x, f @ p @ f.T + q
@@ -194,7 +182,6 @@ def kalman(observed: Any, f: Any, h: Any, q: Any, r: Any) -> Any:
 
 
 def running_statistics(x: Any) -> Any:
-    """Cumulative mean, moving average, and the drawdown."""
     total = np.cumsum(x)
     moving = np.convolve(x, np.ones(3) / 3, mode="valid")
     peak = np.maximum.accumulate(total)
@@ -214,7 +201,6 @@ def pointers(table: Any, after: Any) -> Any:
 
 
 def turned(x: Any) -> Any:
-    """Complex numbers of Python's beside elements."""
     found, turn, total = np.zeros(x.shape[0], complex), 1 + 0j, 0j
     for place in range(x.shape[0]):
         found[place] = turn * x[place]

@@ -19,8 +19,7 @@ from tests.support.compare import assert_same, to_numpy  # noqa: E402
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
 
 
-class Quantity(np.ndarray):
-    """Stands for arrays with a unit."""
+class Quantity(np.ndarray): ...
 
 
 OF_THEIR_OWN = (lambda x: np.ma.masked_array(x, mask=x > 0), np.asmatrix, lambda x: x.view(Quantity))

@@ -205,8 +205,6 @@ def test_a_view_is_not_assigned_to_its_own_place(target: str) -> None:
 
 
 class Layer:
-    """Weights in attributes, lists and dicts; statistics that change."""
-
     def __init__(self) -> None:
         self.weight = np.ones((4, 2), np.float32)
         self.more = {"bias": [np.zeros(2, np.float32)]}
@@ -225,8 +223,6 @@ class InPlace(Layer):
 
 
 class Adam:
-    """Counts its steps, and writes in place."""
-
     def __init__(self) -> None:
         self.first, self.second, self.weights = np.zeros(3), np.zeros(3), np.ones(3)
         self.steps, self.rate = 0, 0.1
@@ -457,7 +453,6 @@ def _sorts_in_a_branch(x: Any) -> Any:
 @pytest.mark.parametrize("target", ["numpy", "torch", "jax", "tensorflow"])
 @pytest.mark.parametrize(("function", "line"), [(_writes, 1), (_sorts_in_a_branch, 2)])
 def test_arrays_of_other_frameworks_that_cannot_be_written_to(function: Any, line: int, target: str) -> None:
-    """Recorded with one, and called with one, also where that is recorded again."""
     place = rf"test_source\.py:{function.__code__.co_firstlineno + line}: .*a (tf\.Tensor|jax\.Array) cannot be written to"
     for constant in (pytest.importorskip("tensorflow").constant, pytest.importorskip("jax.numpy").asarray):
         for recorded in (X.astype("float32"), constant(X.astype("float32"))):

@@ -1,4 +1,4 @@
-"""Gradients of the sum of squares of a result, of the first where there are several, taken by each framework."""
+"""Gradients of the sum of squares of a result (the first one of several) in each framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers and small models of Keras, with the shapes of the call that is recorded and of another one."""
+"""Keras layers and small models, with the shapes of the recorded call and of another one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """``make`` gives a callable of arrays of these shapes; of integers below ``most`` where that is given."""
+    """A layer or model and its shapes.
+
+    make: returns a callable of arrays with the given shapes.
+    shapes, others: shapes of the recorded call and of another one.
+    most: if not 0, the arguments are integers below it.
+    """
 
     make: Callable[[], Any]
     shapes: tuple[Shape, ...]
@@ -44,7 +49,6 @@ def causal() -> Any:
 
 
 def residual() -> Any:
-    """A small network with two ways through it."""
     image = keras.Input((None, None, 3))
     x = L.ReLU()(L.BatchNormalization()(L.Conv2D(8, 3, padding="same", use_bias=False)(image)))
     x = L.Add()([x, L.BatchNormalization()(L.Conv2D(8, 3, padding="same")(x))])

@@ -1,6 +1,4 @@
-"""Samples that a target refuses, those that are recorded again at other sizes, and those whose gradients are
-not compared.
-"""
+"""Samples that a target refuses, that need several variants, or whose gradients are not compared."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Raw operations that compute numbers and have no row: with those that have one, they are the denominator of
+"""Raw operations on numbers without a lifting row. Together with those that have one, they are the total for
 the coverage of raw operations.
 
-Operations on sparse, ragged and quantised arrays, texts, files, tables, datasets, variables, devices, and
-what TensorFlow has removed, are none of them. The reason that a user reads stands in
-``frontends/tensorflow/lifting/driver.py``.
+Operations on sparse, ragged and quantised arrays, strings, files, tables, datasets, variables and devices
+are not counted, nor those that TensorFlow has removed. ``frontends/tensorflow/lifting/driver.py`` has the
+reasons that users see.
 """
 
 from __future__ import annotations

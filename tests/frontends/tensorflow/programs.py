@@ -1,4 +1,4 @@
-"""Programs in TensorFlow's words: eager functions, and ``tf.function``s with loops and branches of their own."""
+"""TensorFlow programs: eager functions, and ``tf.function`` with loops and branches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made_of_sizes(x: Any) -> Any:
 
 
 def lists_of_sizes_and_numbers(x: Any) -> Any:
-    """No array in the list tells the type of the numbers beside a size."""
+    """No array in the list determines the dtype of the Python numbers next to a size."""
     rows, columns = tf.cast(tf.shape(x)[0] - 1, tf.float32), float(x.shape[1])
     counts = tf.stack([tf.shape(x, out_type=tf.int64)[0], 3])
     total = tf.raw_ops.AddN(inputs=[rows, 1.5])

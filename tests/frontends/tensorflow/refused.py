@@ -1,4 +1,4 @@
-"""Calls of raw operations that are refused while they are converted, with the words that a user reads."""
+"""Calls of raw operations that are refused during conversion, with words of the message."""
 
 from __future__ import annotations
 

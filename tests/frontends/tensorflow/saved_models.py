@@ -1,5 +1,5 @@
-"""Modules and models that are saved on the spot, as SavedModels and as files of Keras, and what of them is
-called after loading.
+"""Modules and models that the tests save, as SavedModels and Keras files, and what is called after loading
+them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ def whole(*shape: int, most: int = 5, seed: int = 0) -> Any:
 
 @dataclass(frozen=True)
 class Saved:
-    """``save(path)`` writes a folder or file; ``get(loaded)`` is what is called. ``calls`` are its arguments,
-    the first ones are recorded.
+    """A saved object and its calls.
 
-    ``error``: words of the message where it is refused.
+    save: ``save(path)`` writes a folder or file and returns its path.
+    calls: arguments of each call; the first is recorded.
+    get: returns the callable of the loaded object.
+    error: words of the message if it is refused.
     """
 
     save: Callable[[Path], Path]
@@ -41,7 +43,9 @@ class Saved:
 
 
 def _module(make: Callable[[], Any], **signatures: Any) -> Callable[[Path], Path]:
-    """Saves a ``tf.Module``; ``signatures`` are names of its methods with the specs of their arguments."""
+    """Return a function that saves a ``tf.Module``; ``signatures`` maps names of methods to the specs of
+    their arguments.
+    """
 
     def save(path: Path) -> Path:
         module = make()
@@ -74,7 +78,7 @@ def _kept(make: Callable[[], Any]) -> Callable[[Path], Path]:
 
 
 def load(path: Path) -> Any:
-    """What was saved."""
+    """Return the loaded SavedModel or Keras model."""
     return keras.models.load_model(path) if path.suffix == ".keras" else tf.saved_model.load(str(path))
 
 
@@ -325,6 +329,6 @@ SAVED: dict[str, Saved] = {
 
 
 def _renamed(signature: Any) -> Any:
-    """A signature whose one argument is called otherwise in each process."""
+    """Return a function for a signature whose argument has another name in each process."""
     (name,) = signature.structured_input_signature[1]
     return lambda keras_tensor: signature(**{name: keras_tensor})

@@ -1,5 +1,5 @@
-"""Public functions of TensorFlow and of ``keras.ops``: each week a part of their samples in one target;
-``scripts/coverage.py tf-functions keras-ops`` runs all.
+"""Tests of public functions of TensorFlow and of ``keras.ops``. A run takes a part of the samples, which
+changes from week to week; ``scripts/coverage.py tf-functions keras-ops`` runs all.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Keras' layers and models, recorded with TensorFlow below them, compute the same in every target, and have
-the same gradients.
-"""
+"""Tests of Keras layers and models on TensorFlow, with gradients, in every target."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ def test_layer(name: str, to: str) -> None:
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
 @pytest.mark.parametrize("name", ["silu", "sparsemax"])
 def test_activation_in_16_bits(name: str, to: str) -> None:
-    """Scalars and sizes in bfloat16, which other arrays of numpy do not have."""
+    """NumPy has no bfloat16 of its own for the scalars and sizes."""
     layer, x = (
         keras.layers.Activation(name, dtype="mixed_bfloat16"),
         tf.reshape(tf.linspace(-2.0, 2.0, 24), (4, 6)),
@@ -100,9 +98,7 @@ def test_network_of_keras_applications(to: str) -> None:
 
 @pytest.mark.parametrize("to", ["tensorflow", "torch"])
 def test_training_step_leaves_what_the_optimizer_keeps(to: str) -> None:
-    """Gradients that TensorFlow takes inside are operations of the graph; their own rules are followed for a
-    few orders only.
-    """
+    """Gradients taken inside are operations of the graph, and have derivatives up to a limited order."""
 
     def made() -> tuple[Any, list[Any]]:
         optimizer, weight = keras.optimizers.Adam(0.1), keras.Variable([1.0, -2.0, 0.5], name="weight")

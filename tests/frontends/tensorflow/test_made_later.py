@@ -1,6 +1,4 @@
-"""Operations whose results are computed when something asks for them: their shapes are told as TensorFlow
-makes them.
-"""
+"""Tests of lazily computed results of operations, whose shapes are known before."""
 
 from __future__ import annotations
 
@@ -72,7 +70,7 @@ def _of_constant(operation: Any) -> TensorValue:
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("is_open", [False, True])
 def test_shape(name: str, is_open: bool) -> None:
-    """A rule may know none; where it knows one, it is that of the array."""
+    """A shape rule may return None; otherwise its shape is that of the array."""
     function, shapes = SAMPLES[name]
     arrays = [tf.constant(np.random.default_rng(0).random(shape, "float32")) for shape in shapes]
     open_sizes = [
@@ -93,7 +91,7 @@ def test_shape(name: str, is_open: bool) -> None:
 
 
 def test_what_is_asked_for_late() -> None:
-    """A long way leads to the array, and no recursion; what was computed is not computed again."""
+    """A long chain must be computed without recursion, and each array only once."""
     runs: list[int] = []
 
     def run(arrays: list[Any]) -> Any:
@@ -107,7 +105,7 @@ def test_what_is_asked_for_late() -> None:
 
 
 def test_elements_that_python_reads() -> None:
-    """Of an array that was not computed when its operation was read."""
+    """The array is computed only when Python reads it."""
 
     def function(x: Any) -> Any:
         return x * 2.0 if tf.reduce_sum(x * x) > 5.0 else x
@@ -119,6 +117,5 @@ def test_elements_that_python_reads() -> None:
 
 
 def test_what_does_not_fit_fails_as_it_does_in_tensorflow() -> None:
-    """Sizes that the traced graph does not know, of operands that do not go together."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"[Ii]ncompatible shapes|must be broadcastable"):
         graph_compiler.transpile(lambda x, y: x + y, to="numpy", args=(tf.ones(3), tf.ones(4)))

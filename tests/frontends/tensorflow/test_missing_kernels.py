@@ -1,4 +1,4 @@
-"""Calls that TensorFlow has no kernel for on some processors are recorded, and run, by way of XLA."""
+"""Tests of calls for which TensorFlow has no kernel on some processors: they are recorded and run with XLA."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_recorded_on_every_processor(name: str, to: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "halves of volumes"])
 def test_compiled_where_there_is_no_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow's own answer stands for a processor without kernels: results and gradients are the same."""
+    """The check for kernels is patched to find none. Results and gradients must stay the same."""
     monkeypatch.setattr(kernels, "_runs", lambda key, given: False)
     monkeypatch.setattr(kernels, "_tried", {})
     function, (first, other) = CALLS[name][0], _arrays(name)
@@ -100,7 +100,7 @@ def _with_gradient(function: Callable[[Any], Any], array: Any) -> tuple[Any, Any
 
 
 def test_wrong_operands_stay_errors() -> None:
-    """Only a kernel that is missing is a reason to try XLA."""
+    """Only a missing kernel is a reason to use XLA."""
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         tf.raw_ops.Conv2D(
             input=tf.zeros((1, 4, 4, 3)), filter=tf.zeros((2, 2, 5, 1)), strides=[1] * 4, padding="VALID"
@@ -110,7 +110,7 @@ def test_wrong_operands_stay_errors() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_groups_are_asked_for(dtype: str) -> None:
-    """A convolution in groups has a gradient in the graph whether or not TensorFlow's kernel has one."""
+    """The graph must have the gradient even if TensorFlow's kernel has none."""
     kernel, array = (
         tf.cast(GROUPED, dtype),
         tf.cast(np.random.default_rng(3).standard_normal((2, 7, 8, 4)), dtype),

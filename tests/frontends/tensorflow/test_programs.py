@@ -1,5 +1,5 @@
-"""Programs that are written in TensorFlow give the same in every target, for other sizes and elements than
-those recorded, and so do their gradients.
+"""Tests of TensorFlow programs and their gradients in every target, at other sizes and elements than the
+recorded ones.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Traps of the code around TensorFlow's calls: what Python computes of sizes and elements, asks of classes,
-captures, passes and catches.
+"""Tests of Python code around TensorFlow's calls: sizes and elements it computes with, classes it queries,
+what it captures, passes and catches.
 """
 
 from __future__ import annotations

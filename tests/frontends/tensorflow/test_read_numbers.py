@@ -1,5 +1,5 @@
-"""Numbers that Python reads from tensors in functions of TensorFlow: one variant computes with them, where
-Python does not have to know them.
+"""Tests of numbers that Python reads from tensors in TensorFlow functions: one variant computes with them
+unless Python must know them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gradients of samples of raw operations, written for torch and JAX, are those that TensorFlow gives."""
+"""Tests of gradients of raw operations in torch and JAX, compared with TensorFlow."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ from .test_samples import SAMPLES, as_tensorflow
 
 
 def is_float(item: Any) -> bool:
-    """Whether this is an array that gradients are taken of."""
     return getattr(item, "dtype", None) in (tf.float32, tf.float64)
 
 
 def weights(item: Any) -> Any:
-    """A weight for each element of a result."""
+    """Return a different weight for each element of a result."""
     return np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)).astype("float32")
 
 
 def results(given: Any) -> list[Any]:
-    """The float arrays among results."""
+    """Return the float arrays among results."""
     flat = [part for item in given for part in results(item)] if isinstance(given, (tuple, list)) else [given]
     return [
         item
@@ -44,7 +43,7 @@ def results(given: Any) -> list[Any]:
 
 
 def by_tensorflow(function: Callable[..., Any], args: Any) -> list[Any]:
-    """The gradients of all float arguments."""
+    """Return the gradients of the weighted sum of the results with respect to all float arguments."""
     watched = [item for item in tf.nest.flatten(args) if is_float(item)]
     with tf.GradientTape() as tape:
         tape.watch(watched)
@@ -57,7 +56,7 @@ def by_tensorflow(function: Callable[..., Any], args: Any) -> list[Any]:
 
 
 def by_torch(function: Callable[..., Any], args: Any) -> list[Any]:
-    """As above, of a graph written for torch."""
+    """Return the same gradients of a graph for torch; zeros if no result depends on an argument."""
     given = map_structure(lambda item: _leaf(item) if isinstance(item, tf.Tensor) else item, args)
     watched = [
         item for item in tf.nest.flatten(given) if isinstance(item, torch.Tensor) and item.requires_grad
@@ -76,7 +75,7 @@ def _leaf(item: Any) -> torch.Tensor:
 
 
 def by_jax(function: Callable[..., Any], args: Any) -> list[Any]:
-    """As above, of a graph written for JAX."""
+    """Return the same gradients of a graph for JAX."""
     flat = tf.nest.flatten(args)
     places = [place for place, item in enumerate(flat) if is_float(item)]
 
@@ -109,7 +108,7 @@ NAMES = [
 
 
 def test_refused_gradient() -> None:
-    """TensorFlow's own gradient of a projection is no derivative."""
+    """TensorFlow's own gradient of a projection is not its derivative."""
     sample = SAMPLES["images-ImageProjectiveTransformV2"]
     args = as_tensorflow(made(sample.args))
     graph = graph_compiler.compile(sample.function, to="torch", source="tensorflow", args=args)
@@ -118,7 +117,7 @@ def test_refused_gradient() -> None:
 
 
 def check(name: str, to: str) -> None:
-    """Gradients at the arguments that were recorded."""
+    """Assert that the gradients at the recorded arguments are those of TensorFlow."""
     sample = SAMPLES[name]
     args = as_tensorflow(made(sample.args))
     expected = by_tensorflow(sample.function, args)

@@ -1,5 +1,5 @@
-"""Every sample call of a raw operation, written for each target, gives what TensorFlow gives: at the recorded
-arguments, and at others.
+"""Tests of every sample of a raw operation in each target: it gives what TensorFlow gives, at the recorded
+arguments and at others.
 """
 
 from __future__ import annotations
@@ -41,21 +41,20 @@ SAMPLES = dict(NAMED)
 
 
 def as_tensorflow(structure: Any) -> Any:
-    """Sample arrays as TensorFlow has them."""
+    """Return the sample's arrays as tensors of TensorFlow."""
     return map_structure(
         lambda item: tf.constant(to_numpy(item)) if hasattr(item, "dtype") else item, structure
     )
 
 
 def plain(structure: Any, to: str) -> Any:
-    """Arguments as a user of the target has them."""
+    """Return the arguments as NumPy arrays, or unchanged for the target TensorFlow."""
     if to == "tensorflow":
         return structure
     return map_structure(lambda item: np.array(item) if isinstance(item, tf.Tensor) else item, structure)
 
 
 def recorded(sample: Sample, to: str) -> Any:
-    """The sample recorded for a target."""
     return graph_compiler.compile(
         sample.function,
         to=to,
@@ -66,7 +65,7 @@ def recorded(sample: Sample, to: str) -> Any:
 
 
 def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
-    """Arguments and what TensorFlow gives for them: those that are recorded, and others."""
+    """Return (arguments, TensorFlow's result) of the recorded call and, if there is one, of the other call."""
     given = [as_tensorflow(made(sample.args))] + (
         [] if sample.other is None else [as_tensorflow(made(sample.other, seed=2))]
     )
@@ -74,7 +73,7 @@ def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
 
 
 def check(graph: Any, to: str, calls: list[tuple[Any, Any]]) -> int:
-    """How many variants the calls took."""
+    """Assert that the graph gives the expected results, and return the number of its variants."""
     for args, expected in calls:
         assert_same(graph(*plain(args, to)), expected)
     return len(graph.variants)
@@ -90,8 +89,8 @@ def test_sample(name: str, to: str) -> None:
 
 
 def test_through_canonical_operations() -> None:
-    """No call of another framework is lifted to the numbers of Philox, and graphs for TensorFlow repeat its
-    calls as they were recorded.
+    """Only TensorFlow's own calls produce Philox numbers, and graphs for TensorFlow normally repeat these
+    unlifted.
     """
     sample = SAMPLES["random-StatelessRandomUniformV2"]
     graph = lifted(graph_compiler.compile(sample.function, to="tensorflow", source="tensorflow"))

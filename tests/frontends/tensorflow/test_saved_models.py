@@ -1,5 +1,5 @@
-"""Functions of SavedModels and of files of Keras give the same in every target as they do in TensorFlow, and
-leave the same in variables.
+"""Tests of functions of SavedModels and Keras files in every target: results and variables are those of
+TensorFlow.
 """
 
 from __future__ import annotations

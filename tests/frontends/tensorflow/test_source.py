@@ -1,6 +1,4 @@
-"""What holds around graphs of TensorFlow's functions: state, weights, modules, files, SavedModels, and what
-is refused.
-"""
+"""Tests of graphs of TensorFlow functions: state, weights, modules, files, SavedModels, and errors."""
 
 from __future__ import annotations
 
@@ -26,8 +24,6 @@ def drawn(rows: int = 4) -> Any:
 
 
 class Counts(tf.Module):
-    """Counts its calls."""
-
     def __init__(self) -> None:
         super().__init__()
         self.scale = tf.Variable(drawn()[0], name="another_name")
@@ -39,7 +35,7 @@ class Counts(tf.Module):
         return tf.tanh(x * self.scale) + tf.cast(self.calls, tf.float32)
 
     def right(self, x: Any) -> Any:
-        """What the next call has to give."""
+        """Return the expected result of the next call."""
         return np.tanh(x * self.scale.numpy()) + self.calls.numpy() + 1
 
 
@@ -117,7 +113,7 @@ def test_gradients_reach_variables(is_compiled: bool) -> None:
 
 
 def test_a_compiled_graph_reads_its_variables_itself() -> None:
-    """Those of each moment, in functions of the user's too; the pure function takes the ones that it is
+    """It uses their current values, inside the user's functions too; the pure function uses those that it is
     given.
     """
     scale, x = tf.Variable(drawn()[0]), drawn()

@@ -1,4 +1,4 @@
-"""State that functions, modules and layers of TensorFlow keep in Python: attributes, containers and closures
+"""Tests of Python state in functions, modules and layers of TensorFlow: attributes, containers and closures
 that calls change.
 """
 
@@ -25,8 +25,6 @@ TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Module(tf.Module):
-    """Counts, and keeps arrays in an attribute, a dict, a list and a tuple."""
-
     def __init__(self) -> None:
         super().__init__()
         self.calls, self.last, self.by_name, self.rows, self.pair = 0, None, {}, [], (tf.zeros(2), 0.5)
@@ -50,8 +48,6 @@ class Module(tf.Module):
 
 
 class Layer(keras.Layer):
-    """Keeps the mean of what its inner layer gave, and the rows of two calls."""
-
     def __init__(self) -> None:
         super().__init__()
         self.steps, self.mean, self.rows = 0, None, []

@@ -1,6 +1,4 @@
-"""Lists, tuples and dicts that TensorFlow and Keras have put in the place of the user's, to know which
-variables are in them.
-"""
+"""Tests of lists, tuples and dicts that TensorFlow and Keras replace by wrappers to track variables."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Programs in which a recording of TensorFlow could go wrong without a word: what every call gives and leaves
-behind is that of the original.
+"""Tests of programs that a recording of TensorFlow could get wrong silently: results and side effects of
+every call are compared.
 """
 
 from __future__ import annotations

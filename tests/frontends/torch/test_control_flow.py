@@ -1,5 +1,5 @@
-"""torch.cond, while_loop, scan, map: one recording for all branches, lengths and numbers of steps, in every
-target.
+"""Tests of ``torch.cond``, ``while_loop``, ``scan`` and ``map``: one recording serves all branches, lengths
+and trip counts, in every target.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ CALLS = (rows(2), rows(5, shift=-0.4), rows(1, shift=0.9), rows(7, shift=0.3), r
 
 
 class Gated(torch.nn.Module):
-    """Weights of each branch."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -53,8 +51,6 @@ class Gated(torch.nn.Module):
 
 
 class Cell(torch.nn.Module):
-    """The step of an LSTM, with pieces of one product."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -72,7 +68,6 @@ class Cell(torch.nn.Module):
 
 
 def captured(x: Any) -> Any:
-    """A branch that reads what was computed outside, and its sizes."""
     y, count = x * 2, x.shape[0]
     return torch.cond(
         x.sum() > 0, lambda x: x @ WEIGHT + y, lambda x: (x / count).reshape(count, -1) - 1, (x,)
@@ -80,8 +75,6 @@ def captured(x: Any) -> Any:
 
 
 def containers(x: Any) -> Any:
-    """Operands and results in containers, two of which are the same array."""
-
     def up(held: Any) -> Any:
         return {"y": held["x"] + held["z"][0], "z": [held["x"] * 2, held["x"].sum(0)]}
 
@@ -100,20 +93,17 @@ def branch_in_branch(x: Any) -> Any:
 
 
 def steps(x: Any) -> Any:
-    """Until it is large enough: no step for some calls."""
     return while_loop(
         lambda count, y: y.abs().sum() < 9, lambda count, y: (count + 1, y * 1.5 + 0.1), (torch.tensor(0), x)
     )
 
 
 def numbers(x: Any) -> Any:
-    """Numbers of Python that are carried, one of them to a size."""
     count, y = while_loop(lambda i, y: i < x.shape[0], lambda i, y: (i + 2, y + i), (0, x))
     return y * count, count
 
 
 def nested_state(x: Any) -> Any:
-    """State in containers."""
     return while_loop(
         lambda state: state["n"] < 4,
         lambda state: ({"n": state["n"] + 1, "y": state["y"] * x.cos()},),
@@ -137,13 +127,11 @@ def loop_in_loop(x: Any) -> Any:
 
 
 def carries(x: Any) -> Any:
-    """A carry that is an input of its own, and one that reads an outer array."""
     y = x.sum(0)
     return scan(lambda c, row: ((c[0] + row, c[1] * 0.5 + y), row * c[1]), (x[0], torch.ones(x.shape[1])), x)
 
 
 def backwards(x: Any) -> Any:
-    """From the last row to the first, and along the other axis."""
     first = scan(lambda c, row: (c * 0.5 + row, c - row), torch.zeros(x.shape[1]), x, reverse=True)
     return first, scan(
         lambda c, row: (c * 0.5 + row, c * row), torch.zeros(x.shape[0]), x, dim=1, reverse=True
@@ -151,8 +139,6 @@ def backwards(x: Any) -> Any:
 
 
 def writes_inside(x: Any) -> Any:
-    """Writes to what a step has made itself, through views too."""
-
     def step(c: Any, row: Any) -> Any:
         y = c * 0.5
         y[0] = row[0]
@@ -204,7 +190,7 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
 
 @functools.cache
 def results(name: str) -> list[Any]:
-    """What a program gives for the calls."""
+    """Return the expected results of a program for all calls."""
     function = PROGRAMS[name]()
     with loops_of_python(globals()):
         return [function(x) for x in CALLS]
@@ -212,7 +198,7 @@ def results(name: str) -> list[Any]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_of_python_give_what_the_operators_give(name: str) -> None:
-    """What the graphs are compared with, compared with torch."""
+    """The reference of the other tests is compared with torch's operators here."""
     function = PROGRAMS[name]()
     for place in (0, 2, 3):
         assert_same(function(CALLS[place]), results(name)[place])
@@ -253,7 +239,7 @@ def slopes(function: Any, x: Any) -> Any:
 
 @functools.cache
 def slopes_of(name: str) -> list[Any]:
-    """The gradients of a program at the calls."""
+    """Return the expected gradients of a program for all calls."""
     function = PROGRAMS[name]()
     with loops_of_python(globals()):
         return [slopes(function, x) for x in CALLS]
@@ -297,7 +283,7 @@ def test_gradients_in_tensorflow(name: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_gradients_inside_are_those_of_the_branch_and_the_steps(to: str) -> None:
-    """Written out: what the calls of a branch keep aside is needed."""
+    """The loop is unrolled, because backward needs what its calls have saved."""
 
     def slope(x: Any) -> Any:
         y = x.detach().requires_grad_()
@@ -425,7 +411,7 @@ def test_results_share_no_memory_with_arguments(to: str) -> None:
 @pytest.mark.parametrize("to", ["torch", "jax"])
 @pytest.mark.parametrize("name", ["cell", "branch_in_loop"])
 def test_saved_graphs_keep_their_blocks(name: str, to: str, tmp_path: Path) -> None:
-    """And the conditions on sizes in them (a cell asks how many pieces a product has)."""
+    """Guards on sizes inside the blocks must be saved, too."""
     function = PROGRAMS[name]()
     graph_compiler.compile(function, to=to, args=(CALLS[0],)).save(tmp_path / "graph.zip")
     graph = graph_compiler.load(tmp_path / "graph.zip")

@@ -1,5 +1,5 @@
-"""Gradients through rules of the user's own: right in every target, or an error when one is taken; results
-are right in any case.
+"""Tests of gradients through custom rules: right in every target, or an error when one is taken; results are
+always right.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Product(Function):
 
 
 class Clipped(Function):
-    """Not linear in the gradient."""
+    """A rule that is not linear in the gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -110,7 +110,7 @@ class Clipped(Function):
 
 
 class Mixed(Function):
-    """Linear, but not element by element."""
+    """A rule that is linear in the gradient, but not element by element."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -122,7 +122,7 @@ class Mixed(Function):
 
 
 class Counting(Function):
-    """What it leaves behind in a backward pass is not to happen while recording, nor be lost."""
+    """A rule with a side effect, which must not happen during the recording, nor be lost later."""
 
     calls: ClassVar[list[int]] = []
 
@@ -137,7 +137,7 @@ class Counting(Function):
 
 
 class Branching(Function):
-    """Elements of the gradient decide in Python."""
+    """A rule that branches on elements of the gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -149,7 +149,7 @@ class Branching(Function):
 
 
 class Cube(Function):
-    """Not the derivative of the cube, so that a lost rule shows."""
+    """A rule that differs from the derivative, so that a lost rule is noticed."""
 
     generate_vmap_rule = True
 
@@ -192,8 +192,6 @@ class Once(Function):
 
 
 class Parts(Function):
-    """The second result has no gradient."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         first, second = x.sin(), x.cos()
@@ -206,8 +204,6 @@ class Parts(Function):
 
 
 class Doubled(Function):
-    """Writes to its argument."""
-
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         ctx.mark_dirty(x)
@@ -234,7 +230,7 @@ def under_jvp(x: Any) -> Any:
 
 
 def gradient_as_a_number(x: Any) -> Any:
-    """A backward pass without ``create_graph`` gives constants."""
+    """A backward pass without ``create_graph`` returns constants."""
     y = x.detach().requires_grad_()
     return (torch.autograd.grad(Cube.apply(y).sum(), y)[0] * x).sum()
 
@@ -270,8 +266,6 @@ def in_a_checkpoint(x: Any) -> Any:
 
 
 class Scaled(torch.nn.Module):
-    """A weight with a hook."""
-
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
@@ -356,8 +350,7 @@ FIRST = torch.tensor([[-1.5, 0.2, 0.7], [2.0, -0.3, 0.1]])
 OTHER = torch.tensor([[-0.5, 1.2, 0.7], [2.0, -2.3, 0.1], [0.3, 0.4, -0.6]])
 
 
-class Plain(torch.Tensor):
-    """A class of tensors with nothing of its own."""
+class Plain(torch.Tensor): ...
 
 
 def by_torch(function: Any) -> Callable[[Any], tuple[Any, Any]]:
@@ -392,7 +385,7 @@ def by_tensorflow(graph: Any) -> Callable[[Any], tuple[Any, Any]]:
 
 
 def graph_of(function: Any, to: str) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
-    """The graph, and a function that gives its result and gradient."""
+    """Return (graph, function that computes its result and gradient)."""
     pytest.importorskip(to if to != "lifted" else "torch")
     if to in ("torch", "lifted"):
         graph = graph_compiler.compile(function, args=(FIRST.clone().requires_grad_(),))
@@ -462,9 +455,7 @@ def test_a_backward_hook_of_a_module_is_refused() -> None:
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])
 def test_a_backward_hook_of_a_module_is_refused_elsewhere(to: str) -> None:
-    """What the hook is given is cut off from the gradient of what it was made of: the refusal has to know
-    both.
-    """
+    """The hook's input is detached, so both it and its origin must be remembered for the error."""
     layers = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 2))
     layers[1].register_full_backward_hook(lambda module, given, made: (given[0] * 2,))
     graph = graph_compiler.transpile(layers, to=to, args=(FIRST,))
@@ -473,7 +464,7 @@ def test_a_backward_hook_of_a_module_is_refused_elsewhere(to: str) -> None:
 
 
 def gradient_of(graph: Any, to: str) -> Any:
-    """Of the sum of the results of ``FIRST`` in another framework, by the argument."""
+    """Return the gradient of the sum of the results at ``FIRST`` in JAX or TensorFlow."""
     if to == "jax":
         import jax
 
@@ -488,7 +479,7 @@ def gradient_of(graph: Any, to: str) -> Any:
 
 
 def test_the_second_derivative_of_a_rule() -> None:
-    """Of one that uses its result by the rule itself, as in torch."""
+    """A rule that uses its result must be differentiated through itself, as in torch."""
     import jax
 
     graph = graph_compiler.compile(RIGHT["sigmoid"], to="jax", args=(FIRST,))
@@ -503,7 +494,9 @@ def test_the_second_derivative_of_a_rule() -> None:
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
 def test_a_checkpoint_that_enters_backward_again() -> None:
-    """torch runs it without gradients; what the function itself switches off stays off."""
+    """torch runs it without gradients first; where the function disables gradients itself, they must stay
+    disabled.
+    """
 
     def inner(y: Any) -> Any:
         with torch.no_grad():

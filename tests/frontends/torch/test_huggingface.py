@@ -1,4 +1,4 @@
-"""Hugging Face models as people use them: without example arguments, with tokenizer outputs as they are, with
+"""Tests of Hugging Face models as users call them: without example arguments, with tokenizer outputs, with
 flags of ``forward``.
 """
 
@@ -89,7 +89,7 @@ def test_flags_are_static(flag: str) -> None:
     [("bert", "torch"), ("gpt2", "jax"), ("llama", "tensorflow"), ("vit", "numpy"), ("llama", "torch")],
 )
 def test_hidden_states_and_attentions(name: str, to: str) -> None:
-    """Models install hooks on their layers at the first call with these flags."""
+    """With these flags models install hooks on their layers in the first call."""
     model, original = (small.BY_NAME[name].load().model for _ in range(2))
     case = small.BY_NAME[name].load()
     for one in (model, original):
@@ -106,7 +106,7 @@ def test_hidden_states_and_attentions(name: str, to: str) -> None:
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
 def test_a_static_cache_is_written_to_step_by_step(to: str) -> None:
-    """After the first step the cache holds arrays of the graph's framework, which cannot be written to."""
+    """After the first step the cache contains immutable arrays of the target."""
     from transformers import StaticCache
 
     model, original = (small.BY_NAME["llama"].load().model for _ in range(2))
@@ -119,7 +119,7 @@ def test_a_static_cache_is_written_to_step_by_step(to: str) -> None:
 
 
 def _caches(kind: str, config: Any) -> Any:
-    """A new cache, nothing in it yet."""
+    """Return an empty cache of the given kind."""
     from transformers import DynamicCache, EncoderDecoderCache, QuantizedCache
 
     if kind == "encoder and decoder":
@@ -148,7 +148,9 @@ def test_a_new_cache_for_each_generation_is_no_new_variant(kind: str, name: str)
 
 
 def test_a_generation_by_hand_in_another_framework() -> None:
-    """The cache of one call goes into the next, and is asked, cropped and reordered between."""
+    """The cache of each call is an argument of the next one, and is queried, cropped and reordered in
+    between.
+    """
     from transformers import DynamicCache
 
     case = small.BY_NAME["llama"].load()
@@ -170,7 +172,7 @@ def test_a_generation_by_hand_in_another_framework() -> None:
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str) -> None:
-    """Layers of a sliding window count what they have seen in a Python number, which is another at each step."""
+    """Sliding-window layers count the tokens in a Python number, which changes at each step."""
     from transformers import DynamicCache, MistralConfig, MistralForCausalLM
 
     torch.manual_seed(0)
@@ -198,8 +200,8 @@ def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str)
 
 
 def test_a_mask_that_is_left_out_only_where_nobody_compiles() -> None:
-    """The text model of AIMv2 asks for a causal mask, which transformers leaves to its attention, which is
-    not causal; while compiling it has the mask.
+    """The text model of AIMv2 omits its causal mask unless it is compiled, and relies on an attention that is
+    not causal.
     """
     from transformers import Aimv2TextConfig, Aimv2TextModel
 

@@ -1,4 +1,6 @@
-"""Elements that are looked at inside of branches and steps of torch: guards that hold for all that is run."""
+"""Tests of elements that Python reads inside torch branches and loops: guards cover every iteration that
+runs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def expected_of(function: Any, x: Any) -> Any:
-    """What a function gives, its loops and branches run as Python's own."""
+    """Return the result with torch's operators replaced by Python loops and branches."""
     with loops_of_python(globals()):
         return function(x)
 
@@ -73,7 +75,7 @@ SINGULAR = torch.ones(2, 2)
     "function", [inverses, inverse_in_a_branch, inverse_in_a_condition, inverse_in_a_branch_in_a_loop]
 )
 def test_elements_that_a_step_refuses(function: Any, to: str) -> None:
-    """One variant for what it takes; torch's own error for what it does not."""
+    """One variant serves all valid elements; invalid ones raise torch's own error."""
     graph = graph_compiler.compile(function, to=to, args=(EYE,))
     for x in (EYE, EYE * 2, EYE.flip(0) * 3):
         assert_same(graph(x), expected_of(function, x))
@@ -90,7 +92,7 @@ def test_a_branch_that_is_not_taken_refuses_nothing() -> None:
 
 
 def test_what_a_step_refuses_inside_of_compilers() -> None:
-    """As outside of loops: jit gives NaN, and the call that is not compiled names the line."""
+    """Under ``jit`` the result is NaN; an uncompiled call raises an error that names the line."""
     jax = pytest.importorskip("jax")
     graph = graph_compiler.compile(inverses, to="jax", args=(EYE,))
     compiled = jax.jit(lambda x: graph.functional(graph.parameters, x))
@@ -120,14 +122,11 @@ def test_what_a_step_refuses_inside_of_tf_function(way: str) -> None:
 
 
 def as_python() -> Any:
-    """Inside of the block torch's operators run the functions as they are: its compiler takes no Python
-    ``if`` on elements.
-    """
+    """Disable torch's compiler, which rejects a Python ``if`` on elements in the operators."""
     return torch.compiler.set_stance("force_eager")
 
 
 def clipped(x: Any) -> Any:
-    """An ``if`` that goes one way in all steps of most calls."""
     return while_loop(
         lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 if y.mean() > 0.2 else y + 1), (torch.tensor(0), x)
     )[1]
@@ -138,8 +137,6 @@ def chosen_in_a_branch(x: Any) -> Any:
 
 
 def as_lists(x: Any) -> Any:
-    """Elements of all kinds, and a number that decides."""
-
     def step(c: Any, row: Any) -> Any:
         marks = (row > -9).tolist()
         scale = 2.0 if marks[0] and row.isnan().any() == False and row.max().item() < 5 else 3.0  # noqa: E712
@@ -158,7 +155,7 @@ def as_lists(x: Any) -> Any:
     ],
 )
 def test_elements_that_decide_in_python_inside(function: Any, same: Any, other: Any, to: str) -> None:
-    """The variant serves calls where all steps decide as the recorded one did; others are recorded again."""
+    """The variant serves calls in which all iterations take the recorded branch; others are recorded again."""
     graph = graph_compiler.compile(function, to=to, args=(EYE,))
     with as_python():
         for x, variants in ((EYE, 1), (same, 1), (other, 2), (EYE, 2)):
@@ -201,7 +198,7 @@ def test_saved_graphs_keep_the_checks_in_their_blocks(to: str, tmp_path: Path) -
 
 
 def decided_twice(x: Any) -> Any:
-    """First in a branch that is not taken, then outside of it."""
+    """The element is read first in a branch that is not taken, then outside of it."""
 
     def step(i: Any, y: Any) -> Any:
         most = y.max().item()

@@ -1,4 +1,4 @@
-"""Random numbers that branches and steps of torch draw."""
+"""Tests of random numbers in torch branches and loops."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ RANDOM = ("jax", "numpy", "tensorflow")
 
 
 def noise(x: Any) -> Any:
-    """Draws in steps, in steps of steps, in the condition of a loop, and outside; each row is drawn."""
-
     def outer(c: Any, row: Any) -> Any:
         _, inner = scan(lambda c, row: (c + row, torch.rand(50)), torch.zeros(()), torch.ones(2))
         return c + row.sum(), torch.cat([inner, torch.rand(1, 50), torch.rand(1, 50)])
@@ -83,8 +81,6 @@ def test_every_step_draws_numbers_of_its_own(to: str) -> None:
 
 
 class Dropping(torch.nn.Module):
-    """A recurrence whose state is dropped out in each step."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)

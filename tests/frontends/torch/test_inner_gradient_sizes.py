@@ -1,8 +1,9 @@
-"""Backward passes inside of a function, at other sizes than those of the recording.
+"""Tests of backward passes inside of a function, at other sizes than those of the recording.
 
-Each row: the arrays' sizes (letters stand for those that change), and the loss whose gradients are taken, or
-a whole function. What is in ``ONE`` needs one recording for all sizes above 1; what is in ``SEVERAL`` is
-recorded anew, as torch's derivative computes with sizes in a way that nothing is known of.
+Each row has the sizes of the arrays (letters stand for those that change), and the loss whose gradients
+are taken or a whole function. The rows of ``ONE`` need one recording for all sizes above 1. Those of
+``SEVERAL`` are recorded again, because torch's derivative computes with sizes in a way that cannot be
+traced.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ for module in (LAYER_NORM, CONV, EMBEDDING):
 
 
 def _physics(x: Any) -> Any:
-    """The residual of a differential equation: derivatives of a network with respect to its inputs, twice."""
+    """Return the residual of a differential equation, with second derivatives of a network with respect to
+    its inputs.
+    """
     x = x.detach().requires_grad_()
     u = NET(x)
     (first,) = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)
@@ -61,7 +64,7 @@ def _penalty(x: Any) -> Any:
 
 
 def _step(x: Any, y: Any) -> Any:
-    """One step of an inner loop, and what it leads to."""
+    """Return the loss after a gradient step."""
     weight = torch.ones(4, 3, requires_grad=True)
     (gradient,) = torch.autograd.grad(F.mse_loss(x @ weight, y), weight, create_graph=True)
     return F.mse_loss(x @ (weight - 0.1 * gradient), y)
@@ -230,7 +233,7 @@ def test_gradients_are_right_at_other_sizes(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("name", ONE)
 def test_equal_sizes_are_not_taken_for_one(name: str) -> None:
-    """All sizes are 4 where it is recorded."""
+    """All sizes are 4 in the recorded call and differ later."""
     shapes, program = ONE[name]
     graph = graph_compiler.compile(program, to="numpy", args=_arrays(shapes, OTHERS[-1], 0))
     for sizes in (RECORDED, *LARGER):

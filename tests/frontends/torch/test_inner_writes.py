@@ -1,4 +1,4 @@
-"""Writes of branches and steps of torch to tensors of the outside, where no gradients are taken."""
+"""Tests of writes from torch branches and loops to tensors outside, without gradients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def expected_of(function: Any, x: Any) -> Any:
-    """What a function gives, its loops and branches run as Python's own."""
+    """Return the result with torch's operators replaced by Python loops and branches."""
     with loops_of_python(globals()):
         return function(x)
 
@@ -38,8 +38,6 @@ CALLS = (rows(2), rows(5, shift=-0.4), rows(1, shift=0.9), rows(7, shift=0.3), r
 
 
 class Cached(torch.nn.Module):
-    """A cache of rows and statistics that steps and a branch write to."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -61,10 +59,6 @@ class Cached(torch.nn.Module):
 
 @torch.no_grad()
 def writing_to_arguments(x: Any, memory: Any) -> Any:
-    """Through a view that is taken inside, to an operand, and to what was computed before, also by a loop in
-    a loop.
-    """
-
     def branch(y: Any) -> Any:
         y.mul_(0.5)
         memory[0].add_(1)

@@ -1,4 +1,4 @@
-"""Every keyword that a function of torch takes is one that its row takes."""
+"""Test that the row of every torch function accepts all keywords of the function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_MANY = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
 
 def _signatures() -> Iterator[tuple[str, set[str]]]:
-    """Names of torch's functions and methods, and keywords of one overload each."""
+    """Yield the name of each torch function and method with the parameters of one overload."""
     functions: list[Any] = ast.parse((_STUBS / "_VariableFunctions.pyi").read_text()).body
     classes = ast.parse((_STUBS / "__init__.pyi").read_text()).body
     functions += next(

@@ -1,5 +1,5 @@
-"""Modules that a function of torch reaches through functions, containers and objects: their weights are
-parameters, by the names of what holds them.
+"""Tests of modules that a torch function reaches through functions, containers and objects: their weights are
+parameters, named by the path to them.
 """
 
 import functools

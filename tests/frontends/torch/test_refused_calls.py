@@ -1,7 +1,7 @@
-"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices,
-elements, matrices, sizes, and layouts in memory.
+"""Tests of calls that torch rejects (indices, elements, matrices, sizes, strides): a graph recorded with a
+valid call of the same signature rejects them too.
 
-A row: function, the arrays of a call that torch takes, and of calls that it refuses. Whole numbers are
+A row: function, the arrays of a call that torch accepts, and those of calls that it rejects. Integers are
 indices.
 """
 
@@ -30,7 +30,7 @@ Arrays = tuple[Any, ...]
 
 
 def x(*shape: int) -> Any:
-    """Floats between 0 and 1, all different."""
+    """Return distinct floats between 0 and 1."""
     count = torch.Size(shape).numel()
     return ((torch.arange(count) * 0.61 + 0.3) % 1).reshape(shape)
 

@@ -1,5 +1,5 @@
-"""Settings of the process that a torch function asks for: a call under another setting gives what the
-original gives.
+"""Tests of global settings that a torch function reads: a call under another setting gives the original's
+result.
 """
 
 from __future__ import annotations

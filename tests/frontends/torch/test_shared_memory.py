@@ -1,4 +1,4 @@
-"""Memory that torch shares with other code: which tensors lie in it, and what a look at it costs."""
+"""Tests of storage that torch shares with other libraries: which tensors use it, and the cost of checking."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_those_are_found_whose_elements_overlap(
 
 
 class _FromFile(torch.nn.Linear):
-    """With weights that numpy holds as well, as those that safetensors has loaded."""
+    """A layer whose weight shares memory with a NumPy array, as after loading from safetensors."""
 
     def __init__(self) -> None:
         super().__init__(200, 100)
@@ -69,7 +69,7 @@ def test_weights_that_numpy_writes_are_refused() -> None:
 
 
 def test_copies_do_not_depend_on_identities_of_the_recording() -> None:
-    """The keys of a memo are identities: another object may have the same one when the graph is called."""
+    """The keys of the memo are ids, which another object may have when the graph is called."""
 
     def function(x: Any) -> Any:
         doubled, named = copy.deepcopy([x * 2, {"x": x}])

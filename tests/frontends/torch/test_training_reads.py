@@ -1,4 +1,4 @@
-"""A recording depends on the training flags that it read, and leaves torch's modules as they were."""
+"""Tests of training flags: a recording depends on those that it reads, and does not change torch's modules."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from graph_compiler.recording.patches import PatchSet, Session, patching
 
 
 class Quiet(torch.nn.Module):
-    """Asks for no flag."""
-
     def __init__(self) -> None:
         super().__init__()
         self.inner = torch.nn.Linear(2, 2)
@@ -23,7 +21,7 @@ class Quiet(torch.nn.Module):
 
 
 class Own(torch.nn.Module):
-    """A class that has a flag of its own, whose reads nobody sees."""
+    """A class with its own ``training`` attribute, whose reads are not observed."""
 
     training = True
 

@@ -1,4 +1,4 @@
-"""Writes through chains of torch views become new values of the viewed array."""
+"""Tests of writes through chains of torch views, which become new values of the base."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _CALLS = {"__getitem__": torch.Tensor.__getitem__, "T": lambda x: x.T}
 
 
 def view_in_torch(x: torch.Tensor, chain: Chain) -> torch.Tensor:
-    """The view that the chain takes."""
+    """Return the view that a chain takes."""
     for name, args, kwargs, *output in chain:
         viewed: Any = _CALLS.get(name, getattr(torch.Tensor, name, None))
         x = viewed(x, *args, **kwargs)
@@ -76,8 +76,8 @@ def view_in_torch(x: torch.Tensor, chain: Chain) -> torch.Tensor:
 
 
 def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
-    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[,
-    which output]).
+    """Return a function that takes the views of ``chain``: (name of the row, arguments after the array,
+    keywords[, number of the output]).
     """
 
     def replay(array: Any) -> Any:
@@ -90,7 +90,7 @@ def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
 
 
 def written(base: torch.Tensor, chain: Chain, value: Any) -> tuple[Any, Graph]:
-    """The new base, computed in jax, and its graph."""
+    """Return (the new base, computed in JAX; its graph)."""
     graph = Graph("written", "canonical")
     b = TorchBuilder(graph)
     x = b.input("x", spec_of(base))
@@ -104,7 +104,7 @@ def written(base: torch.Tensor, chain: Chain, value: Any) -> tuple[Any, Graph]:
 
 
 def check(chain: Chain, make: Callable[[torch.Tensor], Any]) -> Graph:
-    """Asserts that the new base is what torch has after the write."""
+    """Assert that the new base is what torch has after the write; return the graph."""
     base = torch.arange(24.0).reshape(2, 3, 4)
     expected = base.clone()
     view = view_in_torch(expected, chain)
@@ -164,9 +164,7 @@ def test_places_in_memory_are_those_of_the_tensor_that_owns_it(view: Any, to: st
 
 
 def test_places_in_memory_of_other_arrays_are_refused_outside_of_torch() -> None:
-    """An array that does not lie in memory as it was recorded, one that is too small, and views of what
-    nobody has recorded.
-    """
+    """The arrays have other strides than the recorded one, or are too small, or are views of unknown arrays."""
     view = lambda x: x.as_strided((2, 3), (1, 2), 1)  # noqa: E731
     graph = graph_compiler.transpile(view, args=(torch.arange(12.0).reshape(4, 3),))
     for x in (torch.arange(12.0).reshape(3, 4).t(), torch.arange(18.0).reshape(6, 3)[2:]):

@@ -1,4 +1,4 @@
-"""Signals, tables and prices in JAX."""
+"""JAX kernels on signals, tables and prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamic programming in JAX."""
+"""JAX kernels of dynamic programming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of networks in JAX."""
+"""JAX kernels that are layers of networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ def softmax(x: Any) -> Any:
 
 
 def conv2d(images: Any, weights: Any) -> Any:
-    """A loop over the elements of the output, as in NumPy."""
     size, inside = weights.shape[0], weights.shape[2]
     batch, height, width = images.shape[0], images.shape[1] - size + 1, images.shape[2] - size + 1
 

@@ -1,4 +1,4 @@
-"""Bodies, fields and fractals in JAX."""
+"""JAX kernels of physics: bodies, fields, fractals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solvers in JAX."""
+"""JAX kernels that factorise matrices, solve equations, or iterate until convergence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stencils in JAX."""
+"""JAX kernels that compute each point of a grid from its neighbours."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Samples of public functions of TensorFlow and of ``keras.ops``: a table a module, and what is left out,
-with the reason.
+"""Samples of public functions of TensorFlow and of ``keras.ops``, a table for each module, and the functions
+left out, with reasons.
 """

@@ -1,4 +1,4 @@
-"""Samples of tf.image."""
+"""Samples of ``tf.image``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public functions without samples, with the reason. Patterns are tried from the top, on the whole name."""
+"""Public functions without samples, with reasons. The first pattern that matches the whole name counts."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ LEFT_OUT: dict[str, str] = {
 
 
 def reason(name: str) -> str | None:
-    """Why a function has no samples; None where it should have some."""
+    """Return why a function has no samples, or None if it should have some."""
     return next((why for pattern, why in LEFT_OUT.items() if re.fullmatch(pattern, name)), None)

@@ -1,4 +1,4 @@
-"""Functions whose samples do not all come out right, with the reason."""
+"""Functions of which some samples are not right, with reasons."""
 
 from __future__ import annotations
 

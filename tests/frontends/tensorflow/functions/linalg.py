@@ -1,4 +1,4 @@
-"""Samples of tf.linalg and tf.signal."""
+"""Samples of ``tf.linalg`` and ``tf.signal``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .table import Call, by, call, each, f, i, p, without, z
 
 
 def _spd(x: Any) -> Any:
-    """Symmetric, positive definite."""
     return tf.matmul(x, x, adjoint_b=True) + tf.eye(tf.shape(x)[-1], dtype=x.dtype) * 2
 
 
@@ -28,7 +27,7 @@ def _of_regular(called: Any, x: Any, *rest: Any, **options: Any) -> Any:
 
 
 def _magnitudes(called: Any, x: Any, **options: Any) -> Any:
-    """Factors without the signs that are free."""
+    """Return absolute values of the factors, whose signs are not unique."""
     return [tf.abs(part) for part in tf.nest.flatten(called(x, **options))]
 
 

@@ -1,4 +1,4 @@
-"""Samples of tf.math, tf.math.special and tf.bitwise."""
+"""Samples of ``tf.math``, ``tf.math.special`` and ``tf.bitwise``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of tf.nn and tf.random."""
+"""Samples of ``tf.nn`` and ``tf.random``."""
 
 from __future__ import annotations
 
@@ -51,13 +51,12 @@ def _dropped(called: Any, x: Any, *rest: Any, **options: Any) -> Any:
 
 
 def _decoded(called: Any, inputs: Any, lengths: Any, **options: Any) -> Any:
-    """The best path, whose labels are a sparse array."""
     (found,), scores = called(inputs, lengths, **options)
     return found.indices, found.values, found.dense_shape, scores
 
 
 def _sampled(called: Any, true: Any, count: int, drawn: int, unique: bool, most: int, **options: Any) -> Any:
-    """What does not depend on the draw."""
+    """Return what does not depend on the random numbers: shapes, dtypes, and that classes are in range."""
     classes, of_true, of_drawn = called(true, count, drawn, unique, most, **options)
     return (
         classes * 0,
@@ -70,7 +69,6 @@ def _sampled(called: Any, true: Any, count: int, drawn: int, unique: bool, most:
 def _sampled_loss(
     called: Any, weights: Any, biases: Any, labels: Any, inputs: Any, count: int, classes: int, **options: Any
 ) -> Any:
-    """Of candidates that are given."""
     chosen = tf.range(count - 1, dtype=tf.int64), tf.ones(tf.shape(labels)) * 0.5, tf.ones([count - 1]) * 0.3
     return called(weights, biases, labels, inputs, count - 1, classes, sampled_values=chosen, **options)
 

@@ -1,4 +1,4 @@
-"""Samples of tf.experimental.numpy."""
+"""Samples of ``tf.experimental.numpy``."""
 
 from __future__ import annotations
 

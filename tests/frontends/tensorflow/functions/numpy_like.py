@@ -1,4 +1,4 @@
-"""Samples of functions that ``tf.experimental.numpy`` and ``keras.ops`` have under one name."""
+"""Samples of functions that ``tf.experimental.numpy`` and ``keras.ops`` have under the same name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Samples of public functions as data: arrays by the letters of their axes, which have one size while
-recording and others later.
+"""Samples of public functions as data, with arrays described by the letters of their axes.
+
+The names of the short functions: ``f`` floats, ``p`` positive floats, ``u`` floats between 0 and 1, ``d``
+distinct integers, ``i`` integers, ``t`` booleans, ``z`` complex numbers.
 """
 
 from __future__ import annotations
@@ -37,8 +39,11 @@ WHOLE = np.array([0, 1, -1, 5, -5, 7, -7, 100, -128, 127], np.int32)
 
 @dataclass(frozen=True)
 class Drawn:
-    """An array whose axes are letters of :data:`SIZES` or digits: ``"bn3"`` is (2, 3, 3) while recording,
-    then (3, 5, 3).
+    """Description of a random array.
+
+    axes: a letter of :data:`SIZES` or a digit for each axis: ``"bn3"`` is (2, 3, 3) in the recorded call
+        and (3, 5, 3) in the other one.
+    kind: as in :class:`tests.support.samples.Array`.
     """
 
     axes: str
@@ -48,17 +53,18 @@ class Drawn:
     high: int = 5
 
     def at(self, place: int) -> Array:
-        """Its description at the recorded (0) or the other sizes (1)."""
+        """Return the description at the recorded (0) or other sizes (1)."""
         shape = tuple(int(axis) if axis.isdigit() else SIZES[axis][place] for axis in self.axes)
         return Array(shape, self.dtype, self.kind, self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Call:
-    """Arguments of one function; ``by`` calls it otherwise than ``function(*args, **kwargs)``.
+    """The arguments of a call.
 
-    ``gradients`` says whether they are compared too, ``drawn`` that results are random, and of one
-    distribution.
+    by: ``by(function, *args, **kwargs)`` makes the call, if it is not ``function(*args, **kwargs)``.
+    gradients: True if gradients are compared too.
+    drawn: True if results are random, so that their distributions are compared.
     """
 
     args: tuple[Any, ...]
@@ -68,7 +74,7 @@ class Call:
     drawn: bool = False
 
     def arrays(self, place: int) -> list[Any]:
-        """The arrays of the call, in order: at the recorded sizes (0), or at others (1)."""
+        """Return the arrays of the call in order, at the recorded (0) or other sizes (1)."""
         described = [
             item.at(place) if isinstance(item, Drawn) else item for item in _arrays((self.args, self.kwargs))
         ]
@@ -76,7 +82,7 @@ class Call:
         return found
 
     def function(self, called: Callable[..., Any]) -> Callable[..., Any]:
-        """``called`` with these arguments, as a function of the arrays alone."""
+        """Return the call of ``called`` as a function of the arrays alone."""
 
         def call(*arrays: Any) -> Any:
             left = iter(arrays)
@@ -100,69 +106,65 @@ def _arrays(structure: Any) -> Iterator[Any]:
 
 
 def call(*args: Any, **kwargs: Any) -> Call:
-    """``function(*args, **kwargs)``."""
     return Call(args, kwargs)
 
 
 def without(*args: Any, **kwargs: Any) -> Call:
-    """A call whose gradients are not compared."""
+    """Return a call whose gradients are not compared."""
     return Call(args, kwargs, gradients=False)
 
 
 def drawn(*args: Any, **kwargs: Any) -> Call:
-    """A call that draws random numbers."""
+    """Return a call whose results are random."""
     return Call(args, kwargs, gradients=False, drawn=True)
 
 
 def by(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-    """``function(called, *args, **kwargs)``."""
+    """Return the call ``function(called, *args, **kwargs)``."""
     return Call(args, kwargs, function)
 
 
 def f(axes: str, kind: str = "normal", dtype: str = "float32") -> Drawn:
-    """Floats: ``kind`` is one of :class:`tests.support.samples.Array`."""
     return Drawn(axes, dtype, kind)
 
 
 def p(axes: str, dtype: str = "float32") -> Drawn:
-    """Positive floats, 0.5 to 2."""
     return Drawn(axes, dtype, "positive")
 
 
 def u(axes: str, dtype: str = "float32") -> Drawn:
-    """Floats between 0.05 and 0.95."""
     return Drawn(axes, dtype, "fraction")
 
 
 def d(axes: str, dtype: str = "float32") -> Drawn:
-    """Whole numbers, each once."""
     return Drawn(axes, dtype, "distinct")
 
 
 def i(axes: str, low: int = -5, high: int = 5, dtype: str = "int32") -> Drawn:
-    """Integers from ``low`` to below ``high``."""
     return Drawn(axes, dtype, "integers", low, high)
 
 
 def t(axes: str) -> Drawn:
-    """Truth values."""
     return Drawn(axes, "bool", "bools")
 
 
 def z(axes: str, dtype: str = "complex64") -> Drawn:
-    """Complex numbers."""
     return Drawn(axes, dtype)
 
 
 def unary(kind: str = "normal", *more: Call, edges: bool = True) -> list[Call]:
-    """Calls of a function of one array: floats of three types, edges, and ``more``."""
+    """Return calls of a function of one array: floats of three dtypes, special values if ``edges``, and
+    ``more``.
+    """
     found = [call(f("bn", kind)), call(f("n", kind, "float64")), call(f("nb", kind, "float16"))]
     found[2] = without(f("nb", kind, "float16"))
     return found + ([without(EDGES)] if edges else []) + list(more)
 
 
 def binary(first: str = "normal", second: str = "normal", *more: Call, edges: bool = True) -> list[Call]:
-    """Calls of a function of two arrays: broadcast, with a number, in another type, edges, and ``more``."""
+    """Return calls of a function of two arrays: broadcasting, half precision, special values if ``edges``,
+    and ``more``.
+    """
     return [
         call(f("bn", first), f("n", second)), call(f("b1n", first), f("m1", second)),
         without(f("bn", first, "float16"), f("bn", second, "float16")),
@@ -171,5 +173,5 @@ def binary(first: str = "normal", second: str = "normal", *more: Call, edges: bo
 
 
 def each(names: str, calls: list[Call], prefix: str = "") -> dict[str, list[Call]]:
-    """The same calls for several names: ``each("sin cos", unary(), "tf.math.")``."""
+    """Map each name, such as ``tf.math.sin`` for ``each("sin cos", unary(), "tf.math.")``, to ``calls``."""
     return {f"{prefix}{name}": calls for name in names.split()}

@@ -1,1 +1,1 @@
-"""Calls of raw operations, one file a section."""
+"""Samples of raw operations, one file for each section."""

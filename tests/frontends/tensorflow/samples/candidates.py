@@ -1,4 +1,4 @@
-"""Candidates of sampled losses, crops and glimpses of images, features of sounds, monotone rows."""
+"""Samples of candidate sampling, image crops and glimpses, audio features, monotone rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TRUE, _OTHER_TRUE = ints(4, 2, low=0, high=5), ints(3, 2, low=0, high=5)
 
 
 def _sampler(name: str, unique: bool, **options: Any) -> Any:
-    """What does not depend on the draw: types and shapes, that classes are in range and different, and what
-    is expected in all.
+    """Return a call whose results do not depend on the random numbers: shapes, dtypes, ranges and expected
+    counts.
     """
 
     def call(true_classes: Any) -> Any:
@@ -67,7 +67,9 @@ def _glimpse(name: str, scale: float = 1.0, **options: Any) -> Any:
 
 
 def _noisy(noise: str) -> Any:
-    """Only what does not depend on the draw: what lies inside, and how large it is outside."""
+    """Return a call whose results do not depend on the noise: the elements inside, and a bound of those
+    outside.
+    """
 
     def call(image: Any, offsets: Any) -> Any:
         found = tf.raw_ops.ExtractGlimpseV2(

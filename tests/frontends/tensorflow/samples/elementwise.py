@@ -1,4 +1,4 @@
-"""Element-wise operations and activations."""
+"""Samples of element-wise operations and activations."""
 
 from __future__ import annotations
 

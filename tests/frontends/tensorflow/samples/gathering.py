@@ -1,4 +1,4 @@
-"""Gathering and scattering, sorting and searching."""
+"""Samples of gathering, scattering, sorting and searching."""
 
 from __future__ import annotations
 

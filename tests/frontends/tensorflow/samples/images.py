@@ -1,4 +1,4 @@
-"""Resampling, crops and colours."""
+"""Samples of resampling, crops and colours."""
 
 from __future__ import annotations
 

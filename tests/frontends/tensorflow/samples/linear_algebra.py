@@ -1,4 +1,4 @@
-"""Products and decompositions of matrices, diagonals, Fourier transforms."""
+"""Samples of products and decompositions of matrices, diagonals, Fourier transforms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from .table import sample
 
 
 def _square(x: Any) -> Any:
-    """A matrix that is far from singular."""
     return x + 4.0 * tf.eye(3, dtype=x.dtype)
 
 
@@ -32,7 +31,7 @@ def _of(name: str, made: Any, **options: Any) -> Any:
 
 
 def _values(name: str, made: Any, **options: Any) -> Any:
-    """What is not asked for is not set."""
+    """Return only the first result, because TensorFlow does not set those that are not requested."""
     return lambda x: getattr(tf.raw_ops, name)(input=made(x), **options)[0]
 
 
@@ -45,7 +44,7 @@ def _rest(name: str) -> tuple[str, ...]:
 
 
 def _rebuilt(x: Any) -> Any:
-    """Factors are unique up to signs: their product is compared, and what has no sign."""
+    """Return the product of the factors and absolute values, which do not depend on signs."""
     q, r = tf.raw_ops.Qr(input=x)
     return tf.matmul(q, r), tf.abs(r)
 
@@ -72,12 +71,12 @@ def _cholesky_gradient(x: Any, given: Any) -> Any:
 
 
 def _banded(name: str, **options: Any) -> Any:
-    """TensorFlow wants to know how many diagonals there are."""
+    """TensorFlow needs a static number of diagonals."""
     return lambda x: getattr(tf.raw_ops, name)(diagonal=tf.ensure_shape(x, [None, 3, None]), **options)
 
 
 def _set_band(align: str) -> Any:
-    """TensorFlow wants to know the shapes."""
+    """TensorFlow needs static shapes."""
 
     def call(x: Any, diagonal: Any) -> Any:
         x, diagonal = tf.ensure_shape(x, [2, 4, 5]), tf.ensure_shape(diagonal, [2, 3, 4])

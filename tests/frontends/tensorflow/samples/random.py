@@ -1,4 +1,6 @@
-"""Random numbers of a seed or a key, which are TensorFlow's own, and numbers rounded to few steps."""
+"""Samples of random numbers with a seed or key, which are TensorFlow's own numbers, and of stochastic
+rounding.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from .table import sample
 
 
 def _of_seed(draw: Any) -> Any:
-    """Numbers that ``draw`` makes of a key and a count, for a seed and an array whose shape they have."""
+    """Return a function of a seed and an array, which draws numbers of the array's shape."""
 
     def call(seed: Any, x: Any) -> Any:
         key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
@@ -48,9 +50,7 @@ def _dropped(seed: Any, x: Any) -> Any:
 
 
 def _between(draw: Any, low: float, high: float, mean: float) -> Any:
-    """Whether draws of a state, which are other ones in each target, lie in these bounds, and where their
-    mean should.
-    """
+    """Return a function that checks bounds and mean of random numbers, which differ between targets."""
 
     def call(x: Any) -> Any:
         drawn = tf.cast(draw(tf.shape(x)), "float32")
@@ -122,7 +122,7 @@ _LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5],
 
 
 def _seed_of(draw: Any, low: float, high: float, mean: float) -> Any:
-    """As above, of a seed, by which the same numbers come again."""
+    """Return a function that checks in addition that a seed gives the same numbers again."""
 
     def call(seed: Any, x: Any) -> Any:
         again = tf.reduce_all(draw(tf.shape(x), seed) == draw(tf.shape(x), seed))
@@ -154,13 +154,15 @@ _SEEDED = (
 
 
 def _ordered(seed: Any, x: Any) -> Any:
-    """Rows in a random order, which is TensorFlow's own."""
+    """Shuffle rows in TensorFlow's own order."""
     key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
     return tf.raw_ops.StatelessShuffle(value=x, key=key, counter=counter, alg=1)
 
 
 def _of_state(draw: Any) -> Any:
-    """Numbers of a generator, and its state behind them: from the same state in each call."""
+    """Return a function that draws numbers from a generator, which begins with the same state at each call,
+    and returns its next state.
+    """
     state = tf.Variable([5, 0, 7], dtype=tf.int64, trainable=False)
 
     def call(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reductions, running statistics, segments and counts."""
+"""Samples of reductions, cumulative statistics, segments and counts."""
 
 from __future__ import annotations
 

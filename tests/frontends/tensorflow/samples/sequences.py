@@ -1,4 +1,4 @@
-"""Recurrent layers of several steps, temporal classification, and functions of matrices."""
+"""Samples of recurrent layers over several steps, CTC, and functions of matrices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _layer(time: int, batch: int, inputs: int, units: int) -> list[Any]:
 
 
 def _shown(name: str, **options: Any) -> Any:
-    """States and outputs, which TensorFlow sets behind the longest sequence, too."""
+    """Return states and outputs, the ones that TensorFlow sets after the longest sequence too."""
 
     def call(length: Any, *operands: Any) -> Any:
         names = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
@@ -92,7 +92,6 @@ def _greedy(**options: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- matrices
 def _positive(x: Any) -> Any:
-    """A matrix without negative eigenvalues."""
     return tf.matmul(x, x, adjoint_b=True) + tf.eye(3, dtype=x.dtype) + tf.linalg.band_part(0.3 * x, 0, -1)
 
 

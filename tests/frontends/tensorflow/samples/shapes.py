@@ -1,4 +1,4 @@
-"""Shapes, slices, joining, padding, creation."""
+"""Samples of shapes, slices, joining, padding, creation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def _broadcast(x: Any, y: Any) -> Any:
 
 
 def _broadcast_to_numbers(x: Any, shape: Any) -> Any:
-    """Broadcast to a shape whose elements are an argument."""
     return tf.broadcast_to(x, tf.broadcast_dynamic_shape(tf.cast(3 + 0 * shape, "int32"), tf.shape(x)))
 
 

@@ -1,4 +1,4 @@
-"""Samples of raw operations: a call of one of them as a function of its arrays."""
+"""Samples of raw operations as functions of their arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.samples import Sample
 
 
 def raw(name: str, **fixed: Any) -> Callable[..., Any]:
-    """``tf.raw_ops.NAME`` as a function of those operands that are not ``fixed``, in their order; results are
-    a tuple where there are several.
+    """Return ``tf.raw_ops.<name>`` as a function of the operands that are not ``fixed``; several results are
+    a tuple.
     """
     function = getattr(tf.raw_ops, name)
     attributes = {attribute.name for attribute in op_def_registry.get(name).attr} | {"name", *fixed}
@@ -29,8 +29,11 @@ def raw(name: str, **fixed: Any) -> Callable[..., Any]:
 
 
 def sample(operation: str, args: Any, other: Any = None, label: str = "", /, **fixed: Any) -> Sample:
-    """A sample of one raw operation: operands that are arrays, the same at other sizes, and what is fixed
-    (attributes, and operands that are numbers).
+    """Return a sample of a raw operation.
+
+    args, other: array operands of the recorded call and of another one.
+    label: suffix of the sample's name.
+    fixed: attributes, and operands that are numbers.
     """
     return Sample(
         raw(operation, **fixed),

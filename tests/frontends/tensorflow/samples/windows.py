@@ -1,5 +1,5 @@
-"""Convolutions, pooling, normalisation and patches, with their gradients, in the layouts that TensorFlow
-computes on a CPU.
+"""Samples of convolutions, pooling, normalisation and patches and their gradients, in the layouts that
+TensorFlow supports on a CPU.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _label(*parts: Any) -> str:
 
 
 def _of_input(name: str, forward: str, **options: Any) -> Any:
-    """The gradient for the input of an image of the sizes that ``x`` has."""
+    """Return a call of the gradient with respect to the input of a convolution."""
 
     def call(x: Any, kernel: Any) -> Any:
         made = raw(forward, **options)(x, kernel)
@@ -119,8 +119,8 @@ def _batch_norm_gradient(name: str, **options: Any) -> Any:
 
 
 def _norm(name: str, **options: Any) -> Any:
-    """Without training the results that are reserved for a gradient are memory that TensorFlow leaves as it
-    was.
+    """Return a call without the results reserved for the gradient, which TensorFlow does not initialise
+    unless it trains.
     """
     return lambda *arrays: raw(name, **options)(*arrays)[: None if options["is_training"] else 3]
 
@@ -159,7 +159,7 @@ def _morphology_gradient(name: str, **options: Any) -> Any:
 
 
 def _cell(batch: int, inputs: int, units: int) -> list[Any]:
-    """The operands of a cell: input, states, weights and biases."""
+    """Return the operands of a cell: input, states, weights and biases."""
     return [
         array(batch, inputs),
         array(batch, units),

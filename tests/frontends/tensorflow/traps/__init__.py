@@ -1,1 +1,1 @@
-"""Programs in TensorFlow's words in which a recording could go wrong without a word."""
+"""TensorFlow programs that a recording could get wrong silently, one table for each topic."""

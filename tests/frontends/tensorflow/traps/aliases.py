@@ -1,6 +1,4 @@
-"""Two names of one thing, and one name of two: what was taken of a variable before it is written, tensors,
-arrays of numpy, containers.
-"""
+"""Traps with aliases: values read from a variable before a write, tensors, NumPy arrays, containers."""
 
 from __future__ import annotations
 
@@ -526,7 +524,7 @@ def returned_variable_is_what_it_holds_then() -> Any:
 
 @TRAPS.made()
 def assign_gives_the_variable() -> Any:
-    """Eagerly what an assignment gives is the variable, which later assignments change."""
+    """In eager mode ``assign`` returns the variable, so that later writes change the result."""
     state = tf.Variable([1.0, 2.0, 3.0])
 
     def function(x: Any) -> Any:

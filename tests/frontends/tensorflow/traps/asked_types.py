@@ -1,5 +1,5 @@
-"""What code asks of tensors, sizes, types and of TensorFlow itself before it decides: classes, attributes,
-texts, modes.
+"""Traps with queries before a decision: classes, attributes, strings and modes of tensors, sizes and
+TensorFlow itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KINDS = "bifc"
 
 
 def _told(*answers: Any) -> float:
-    """Another number for each of the answers."""
+    """Encode the truth of the answers as a number."""
     return float(sum((3**place) * bool(answer) for place, answer in enumerate(answers)))
 
 

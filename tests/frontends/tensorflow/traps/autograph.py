@@ -1,4 +1,4 @@
-"""What AutoGraph makes of statements inside of a ``tf.function``, and ``tf.function`` in all its forms."""
+"""Traps with statements that AutoGraph converts, and with ``tf.function`` in all its forms."""
 
 from __future__ import annotations
 

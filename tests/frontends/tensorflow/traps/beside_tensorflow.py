@@ -1,5 +1,5 @@
-"""Code beside TensorFlow's: Python's modules, NumPy between, context managers, texts, time, files; what is
-refused names its line.
+"""Traps with other code: Python's modules, NumPy, context managers, strings, time, files. Errors must name
+the user's line.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Gradients through branches and loops whose results Python reads, generators of random numbers, and sizes
-that elements tell.
+"""Traps with gradients through branches and loops whose results Python reads, random generators, and sizes
+that depend on elements.
 """
 
 from __future__ import annotations
@@ -135,8 +135,6 @@ def reads_a_loop_that_draws_before_the_gradient(x: Any) -> Any:
 
 
 class Layer(tf.Module):
-    """Weights in a list, and a generator."""
-
     def __init__(self) -> None:
         super().__init__()
         self.weights = [tf.Variable(0.5 * number + 1.0) for number in range(3)]

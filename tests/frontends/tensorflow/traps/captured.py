@@ -1,5 +1,5 @@
-"""What a function captures: cells, globals, defaults, attributes and containers, changed between calls, and
-caches of its own.
+"""Traps with captured objects that change between calls: cells, globals, defaults, attributes, containers,
+caches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TRAPS = Traps()
 
 
 def _cell(function: Any, name: str = "") -> Any:
-    """The content of the first cell, or of that with a name."""
+    """Return the content of the cell ``name``, by default the first one."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__))
     return (cells[name] if name else next(iter(cells.values()))).cell_contents
 
@@ -33,8 +33,6 @@ def _put(**values: Any) -> Any:
 
 
 class Options:
-    """An object with values of several kinds."""
-
     rate = 0.5
     shared: list[float] = [1.0]  # noqa: RUF012
 
@@ -48,12 +46,12 @@ class Options:
 
 
 def _of(make: Any, *changes: Any, **options: Any) -> Trap:
-    """The program, with a change before the second call, the third and so on."""
+    """Return a trap with a change before each call from the second on."""
     return Trap(make, changes=dict(enumerate(changes, 1)), **options)
 
 
 def _closure(function: Any, **captured: Any) -> Any:
-    """``function(x, captured)`` as a function of x with an object in its cell."""
+    """Return a maker of functions of ``x`` that call ``function(x, captured)`` with an object in a cell."""
     item = types.SimpleNamespace(**captured)
     return lambda: _bound(function, _copied(item))
 
@@ -333,7 +331,7 @@ def _helper(x: Any) -> Any:
 
 
 def _global(name: str, *values: Any) -> Any:
-    """A change that puts the values in turn, both for the original and for the graph."""
+    """Return a change that sets a global."""
     return lambda function: globals().__setitem__(name, values[0])
 
 

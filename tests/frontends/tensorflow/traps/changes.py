@@ -1,4 +1,4 @@
-"""What the user changes between calls, in places that no argument tells of: the next call must see it."""
+"""Traps with changes outside of the arguments between calls, which the next call must notice."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CALLS = (lambda: (drawn(),), lambda: (drawn(6, seed=1),), lambda: (drawn(),), l
 
 
 def _changed(*changes: Callable[[Any], Any], **options: Any) -> Any:
-    """The changes are made before the calls after the first one."""
+    """Return a decorator that adds a program with a change before each call from the second on."""
     return TRAPS.made(*_CALLS, changes=dict(enumerate(changes, 1)), **options)
 
 
 def _of(held: Any, function: Callable[[Any], Any]) -> Any:
-    """The function, with what is to be changed at hand."""
+    """Store the object to be changed on the function, where the changes find it, and return the function."""
     function.held = held  # type: ignore[attr-defined]
     return function
 
@@ -189,8 +189,6 @@ def attribute_of_python_module() -> Any:
 
 
 class Answers:
-    """Answers for every attribute that it does not have."""
-
     def __init__(self) -> None:
         self._table = {"scale": 2.0}
 
@@ -222,8 +220,6 @@ def property_of_an_object() -> Any:
 
 
 class Asked(tf.Module):
-    """Asks for what it may have not, and inherits what it has."""
-
     base = 1.0
 
     def __call__(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Assertions on elements and shapes: they hold in the graph, and fail where they fail in TensorFlow."""
+"""Traps with assertions on elements and shapes: they fail in the graph where they fail in TensorFlow."""
 
 from __future__ import annotations
 

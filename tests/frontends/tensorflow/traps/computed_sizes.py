@@ -1,5 +1,5 @@
-"""Arithmetic on sizes: numbers of ``x.shape``, of ``tf.shape`` and of both, as bounds, shapes, factors, keys
-and results.
+"""Traps with arithmetic on sizes from ``x.shape`` and ``tf.shape``, used as bounds, shapes, factors, keys and
+results.
 """
 
 from __future__ import annotations

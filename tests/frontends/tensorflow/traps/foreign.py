@@ -1,6 +1,6 @@
-"""What is no array: ragged and sparse tensors, texts, tables, datasets, callbacks.
+"""Traps with objects that are no arrays: ragged and sparse tensors, strings, tables, datasets, callbacks.
 
-Most is refused, with the user's line.
+Most are refused, with the user's line.
 """
 
 from __future__ import annotations

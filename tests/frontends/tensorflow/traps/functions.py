@@ -1,5 +1,5 @@
-"""Functions: ``tf.function`` in its forms, closures and globals that change, side effects, structures of
-arguments and results.
+"""Traps with functions: ``tf.function`` in its forms, changing closures and globals, side effects,
+structures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gradients that the function itself takes, and rules of its own."""
+"""Traps with gradients that the function itself takes, and with custom gradients."""
 
 from __future__ import annotations
 

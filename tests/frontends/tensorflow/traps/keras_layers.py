@@ -1,4 +1,4 @@
-"""Keras: layers with state, in training and not, containers that Keras wraps, layers that are made of layers."""
+"""Traps with Keras layers: state, training mode, tracked containers, nested layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _TRAINING: tuple[Call, ...] = (
 
 
 def _filled(layer: Any, *shape: int | None) -> Any:
-    """A layer with weights that are the same each time."""
+    """Build the layer if a shape is given, set its weights to the same random numbers at each call, and
+    return it.
+    """
     layer.build(shape) if shape else None
     random = np.random.default_rng(7)
     for variable in layer.variables:
@@ -104,8 +106,6 @@ def cells() -> Any:
 
 
 class Decay(keras.Layer):
-    """A cell of the user's."""
-
     def __init__(self, units: int) -> None:
         super().__init__()
         self.state_size = self.units = units
@@ -172,8 +172,6 @@ def state_is_given() -> Any:
 
 
 class Wrapped(keras.Model):
-    """Keeps layers in containers, which Keras wraps."""
-
     def __init__(self) -> None:
         super().__init__()
         self.blocks = {"first": L.Dense(4), "rest": [L.Dense(4), L.Dense(4)]}
@@ -314,8 +312,6 @@ def mixed_precision() -> Any:
 
 
 class Feedback(keras.Layer):
-    """Keeps what it gave, in a weight that is not trained."""
-
     def build(self, shape: Any) -> None:
         self.last = self.add_weight(shape=(shape[-1],), trainable=False, initializer="zeros", name="last")
 

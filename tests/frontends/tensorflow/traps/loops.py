@@ -1,4 +1,4 @@
-"""Loops, branches and TensorArrays, in the words of TensorFlow and of Python under AutoGraph."""
+"""Traps with loops, branches and TensorArrays, in TensorFlow's functions and in Python under AutoGraph."""
 
 from __future__ import annotations
 

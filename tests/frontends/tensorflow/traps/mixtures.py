@@ -1,6 +1,4 @@
-"""Programs that mix what the other tables have one at a time: state under branches, tapes around loops,
-structures of structures.
-"""
+"""Traps that combine the topics of other tables: state under branches, tapes around loops, nested structures."""
 
 from __future__ import annotations
 
@@ -16,8 +14,6 @@ TRAPS = Traps()
 
 
 class Counter(tf.Module):
-    """State of several kinds, one of which has two names."""
-
     def __init__(self) -> None:
         super().__init__()
         self.steps = tf.Variable(0, dtype=tf.int64, trainable=False)

@@ -1,4 +1,4 @@
-"""Models of Keras: functional, subclassed and nested ones with state, recurrent layers that go on, masks,
+"""Traps with Keras models: functional, subclassed and nested models with state, stateful recurrence, masks,
 policies, modes, losses.
 """
 
@@ -25,7 +25,9 @@ def _dense(units: int = 3, **options: Any) -> Any:
 
 
 def _filled(layer: Any, *shape: int | None) -> Any:
-    """A layer with weights that are the same each time."""
+    """Build the layer if a shape is given, set its weights to the same random numbers at each call, and
+    return it.
+    """
     layer.build(shape) if shape else None
     random = np.random.default_rng(7)
     for variable in layer.variables:
@@ -467,8 +469,6 @@ def weights_that_are_shared_and_scaled() -> Any:
 
 @TRAPS.made()
 def weights_that_a_layer_replaces() -> Any:
-    """A layer whose kernel is computed of others at each call."""
-
     class LowRank(keras.Layer):
         def __init__(self) -> None:
             super().__init__()

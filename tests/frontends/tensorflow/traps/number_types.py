@@ -1,5 +1,5 @@
-"""Types of numbers: promotion, division, overflow, casts, truth values, complex numbers, half precision, NaN
-and infinity.
+"""Traps with dtypes: promotion, division, overflow, casts, booleans, complex numbers, half precision, NaN and
+infinity.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ def _of(dtype: Any, seed: int = 0, least: int = 0, most: int = 100) -> Any:
 
 
 def _each(*dtypes: Any, **options: Any) -> tuple[Any, ...]:
-    """A call of each type."""
     return tuple(
         functools.partial(lambda dtype, seed: (_of(dtype, seed, **options),), dtype, seed)
         for seed, dtype in enumerate(dtypes)

@@ -1,5 +1,5 @@
-"""``tf.experimental.numpy``: its types, its promotion, its functions of sizes, and its arrays beside
-TensorFlow's.
+"""Traps with ``tf.experimental.numpy``: dtypes, promotion, functions of sizes, mixtures with TensorFlow's
+arrays.
 """
 
 from __future__ import annotations

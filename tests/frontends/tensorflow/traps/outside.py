@@ -1,5 +1,5 @@
-"""Indices that come in as arguments and lie outside of their axis, or are negative where TensorFlow takes
-none: an error in every target.
+"""Traps with index arguments that are out of bounds, or negative where TensorFlow does not allow it: an error
+in every target.
 """
 
 from __future__ import annotations

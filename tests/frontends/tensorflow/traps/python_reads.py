@@ -1,5 +1,5 @@
-"""What Python reads of arrays: numbers, truth, texts, keys, orders; and branches and loops that a later call
-takes otherwise.
+"""Traps with values that Python reads from arrays, and with branches and loops that a later call takes
+differently.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Random numbers: those of a seed or a generator are TensorFlow's own, bit by bit; others have its shapes and
-are drawn anew each time.
+"""Traps with random numbers: with a seed or generator they are TensorFlow's bit by bit; others have its
+shapes and differ at each call.
 """
 
 from __future__ import annotations
@@ -341,7 +341,7 @@ TRAPS.update(
 
 @TRAPS.made(*_CALLS)
 def drawn_anew_at_each_call() -> Any:
-    """Two numbers of one call, and those of two calls, are other ones."""
+    """The numbers within a call and those of successive calls must differ."""
     last = tf.Variable(tf.zeros(4))
 
     def function(x: Any) -> Any:

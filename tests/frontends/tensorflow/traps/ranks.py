@@ -1,5 +1,5 @@
-"""Ranks, empty arrays, axes of one element, broadcasting and reshaping: what one recording has to serve at
-other shapes.
+"""Traps with ranks, empty arrays, axes of size 1, broadcasting and reshaping, which one recording must serve
+at other shapes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Every way to read a variable, behind a write and where Python decides on what was read: in branches, loops
-and functions.
+"""Traps with every way to read a variable after a write, also in branches, loops and functions, and if Python
+branches on the value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ def _rows() -> Any:
 
 
 def decides_in_python(read: Any) -> Any:
-    """What was read behind a write decides in Python which write comes next."""
     state = _rows()
 
     def function(x: Any) -> Any:
@@ -54,7 +53,6 @@ def decides_in_python(read: Any) -> Any:
 
 
 def decides_in_a_loop(read: Any) -> Any:
-    """A loop goes on while what its steps write is small."""
     state = _rows()
 
     @tf.function
@@ -70,7 +68,6 @@ def decides_in_a_loop(read: Any) -> Any:
 
 
 def is_read_by_python_behind_a_loop(read: Any) -> Any:
-    """A number of what a loop has left, as a number of Python's."""
     state = _rows()
 
     @tf.function
@@ -89,7 +86,6 @@ def is_read_by_python_behind_a_loop(read: Any) -> Any:
 
 
 def in_both_branches(read: Any) -> Any:
-    """Each branch writes, and reads what it wrote."""
     state = _rows()
 
     def one(x: Any) -> Any:

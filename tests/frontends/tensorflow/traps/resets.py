@@ -1,6 +1,4 @@
-"""State that the user sets back, or replaces, between calls: it lives in the user's objects, so the next call
-goes on from there.
-"""
+"""Traps whose state the user resets or replaces between calls; the next call must continue from there."""
 
 from __future__ import annotations
 
@@ -20,8 +18,6 @@ _SEQUENCES = tuple(lambda n=n: (tf.reshape(drawn(8, seed=n), (2, 4, 3)),) for n 
 
 
 class Hidden(tf.Module):
-    """A state and a count, as a recurrent network by hand has them."""
-
     def __init__(self) -> None:
         super().__init__()
         self.hidden, self.steps = tf.Variable(tf.zeros(3)), tf.Variable(0, trainable=False)
@@ -33,8 +29,6 @@ class Hidden(tf.Module):
 
 
 class Growing(tf.Module):
-    """All that was seen, in a variable that takes arrays of every length."""
-
     def __init__(self) -> None:
         super().__init__()
         self.seen = tf.Variable(tf.zeros((0, 3)), shape=tf.TensorShape((None, 3)), trainable=False)
@@ -46,8 +40,6 @@ class Growing(tf.Module):
 
 
 class Ring(tf.Module):
-    """The last three sums, and where the next one goes."""
-
     def __init__(self) -> None:
         super().__init__()
         self.memory, self.place = tf.Variable(tf.zeros((3, 3))), tf.Variable(0)
@@ -60,8 +52,6 @@ class Ring(tf.Module):
 
 
 class Statistics(keras.Layer):
-    """Statistics of Keras and own ones, in training."""
-
     def __init__(self) -> None:
         super().__init__()
         self.norm = L.BatchNormalization(momentum=0.5)
@@ -75,8 +65,6 @@ class Statistics(keras.Layer):
 
 
 class Cell(keras.Layer):
-    """A stateful recurrent layer, with what it was given last."""
-
     def __init__(self) -> None:
         super().__init__()
         self.lstm = L.LSTM(
@@ -94,8 +82,6 @@ class Cell(keras.Layer):
 
 
 class Metrics:
-    """Means and a count of true ones."""
-
     def __init__(self) -> None:
         self.mean, self.hits = keras.metrics.Mean(), keras.metrics.BinaryAccuracy()
 
@@ -106,8 +92,6 @@ class Metrics:
 
 
 class Trained:
-    """A weight with an optimizer that keeps moments."""
-
     def __init__(self) -> None:
         self.weight = keras.Variable([1.0, 2.0, 3.0])
         self.optimizer = keras.optimizers.Adam(0.1, epsilon=0.1)
@@ -121,8 +105,6 @@ class Trained:
 
 
 class Averaged:
-    """A weight and its running average."""
-
     def __init__(self) -> None:
         self.weight, self.average = (
             tf.Variable([1.0, 2.0, 3.0]),
@@ -137,8 +119,6 @@ class Averaged:
 
 
 class Drawing:
-    """Numbers of Keras' seed and of a generator."""
-
     def __init__(self) -> None:
         self.seeds, self.generator = keras.random.SeedGenerator(3), tf.random.Generator.from_seed(5)
 
@@ -152,7 +132,7 @@ def _fill(item: Any, number: float) -> None:
 
 
 def _restored(model: Any) -> None:
-    """What it was before a call."""
+    """Call the model and set its variables to half of the values before."""
     kept = [np.array(variable) for variable in model.variables]
     model(tf.ones((2, 3)))
     for variable, before in zip(model.variables, kept):
@@ -226,7 +206,7 @@ RESETS: dict[Callable[[], Any], dict[str, Callable[[Any], Any]]] = {
 
 
 def _programs() -> Iterator[tuple[str, Trap]]:
-    """One reset before two calls in a row, another one before the last."""
+    """Yield a trap for each reset and the next one in its table."""
     for make, resets in RESETS.items():
         names = list(resets)
         for first, second in zip(names, [*names[1:], names[0]]):

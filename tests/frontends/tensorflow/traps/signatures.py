@@ -1,4 +1,4 @@
-"""Ways of passing arguments, structures of them, and the callables that may be a program."""
+"""Traps with forms of arguments, structures of arguments, and kinds of callables."""
 
 from __future__ import annotations
 
@@ -382,8 +382,6 @@ def results_share_an_array(x: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------- callables
 class Scaler:
-    """Methods of every kind."""
-
     factor = 2.0
 
     def __init__(self, shift: float = 1.0) -> None:
@@ -409,8 +407,6 @@ class Scaler:
 
 
 class Doubler(Scaler):
-    """Overrides, and calls what it overrides."""
-
     factor = 4.0
 
     def method(self, x: Any) -> Any:
@@ -418,8 +414,6 @@ class Doubler(Scaler):
 
 
 class Slotted:
-    """No ``__dict__``."""
-
     __slots__ = ("scale",)
 
     def __init__(self) -> None:
@@ -465,8 +459,6 @@ class Stepped(Protocol):
 
 
 class Lookup(Mapping[str, float]):
-    """A mapping of one's own."""
-
     def __getitem__(self, key: str) -> float:
         return {"scale": 2.0, "shift": 3.0}[key]
 

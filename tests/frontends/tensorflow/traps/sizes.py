@@ -1,4 +1,4 @@
-"""Sizes: numbers of Python, tensors of ``tf.shape``, and what is computed from both."""
+"""Traps with sizes: Python numbers, tensors from ``tf.shape``, and expressions of both."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""State of modules, layers, metrics and objects: counted, averaged, kept, made late, nested, shared,
-alternating.
+"""Traps with state of modules, layers, metrics and objects: counted, averaged, cached, created late, nested,
+shared, alternating.
 """
 
 from __future__ import annotations
@@ -759,7 +759,6 @@ def state_of_two_threads_of_code() -> Any:
 
 @TRAPS.made()
 def vocabulary_of_a_codebook() -> Any:
-    """Vector quantisation: the nearest row, and its running mean."""
     codes = tf.Variable(np.random.default_rng(0).standard_normal((4, 3)).astype("float32"), trainable=False)
 
     @tf.function

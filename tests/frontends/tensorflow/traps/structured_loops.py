@@ -1,4 +1,4 @@
-"""Maps, scans, folds, while loops, conditions and TensorArrays in TensorFlow's own words, with other
+"""Traps with TensorFlow's maps, scans, folds, while loops, conditions and TensorArrays, with other
 structures, sizes and captures.
 """
 

@@ -1,6 +1,4 @@
-"""Tapes inside of a function: what they watch, when they watch it, what is read of them, and derivatives of
-derivatives.
-"""
+"""Traps with gradient tapes: what and when they watch, what is read from them, and higher derivatives."""
 
 from __future__ import annotations
 
@@ -548,7 +546,7 @@ def of_norms_and_roots_away_from_zero(x: Any) -> Any:
 
 @TRAPS.function()
 def where_one_side_is_not_finite(x: Any) -> Any:
-    """The known trap: a NaN of the side that is not taken comes through the product with zero."""
+    """A NaN of the branch that is not selected reaches the gradient, because it is multiplied by zero."""
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         wrong = tf.where(x > 0.0, tf.math.log(x), x)
@@ -577,7 +575,7 @@ def of_slices_and_pads(x: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- rules of the user's
 def _rule(function: Callable[..., Any]) -> Any:
-    """Two orders of the gradient of a function with a rule of its own."""
+    """Return a program that takes the first and second derivative of a function with a custom gradient."""
 
     def program(x: Any) -> Any:
         with tf.GradientTape() as outer:
@@ -722,7 +720,6 @@ def rule_of_several_with_none() -> Any:
 def rule_with_a_loop_inside() -> Any:
     @tf.custom_gradient
     def root(x: Any) -> Any:
-        """The square root by Newton's method, and the derivative of the root itself."""
         y = tf.ones_like(x)
         for _ in range(12):
             y = 0.5 * (y + x / y)
@@ -764,7 +761,6 @@ def layer_that_is_computed_again() -> Any:
 
 @TRAPS.made()
 def input_that_is_trained() -> Any:
-    """Inputs against a model, as adversarial examples are made."""
     w, b = _weights()
 
     def function(x: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Steps of training inside of a function: optimizers of Keras, steps by hand, schedules, clipping,
-accumulation, parts that are frozen.
+"""Traps with training steps: Keras optimizers, steps by hand, schedules, clipping, accumulation, frozen
+parts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _dense(units: int = 2, **options: Any) -> Any:
 
 
 def _trained(optimizer: Any, loss: Callable[[Any], Any] = lambda y: tf.reduce_mean((y - 1.0) ** 2)) -> Any:
-    """A layer and a step of it: the loss, and the weights and the slots afterwards."""
+    """Return a program that makes a step, and returns the loss, the weights and the optimizer state."""
     layer = _dense()
     optimizer.build(layer.trainable_variables)
 
@@ -307,7 +307,6 @@ def adversaries_take_turns() -> Any:
 
 @TRAPS.made(*_STEPS)
 def inner_step_of_a_learner() -> Any:
-    """A gradient through a step of a gradient."""
     w, rate = tf.Variable([1.0, 2.0, 3.0]), tf.Variable(0.1)
 
     def step(x: Any) -> Any:
@@ -498,7 +497,9 @@ def part_is_frozen_between_steps() -> Any:
 
 @TRAPS.made(*_STEPS)
 def perturbed_weights_of_a_sharp_minimum() -> Any:
-    """The gradient is that of the weights plus a step up, applied to the weights of before."""
+    """The gradient is taken at perturbed weights and applied to the original ones (sharpness-aware
+    minimization).
+    """
     w, b = _weights()
 
     @tf.function

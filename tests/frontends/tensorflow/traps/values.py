@@ -1,4 +1,4 @@
-"""What Python knows of arrays while a function is recorded: elements, numbers, sizes, types."""
+"""Traps with what Python knows of arrays during a recording: elements, numbers, sizes, dtypes."""
 
 from __future__ import annotations
 

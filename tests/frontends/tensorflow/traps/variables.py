@@ -1,4 +1,4 @@
-"""Variables: what they hold, who else holds them, and when they are made."""
+"""Traps with variables: their values, further references to them, and when they are created."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Every way to write to a variable, where Python writes, and where a branch, a loop or a function that is
-called does.
-"""
+"""Traps with every way to write to a variable, by Python, in branches, loops and functions."""
 
 from __future__ import annotations
 
@@ -63,7 +61,6 @@ def _rows() -> Any:
 
 
 def plainly(write: Any) -> Any:
-    """What it held before, what the write gives, and what it holds."""
     state = _rows()
 
     def function(x: Any) -> Any:
@@ -75,7 +72,6 @@ def plainly(write: Any) -> Any:
 
 
 def in_a_branch(write: Any) -> Any:
-    """In one of two branches, before which it was assigned."""
     state = _rows()
 
     @tf.function
@@ -89,7 +85,6 @@ def in_a_branch(write: Any) -> Any:
 
 
 def in_a_loop(write: Any) -> Any:
-    """In each step of a loop over rows, which reads it."""
     state = _rows()
 
     @tf.function
@@ -104,7 +99,6 @@ def in_a_loop(write: Any) -> Any:
 
 
 def in_a_while_loop(write: Any) -> Any:
-    """In a loop whose condition reads another variable."""
     state, left = _rows(), tf.Variable(3)
 
     @tf.function
@@ -119,7 +113,6 @@ def in_a_while_loop(write: Any) -> Any:
 
 
 def in_a_function_that_is_called_twice(write: Any) -> Any:
-    """The second call sees what the first one left."""
     state = _rows()
 
     @tf.function
