@@ -24,8 +24,10 @@ from graph_compiler.ir.graph import Guard
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Make = Callable[[], Call]
 CODE = "0 or __import__('os').abort()"
-VALUE, SIZE = {"!": "value", "v": 0}, {"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]], 1]]}  # of input 0
-OUTSIDE = {"!": "size", "v": [[[["symbol", 2, 0, 1, "size"]], 1]]}  # of what is no input
+# Both refer to input 0.
+VALUE, SIZE = {"!": "value", "v": 0}, {"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]], 1]]}
+# This refers to a value that is no input.
+OUTSIDE = {"!": "size", "v": [[[["symbol", 2, 0, 1, "size"]], 1]]}
 ORIGIN = ["f.py", 1, "", "call"]
 
 
@@ -52,7 +54,8 @@ class Sample:
     hostile: tuple[Any, ...]
     raises: type[Exception] | None = None
     to: str = "torch"
-    is_after: bool = False  # checked after the function has run, where the call itself fits
+    # True if the assumption is checked after the function has run.
+    is_after: bool = False
 
 
 def ones(*shape: int, **facts: Any) -> torch.Tensor:

@@ -454,7 +454,8 @@ def test_least_versions_are_those_of_the_setup(checkout: Path) -> None:
     setup.read(checkout / "setup.cfg", "utf-8")
     wanted = setup["options"]["install_requires"] + "".join(setup["options.extras_require"].values())
     for name, (least, _) in doctor.PACKAGES.items():
-        if name != "numpy":  # of which the target needs a newer one than the core
+        # The target needs a newer NumPy than the core.
+        if name != "numpy":
             assert f"\n{name}>={least}" in wanted, name
 
 

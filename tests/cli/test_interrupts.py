@@ -44,7 +44,8 @@ def computes_in_c(x):
     return x
 
 """
-SECONDS = 10  # that a process may take to end on a busy machine; without care it takes a minute
+# Time for a process to end on a busy machine. Without the handling it takes a minute.
+SECONDS = 10
 
 
 @pytest.fixture

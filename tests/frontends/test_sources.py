@@ -123,9 +123,8 @@ def test_what_is_written_in_tensorflow_is_told(is_lazy: bool) -> None:
             else graph_compiler.transpile(function, to="numpy", args=call)
         )
         assert np.allclose(graph(*call), np.pi)
-    graph = graph_compiler.transpile(
-        torch.nn.ReLU(), to="tensorflow", args=(tf.ones(2),)
-    )  # arrays of the target are no sign
+    # Arrays of the target say nothing about the source.
+    graph = graph_compiler.transpile(torch.nn.ReLU(), to="tensorflow", args=(tf.ones(2),))
     assert graph(tf.ones(3)).shape == 3
 
 
@@ -187,7 +186,8 @@ def test_a_source_that_is_another_is_told() -> None:
             match=rf"recorded as {source}, and refers to {written_in} alone \({__file__}:\d+\)",
         ):
             graph_compiler.transpile(function, source=source, to="jax", args=(array,))
-    with pytest.raises(TypeError, match="must be Tensor"):  # the user's own mistake
+    # This is a mistake in the user's own code.
+    with pytest.raises(TypeError, match="must be Tensor"):
         graph_compiler.transpile(
             lambda x: torch.sin("x") + x, source="torch", to="jax", args=(torch.ones(2),)
         )

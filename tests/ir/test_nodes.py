@@ -77,7 +77,8 @@ class TestMakers:
         graph.nodes += [three, four]
         assert known() == [one, None, three, four]
         del graph.nodes[1:]
-        graph.nodes += [two, three]  # as many as before
+        # The number of nodes is the same as before.
+        graph.nodes += [two, three]
         assert known() == [one, two, three, None]
         graph.nodes.insert(0, four)
         assert known() == [one, two, three, four]
@@ -107,4 +108,4 @@ class TestMakers:
         other = Builder(Graph("g", "canonical"), outside=graph.maker)
         z = other.sin(y)
         assert other.maker(y) is graph.nodes[0] and other.maker(z) is other.graph.nodes[0]
-        assert Builder(graph).maker(y) is graph.nodes[0]  # made before
+        assert Builder(graph).maker(y) is graph.nodes[0]

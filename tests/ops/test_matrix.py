@@ -101,7 +101,8 @@ NESTED = {
     "call": PROGRAMS["checkpoint of functions"],
 }
 
-Call = tuple[str, Callable[..., Any], Any, dict[str, Any]]  # framework, function, arguments
+# A call: (framework, function, args, kwargs).
+Call = tuple[str, Callable[..., Any], Any, dict[str, Any]]
 
 
 def lifted(framework: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Graph:

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-SECONDS = 300  # a process that takes longer is killed, and all of its checks have failed
+# A process that takes longer is killed, and all of its checks have failed.
+SECONDS = 300
 
 
 def checks_in(namespace: Mapping[str, Any]) -> dict[str, Callable[[], None]]:

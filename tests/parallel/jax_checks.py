@@ -76,7 +76,7 @@ def check_calls_like_the_last_one() -> None:
         NamedSharding(mesh, PartitionSpec("device")),
         NamedSharding(mesh, PartitionSpec(None, "device")),
     )
-    for place in (*layouts, *layouts):  # where the array was put for good
+    for place in (*layouts, *layouts):
         close(row(jax.device_put(square := jnp.arange(64.0).reshape(8, 8), place)), square * 2)
     close(jax.jvp(lambda x: function(held, x), (x,), (x,))[1], x @ w, rtol=1e-6)
     torch.manual_seed(0)
@@ -142,7 +142,8 @@ def check_gradients() -> None:
 def check_graphs() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).eval()
     rows = torch.randn(24, 3)
-    for args in ((torch.ones(4, 3),), None):  # recorded, and not yet
+    # The graph has recorded the call or has recorded nothing yet.
+    for args in ((torch.ones(4, 3),), None):
         graph = graph_compiler.transpile(model, to="jax", args=args)
         close(
             parallel.Parallel(graph, devices=jax.devices()[:4])(rows),
@@ -359,9 +360,7 @@ def check_batch_norm_in_step() -> None:
         (rows.numpy(), target.numpy()),
         jax.NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("device",)), jax.P("device")),
     )
-    fresh = training.TrainState.create(
-        model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,)
-    )  # its loss is recorded with these
+    fresh = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,))
     close(training.single_train_step(parallel.replicate(fresh), lying)[1]["loss"], first, atol=1e-5)
     refuses(
         lambda: training.single_train_step(spread, (rows[:7], target[:7])),

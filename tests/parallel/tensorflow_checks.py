@@ -91,7 +91,7 @@ def check_collectives_of_every_source() -> None:
         found = tf.nest.flatten(parallel.Parallel(graph, reduce=lambda stacked: stacked)(ROWS))
         for one, other in zip(found, exchanged_by(2)):
             close(one, other, rtol=1e-5, atol=1e-6)
-    graph = graph.to("jax")  # of TensorFlow's
+    graph = graph.to("jax")
     for one, other in zip(
         tf.nest.flatten(transforms.vmap(graph, axis_name="device")(ROWS.reshape(2, 4, 3))), exchanged_by(2)
     ):
@@ -156,7 +156,7 @@ def check_buffers_are_averaged() -> None:
     mean, once = PARTS.mean(1).mean(0), 0.1 * PARTS.mean(1).mean(0)
     close(state.held.buffers["0.running_mean"], 0.9 * once + 0.1 * mean, rtol=1e-5)
     assert abs(state.parameters["2.weight"] - before).numpy().max() > 1e-3
-    values = state.held.trained["2.weight"].value.values  # of the devices
+    values = state.held.trained["2.weight"].value.values
     close(values[0], values[1])
     refuses(
         lambda: training.single_train_step(state, (x[:3], np.ones((3, 1), "float32"))),

@@ -39,8 +39,10 @@ from .checks import refuses, report  # noqa: E402
 from .collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources  # noqa: E402
 from .processes import outcomes_over  # noqa: E402
 
-TIMEOUT = 4  # seconds that a process waits for another one where one has ended
-LONGER = 20  # where processes come to their first exchange from long work of their own
+# Seconds that a process waits for another one that has ended.
+TIMEOUT = 4
+# Seconds if processes do long work of their own before their first exchange.
+LONGER = 20
 x = torch.arange(24.0).reshape(8, 3) / 10
 w = torch.arange(6.0).reshape(3, 2) / 5
 
@@ -92,7 +94,8 @@ def check_calls_like_the_last_one() -> None:
         torch.nn.Sequential(first := torch.nn.Linear(3, 3), second := torch.nn.Linear(3, 3))
     )
     for layers in ((first, second), (first, second), (second, first), (first, second)):
-        squares.function._modules = dict(zip("01", layers))  # the same parameters by other names
+        # The parameters are the same, under other names.
+        squares.function._modules = dict(zip("01", layers))
         close(squares(x), squares.function(x))
     named = parallel.Parallel(
         lambda x, other=None, **more: x + sum(more.values()) + sum((other or {}).values()) * 2
@@ -174,7 +177,8 @@ def inside_largest(weight: Any) -> Any:
 
 
 def check_graphs_and_modules() -> None:
-    torch.manual_seed(dist.get_rank())  # other weights in each process: the first one's count
+    # Each process has other weights; those of the first one must be used.
+    torch.manual_seed(dist.get_rank())
     model = torch.nn.Linear(3, 2)
     graph = graph_compiler.compile(model, args=(torch.ones(2, 3),))
     for spread in (graph, model):
@@ -183,9 +187,8 @@ def check_graphs_and_modules() -> None:
         model.zero_grad()
         (found**2).mean().backward()
         close(model.weight.grad, torch.autograd.grad((model(x) ** 2).mean(), model.weight)[0])
-    layers = torch.nn.Sequential(
-        model, torch.nn.BatchNorm1d(2)
-    ).eval()  # with buffers, which have no gradients
+    # Buffers have no gradients.
+    layers = torch.nn.Sequential(model, torch.nn.BatchNorm1d(2)).eval()
     close(parallel.Parallel(graph_compiler.compile(layers, args=(torch.ones(2, 3),)))(x), layers(x))
     sums = [None, None]
     dist.all_gather_object(sums, model.weight.sum().item())
@@ -406,7 +409,7 @@ def check_a_process_that_changes_alone() -> None:
         first = [spread(x) for _ in range(3)][2]
         refuses(lambda spread=spread: spread(change if rank else x), *words)
         close(spread(x)[0], first[0])
-        assert len(spread(change)[0]) in (2, 3)  # all change
+        assert len(spread(change)[0]) in (2, 3)
         close(spread(x)[0], first[0])
     inner = parallel.Parallel(
         lambda x: [
@@ -490,7 +493,8 @@ def check_a_function_that_one_process_has_alone() -> None:
     called = parallel.Parallel(lambda x: x + 1) if dist.get_rank() == 1 else known
     began = time.monotonic()
     refuses(lambda: called(x), CollectiveFailed, "of 2", "did not come to the same collective")
-    assert time.monotonic() - began < TIMEOUT + 3  # stores look once a second
+    # The store checks its connections once a second.
+    assert time.monotonic() - began < TIMEOUT + 3
 
 
 @functools.cache

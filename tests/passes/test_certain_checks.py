@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-import graph_compiler  # after the skip
+import graph_compiler
 from graph_compiler.errors import GuardFailed
 from graph_compiler.ir.node import every
 

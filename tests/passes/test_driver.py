@@ -60,7 +60,8 @@ def test_guards_and_effects_follow_the_outputs_of_the_block() -> None:
     assert graph.block.outputs == (x, 3, x, y, x)
     swapped = after(Pass("swap", lambda block: Block(block.inputs, block.nodes, (y, 4, y, y, y))), graph)
     assert swapped.outputs == [y, 4]
-    assert [guard.condition for guard in swapped.guards] == [y]  # the same twice is one
+    # Two equal guards become one.
+    assert [guard.condition for guard in swapped.guards] == [y]
     assert [effect.value for effect in swapped.effects] == [y]
 
 

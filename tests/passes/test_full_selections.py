@@ -184,9 +184,11 @@ def _check(program: Program, to: str) -> Any:
     for arguments in _cases():
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # the mean of none
+                # NumPy warns of the mean of no elements.
+                warnings.simplefilter("ignore", RuntimeWarning)
                 wanted = program(*_copied(arguments))
-        except ValueError:  # of another number of elements, the greatest of none
+        except ValueError:
+            # The sizes differ, or there is no largest of no elements.
             continue
         found = graph(*_copied(arguments))
         pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]

@@ -60,7 +60,8 @@ def test_draws_that_are_left_start_from_one_state() -> None:
     before, start, _, end = repeated.nodes
     state, array = repeated.constants["random_state"]
     assert start.inputs == (state,) and array == "the state"
-    assert end.inputs == before.outputs  # afterwards the generator is as it was
+    # Afterwards the generator is restored.
+    assert end.inputs == before.outputs
 
 
 def test_without_draws_nothing_is_set() -> None:

@@ -599,9 +599,12 @@ def test_gradients_of_pooling_in_tensorflow(name: str, batch: int, rank: int) ->
 
 
 SHAPES_OF_CONVOLUTIONS = (
-    ((2, 6, 9, 8), (6, 1, 3, 2), 6, (2, 1), (1, 2)),  # channel by channel
-    ((2, 6, 9, 8), (12, 1, 3, 3), 6, (1, 1), (1, 1)),  # two of each channel
-    ((1, 3, 5, 4), (40, 3, 3, 3), 1, (2, 2), (1, 1)),  # a weight larger than all windows
+    # A depthwise convolution.
+    ((2, 6, 9, 8), (6, 1, 3, 2), 6, (2, 1), (1, 2)),
+    # Two outputs for each channel.
+    ((2, 6, 9, 8), (12, 1, 3, 3), 6, (1, 1), (1, 1)),
+    # The weight is larger than all windows.
+    ((1, 3, 5, 4), (40, 3, 3, 3), 1, (2, 2), (1, 1)),
     ((1, 3, 9), (40, 3, 3), 1, (2,), (2,)),
     ((3, 4, 4, 5, 4), (4, 1, 2, 2, 2), 4, (1, 1, 1), (1, 2, 1)),
 )

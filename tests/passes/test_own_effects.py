@@ -26,7 +26,8 @@ def test_two_arguments_are_swapped() -> None:
     graph = canonical(lambda b, x, y: (x, y), SPEC, SPEC)
     x, y = graph.inputs
     swapped = after(own, _writing(graph, (0, y), (1, x)))
-    assert swapped.effects[0].value is y  # nothing is written before it
+    # Nothing is written before this effect.
+    assert swapped.effects[0].value is y
     copied = [swapped.maker(value) for value in (swapped.effects[1].value, *swapped.outputs)]
     assert [(node.op, *node.inputs) for node in copied if node] == [("copy", x), ("copy", x), ("copy", y)]
 

@@ -111,7 +111,8 @@ def _wrapped(x: Any) -> Any:
     return x + 1
 
 
-_NAME, _ITSELF = "factor", globals()  # a dict that holds itself
+# The dict contains itself.
+_NAME, _ITSELF = "factor", globals()
 FUNCTIONS = (
     _by_get, _by_item, _by_name_of_another, _kept, _all, _by_eval, _by_exec, _in_module, _of_module, _asked_of_module, _in_modules,
     _imported, _imported_from, _listed, _named_in_module, _of_function, _wrapped,

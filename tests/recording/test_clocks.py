@@ -22,9 +22,7 @@ TARGETS = ("torch", "jax", "tensorflow", "numpy")
 
 @pytest.fixture(autouse=True)
 def _ticking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        time, "thread_time", Mock(side_effect=map(float, itertools.count(1)))
-    )  # as much a library's as the clock is
+    monkeypatch.setattr(time, "thread_time", Mock(side_effect=map(float, itertools.count(1))))
     monkeypatch.setitem(globals(), "thread_time", time.thread_time)
 
 

@@ -271,9 +271,7 @@ def test_a_replaced_parameter_is_used_and_a_removed_one_is_recorded_again() -> N
     for change in (
         lambda: setattr(model, "weight", torch.nn.Parameter(torch.ones(2, 3))),
         lambda: model.load_state_dict({"weight": torch.zeros(2, 3), "bias": torch.ones(2)}, assign=True),
-        lambda: (
-            model._parameters.pop("bias") is None or setattr(model, "bias", torch.zeros(2))
-        ),  # a plain attribute from here on
+        lambda: model._parameters.pop("bias") is None or setattr(model, "bias", torch.zeros(2)),
     ):
         assert len(graph.variants) == 1
         change()

@@ -16,7 +16,8 @@ import pytest
 
 import graph_compiler
 
-SOURCES = ("torch", "jax", "numpy")  # whose arrays have methods
+# The arrays of these frameworks have methods.
+SOURCES = ("torch", "jax", "numpy")
 EVERY_SOURCE = (*SOURCES, "tensorflow")
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "sqrt": lambda x: x / math.sqrt(x.shape[0]),
@@ -32,7 +33,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "converted": lambda x: x[: int(x.shape[0] * 0.7)] * float(x.shape[1]),
     "asked": lambda x: x if math.isfinite(x.shape[0] / 2) else -x,
 }
-METHODS = ("length as a size",)  # what TensorFlow's arrays do not have
+# TensorFlow's arrays lack the methods of these programs.
+METHODS = ("length as a size",)
 
 
 def _ones(source: str, *shape: int) -> Any:

@@ -129,7 +129,8 @@ def test_a_default_device_without_memory() -> None:
 
 
 def test_a_generator_that_nobody_finishes() -> None:
-    kept = queue.SimpleQueue[Any]()  # what a recording does not look into
+    # A recording does not search this class.
+    kept = queue.SimpleQueue[Any]()
 
     def rows(x: Any) -> Iterator[Any]:
         with torch.device("cpu"):
@@ -142,7 +143,8 @@ def test_a_generator_that_nobody_finishes() -> None:
 
     assert graph_compiler.compile(first)(torch.ones(3)) == 2
     assert height() == (0, 0)
-    torch.device("cpu").__enter__()  # what the generator takes off the stack when it ends
+    # The generator removes it from the stack when it ends.
+    torch.device("cpu").__enter__()
     kept.get().close()
 
 
@@ -218,10 +220,11 @@ def test_threads_that_record_different_functions() -> None:
 
 def test_threads_that_record_one_model_leave_its_state() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.1))
+    # The numbers are drawn here, because a recording refuses those that other threads draw meanwhile.
     before, x = (
         copy.deepcopy(model.state_dict()),
         torch.randn(4, 3),
-    )  # drawn here: a recording refuses numbers that other threads draw meanwhile
+    )
 
     def work(number: int) -> None:
         for to in TARGETS * 2:
@@ -238,7 +241,8 @@ def test_a_class_that_grows_while_it_is_read() -> None:
         def __call__(self) -> None: ...
 
         @property
-        def __wrapped__(self) -> Any:  # as a decorator has it, which is asked what it wraps
+        # Decorators have this attribute, so the recording reads it.
+        def __wrapped__(self) -> Any:
             setattr(Model, f"other_{len(vars(Model))}", 1)
 
     class Model(torch.nn.Module):
@@ -413,9 +417,8 @@ def test_everything_goes_with_the_graph(to: str) -> None:
     del model, graph
     gc.collect()
     assert [item() for item in alive] == [None] * 3
-    graph_compiler.compile(
-        lambda x: x, args=(torch.ones(2),)
-    )  # sources of graphs that are gone are dropped when the next is loaded
+    # Sources of collected graphs are dropped when the next one is loaded.
+    graph_compiler.compile(lambda x: x, args=(torch.ones(2),))
     assert sources.isdisjoint(linecache.cache)
 
 
@@ -450,7 +453,8 @@ def never_awaited(x: Any) -> Any:
         return x * 2
 
     coroutine = code()
-    coroutine.close()  # Python warns of one that is left open
+    # Python would warn of a coroutine that was never awaited.
+    coroutine.close()
     return coroutine
 
 

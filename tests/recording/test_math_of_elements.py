@@ -126,7 +126,8 @@ def of_complex_angles(a: Any) -> Any:
 
 def rounded_numbers(a: Any) -> Any:
     x, y = a[0] * 7, a[1]
-    roots = [math.cbrt(y), math.exp2(y)] if hasattr(math, "exp2") else [y, y]  # both since Python 3.11
+    # Both functions exist since Python 3.11.
+    roots = [math.cbrt(y), math.exp2(y)] if hasattr(math, "exp2") else [y, y]
     return np.array([math.ceil(x) * y, math.floor(x) * y, math.trunc(-x) * y, *roots])
 
 

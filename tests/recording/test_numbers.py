@@ -161,11 +161,13 @@ def test_numbers_of_a_call_that_change_again_and_again_are_open(
         assert_same(found, expected)
         assert type(found[1]) is int and type(found[3]) is int
     assert len(graph.variants) == 3, graph.explain()
-    args, kwargs = _shifted_call(8)  # another branch
+    # This call takes the other branch.
+    args, kwargs = _shifted_call(8)
     assert_same(graph(*args, **kwargs), shifted(*args, **kwargs))
     assert len(graph.variants) == 4 and "options_shift > 3, assumed by Python" in graph.variants[-1].why
     args, kwargs = _shifted_call(1)
-    assert_same(graph(args[0], True, **kwargs), shifted(args[0], True, **kwargs))  # of another class
+    # A bool is another class than int.
+    assert_same(graph(args[0], True, **kwargs), shifted(args[0], True, **kwargs))
     assert len(graph.variants) == 5
     assert graph.verify(args=_shifted_call(4)[0], kwargs=_shifted_call(4)[1]).runs == 1
     assert graph.verify().runs > 5

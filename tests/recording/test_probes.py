@@ -146,7 +146,7 @@ def test_other_threads_are_left_alone(library: ModuleType) -> None:
             False,
             "give",
             1,
-        )  # which moves the same source
+        )
     assert session.facts() == []
 
 

@@ -202,7 +202,8 @@ FUNCTIONS: dict[str, dict[str, Callable[[Any], Any]]] = {
 def test_state_is_as_before(framework: str, name: str) -> None:
     one, own = FRAMEWORKS[framework], FRAMEWORKS[framework].to
     tf.random.set_seed(3)
-    keras.layers.Dense(1)(tf.ones((1, 1)))  # Keras makes what it keeps when it needs it
+    # Keras creates some state at first use.
+    keras.layers.Dense(1)(tf.ones((1, 1)))
     array, before = one.array(), one.state()
     for to in (own, framework):
         try:

@@ -20,7 +20,8 @@ from tests.support.threads import Signal  # noqa: E402
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:")
-@pytest.mark.parametrize("name", ["torch", "numpy"])  # JAX's own threads do not live through a fork
+# JAX's own threads do not survive a fork.
+@pytest.mark.parametrize("name", ["torch", "numpy"])
 def test_a_fork_waits_for_the_recording_of_another_thread(name: str) -> None:
     array = {"torch": torch.ones, "numpy": np.ones}[name]
     begun, go_on = Signal(), Signal()
@@ -51,7 +52,8 @@ def test_two_frameworks_that_record_each_other_do_not_wait_for_ever() -> None:
     def outer(name: str, other: str, array: Any, others: Any) -> None:
         def function(x: Any) -> Any:
             inside[name].send()
-            inside[other].came(0.5)  # with a lock for each framework, both stand here
+            # With one lock per framework this would be a deadlock.
+            inside[other].came(0.5)
             inner = graph_compiler.compile(lambda y: y + 1, source=other, args=(others(2),))
             return x * float(to_numpy(inner(others(1)))[0])
 

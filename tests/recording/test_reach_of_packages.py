@@ -61,7 +61,8 @@ def test_the_walk_takes_time_in_proportion_to_the_number_of_classes(ask: Callabl
 
 def test_each_class_of_a_chain_is_reached() -> None:
     reached = Reached([_package(300)])
-    assert sum(isinstance(owner, type) for owner in reached.owners) == 301  # with the base
+    # The base class is among them.
+    assert sum(isinstance(owner, type) for owner in reached.owners) == 301
 
 
 def test_code_in_a_target_folder_of_an_installer_is_a_librarys(

@@ -98,7 +98,8 @@ _MODEL: dict[str, Callable[[Any], Any]] = {
     "weight transposed": lambda m: setattr(m.linear.weight, "data", m.linear.weight.data.t()),
     "weight negated": lambda m: setattr(m.linear.weight, "data", torch._neg_view(m.linear.weight.data)),
 }
-_WEIGHTS: dict[str, Callable[[Any], Any]] = {  # those of a graph for another framework are converted once
+# A graph for another framework converts these weights once.
+_WEIGHTS: dict[str, Callable[[Any], Any]] = {
     "weight": lambda m: setattr(m.linear, "weight", nn.Parameter(torch.full((4, 4), 0.5))),
     "no bias": lambda m: setattr(m.linear, "bias", None),
 }
@@ -190,7 +191,8 @@ class CallableBox(Box):
 
 
 _hidden: dict[int, Box] = {}
-_find = functools.lru_cache(lambda number: _hidden[number])  # a way to an object that cannot be seen
+# The cache hides the object from the search.
+_find = functools.lru_cache(lambda number: _hidden[number])
 
 
 def _finds(x: Any) -> Any:
@@ -368,7 +370,8 @@ def test_calls_of_the_original_and_of_its_graph_elsewhere_share_their_statistics
     for call in range(4):
         assert_same(graph(x + call), expected(x + call))
         assert_same(model(x - call), expected(x - call))
-        graph.to("jax")  # recordings and checks of others count for nobody
+        # Recordings and checks of other graphs must not count.
+        graph.to("jax")
         graph.verify(runs=1)
     assert_same(dict(model.state_dict()), dict(expected.state_dict()))
     assert_same({name: graph.parameters[name] for name in model.state_dict()}, dict(model.state_dict()))

@@ -82,7 +82,8 @@ PRIVATE_BY_NAME_ONLY = {"torch.utils._pytree"}
 
 # Docstrings are not counted.
 MOST_LINES_OF_A_FUNCTION = 60
-LONG = {  # functions that are to be divided
+# Functions that should be divided.
+LONG = {
     "graph_compiler/api.py: compile",
     "backends/jax/compiled.py: compiled",
     "frontends/jax/equations.py: _equation",
@@ -273,9 +274,8 @@ def circles(sources: list[Source]) -> Iterator[str]:
         }
         left = {(one, other) for one, other in edges if one != other and other in inner}
         before: set[tuple[str, str]] = set()
-        while (
-            left != before
-        ):  # what imports nothing of the rest, or is imported by nothing of it, is in no circle
+        # A module that imports none of the remaining ones, or that none of them imports, is in no cycle.
+        while left != before:
             before, both = left, {one for one, _ in left} & {other for _, other in left}
             left = {edge for edge in left if both.issuperset(edge)}
         if left:

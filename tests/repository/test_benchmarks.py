@@ -24,9 +24,7 @@ def test_rounds_are_interleaved_and_rotate() -> None:
 
 
 def test_every_contender_gets_one_sample_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        measure.gc, "collect", lambda: 0
-    )  # before each round: seconds, where thousands of tests ran before
+    monkeypatch.setattr(measure.gc, "collect", lambda: 0)
     samples = measure.interleave({"a": lambda: None, "b": lambda: sum(range(1000))}, rounds=5, batch=1e-4)
     assert [len(taken) for taken in samples.values()] == [5, 5]
     assert measure.interleave({}, rounds=5) == {}

@@ -17,10 +17,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+# The hook makes these pages from files outside of docs/.
 MADE = {
     "index.md": ROOT / "README.md",
     "changelog.md": ROOT / "CHANGELOG.md",
-}  # pages that the hook makes of files beside docs/
+}
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -86,11 +87,12 @@ def test_each_public_name_has_a_page(hook: dict[str, Any]) -> None:
     for part in hook["PARTS"]:
         names = vars(importlib.import_module(f"graph_compiler.{part}"))
         package = f"graph_compiler.{part}"
+        # The modules of a package are attributes of it as well.
         own = {
             name
             for name, item in names.items()
             if not name.startswith("_") and getattr(item, "__name__", "") != f"{package}.{name}"
-        }  # modules of a package are names of it, too
+        }
         assert {
             f"{package}.{name}"
             for name in own
@@ -135,7 +137,8 @@ def test_each_error_says_its_cause_and_fix() -> None:
 
 def test_table_cells_of_the_readme_fit_two_lines() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
-    shown = re.sub(r"\]\([^)]*\)", "]", text)  # of a link its text is seen
+    # Readers see only the text of a link.
+    shown = re.sub(r"\]\([^)]*\)", "]", text)
     assert [
         cell
         for line in shown.splitlines()

@@ -26,7 +26,7 @@ NEEDS = {
     "jax": "jax",
     "tensorflow": "tensorflow",
     "cli": "typer",
-}  # folder -> what it imports
+}
 
 
 def names_below(package: str, paths: Iterable[str]) -> Iterator[str]:

@@ -61,7 +61,7 @@ def test_missing_and_stale_names_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 # -------------------------------------------------------------------------------------- what a change affects
-AFFECTED = {  # file that changed: (cases that run, cases that do not)
+AFFECTED = {
     "backends/jax/lowering/reductions.py": (
         [case for case in NODES if "-jax]" in case],
         [case for case in NODES if "-jax]" not in case],
@@ -128,7 +128,7 @@ FIRST = {
     "backends/user.py": "from .a import f\n\ny = f(2)\n",
     "backends/other.py": "from .a import g\n\nz = g(2)\n",
 }
-EDITS: dict[str, tuple[dict[str, str], list[str]]] = {  # name: (new texts, files whose code changed)
+EDITS: dict[str, tuple[dict[str, str], list[str]]] = {
     "nothing": ({}, []),
     "no Python": ({"notes": "2", "gone": "", "new": "1"}, ["gone", "new", "notes"]),
     "docstring": ({"backends/b.py": 'def f(x):\n    """Return minus x."""\n    return -x  # minus\n'}, []),

@@ -150,7 +150,7 @@ def test_models_choose_by_elements_with_the_weights_that_are_given() -> None:
         (
             lambda x: (x, 3_000_000_000) if x[0] > 0 else (x, 1),
             "the structure of results",
-        ),  # no number of 32 bits
+        ),
     ],
 )
 def test_ways_that_give_something_else_are_refused(function: Callable[[Any], Any], message: str) -> None:

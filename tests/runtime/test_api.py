@@ -131,7 +131,8 @@ def test_freezing_folds() -> None:
 
 
 # ---------------------------------------------------------------------------------- a graph as something else
-@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])  # of tensorflow in test_target.py
+# tests/backends/tensorflow/test_target.py tests TensorFlow.
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
 def test_a_trainable_module(to: str) -> None:
     source = Small()
     graph = graph_compiler.transpile(source, to=to, args=(torch.randn(4, 3),))
@@ -146,7 +147,8 @@ def test_a_trainable_module(to: str) -> None:
     if to == "numpy":
         assert sorted(module) == sorted(graph.parameters)
         before = int(module["layers.1.num_batches_tracked"])
-        twin = copy.deepcopy(source)  # the arrays of the module are the memory of the source
+        # The module shares the memory of ``source``.
+        twin = copy.deepcopy(source)
         torch.testing.assert_close(torch.tensor(numbers(module(x))), twin(x))
         assert int(module["layers.1.num_batches_tracked"]) == before + 1
         assert_same(module["layers.1.running_mean"], twin.layers[1].running_mean)

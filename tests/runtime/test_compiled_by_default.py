@@ -90,7 +90,8 @@ def test_the_third_shape_warns_once_and_names_the_argument(to: str) -> None:
 @EACH
 def test_a_size_that_grows_at_every_call_is_not_compiled_forever(to: str) -> None:
     graph = graph_compiler.transpile(lambda x: x.cumsum(0) * 2, to=to, args=(torch.ones(1),))
-    for length in (*range(1, 24), 23, 22):  # the last two come a second time
+    # The last two lengths repeat earlier ones.
+    for length in (*range(1, 24), 23, 22):
         assert_same(graph(torch.ones(length)), torch.ones(length).cumsum(0) * 2)
     assert "compiled for 18 shapes" in how(graph)
 
@@ -98,7 +99,8 @@ def test_a_size_that_grows_at_every_call_is_not_compiled_forever(to: str) -> Non
 @EACH
 def test_what_cannot_be_compiled_runs_operation_by_operation_and_says_why(to: str) -> None:
     x = torch.tensor([1.0, -2.0, 3.0])
-    for level, count in ((logging.INFO, 1), (logging.WARNING, 0)):  # nobody has asked for a compiled function
+    # The message is no warning, because the user has not asked for a compiled function.
+    for level, count in ((logging.INFO, 1), (logging.WARNING, 0)):
         graph = graph_compiler.transpile(lambda x: torch.nonzero(x > 0), to=to, args=(x,))
         with logged(level) as told:
             for values in (x, -x, x):

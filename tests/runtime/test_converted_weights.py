@@ -61,7 +61,8 @@ def _traced(target: str, graph: Any) -> Any:
             for change in (_left, _written, _replaced, _by_others)
             for call in (_plain, _traced)
         ),
-        (_other_shape, _plain),  # a compiler cannot be given another variant
+        # Inside a compiler no other variant can be recorded.
+        (_other_shape, _plain),
     ],
 )
 def test_a_first_call_has_the_weights_of_its_moment(

@@ -19,7 +19,8 @@ from graph_compiler.frontends.torch.compat import TorchDispatchMode
 from graph_compiler.frontends.torch.memory.layouts import StrideOrder
 
 X, W = torch.arange(6.0).reshape(2, 3) / 7, torch.ones(4, 3)
-KNOWN = torch.full((2, 4), 42.0)  # no product gives this: where it turns up, it was taken over
+# No product has this result, so it shows where a result was reused.
+KNOWN = torch.full((2, 4), 42.0)
 
 
 def made(is_view: bool = False) -> TensorOutcome:
@@ -100,9 +101,9 @@ def test_what_was_written_to_since_is_made_again() -> None:
 
 def test_calls_come_in_their_order() -> None:
     with ResultReuse(noted((F.linear, X + 1, W), (F.linear, X, W))):
-        assert F.linear(X, W) is not KNOWN  # the first was another
+        assert F.linear(X, W) is not KNOWN
         assert F.linear(X, W) is KNOWN
-        assert F.linear(X, W) is not KNOWN  # there is no third
+        assert F.linear(X, W) is not KNOWN
 
 
 def test_any_call_with_a_known_outcome_is_taken_over() -> None:

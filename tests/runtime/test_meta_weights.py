@@ -95,7 +95,8 @@ def test_recorded_before_there_are_weights(to: str, device: str, training: bool)
     assert graph.load_weights(all_arrays(real)) is graph
     for x in (EXAMPLE, OTHER):
         assert_same(graph(x), real(x))
-    assert_same(model.norm.running_mean, real.norm.running_mean)  # in training mode calls change it
+    # In training mode calls change the statistics.
+    assert_same(model.norm.running_mean, real.norm.running_mean)
     assert len(graph.variants) == 1
     assert model.second.weight is model.third.weight and model.second.weight.requires_grad
 
@@ -165,7 +166,8 @@ def test_arrays_of_other_frameworks(framework: str) -> None:
     if framework == "jax":
         import jax.numpy as jnp
 
-        arrays.pop("norm.num_batches_tracked")  # jax has no int64 by default
+        # JAX has no int64 by default.
+        arrays.pop("norm.num_batches_tracked")
         arrays = {name: jnp.asarray(array) for name, array in arrays.items()} | {
             "norm.num_batches_tracked": np.array(0)
         }
@@ -223,7 +225,8 @@ def test_a_state_dict_where_the_buffers_are_there() -> None:
     assert_same(graph(OTHER), real(OTHER))
     with torch.no_grad():
         real.first.bias.add_(1)
-    assert_same(graph.load_weights(real.state_dict())(OTHER), real(OTHER))  # again, into the same tensors
+    # The second load writes to the same tensors.
+    assert_same(graph.load_weights(real.state_dict())(OTHER), real(OTHER))
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])

@@ -115,7 +115,8 @@ def test_a_cache_goes_from_call_to_call_and_is_changed_between(to: str) -> None:
                 for cache in (ours, theirs):
                     cache.layers[0].crop(3)
             assert_same(ours, theirs)
-    assert len(graph.variants) == 2  # an empty cache, and one that holds something
+    # One variant serves the empty cache, the other all filled ones.
+    assert len(graph.variants) == 2
 
 
 def test_results_of_compiled_functions_and_pytrees() -> None:

@@ -54,7 +54,7 @@ def test_no_key_is_drawn_while_the_target_traces(to: str) -> None:
     with pytest.raises(CallMismatch, match="rng="):
         compiled(np.ones(100, np.float32))
     first, second = (to_numpy(graph(torch.ones(100))) for _ in range(2))
-    assert (first != second).any() and set(first.tolist()) == {0, 2}  # the sequence of keys took no harm
+    assert (first != second).any() and set(first.tolist()) == {0, 2}
 
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
@@ -193,10 +193,9 @@ def test_an_nnx_module_in_its_own_compiler() -> None:
         and source.names.num_batches_tracked == 0
     )
     run = nnx.jit(lambda module, x: module(x))
-    assert (
-        run(module, batch(6)) != run(module, batch(6))
-    ).any()  # a key of its own goes through the compiler
-    module.eval()  # a mode that nobody has recorded, first seen while JAX traces
+    assert (run(module, batch(6)) != run(module, batch(6))).any()
+    # JAX meets this mode, which was not recorded, for the first time while it traces.
+    module.eval()
     evaluated = run(module, batch(6))
     assert (evaluated == run(module, batch(6))).all() and int(module.names.num_batches_tracked[...]) == 10
     weights = {
@@ -214,9 +213,8 @@ def test_an_nnx_module_in_its_own_compiler() -> None:
 
 
 # ------------------------------------------------------------------------------------- keras
-@pytest.mark.filterwarnings(
-    "ignore:__array__ implementation:DeprecationWarning"
-)  # keras, of its own variables
+# The warning is about Keras' own variables.
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize("mode", ["train", "eval"])
 def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
     keras = pytest.importorskip("keras")
@@ -226,9 +224,8 @@ def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
         source.eval()
     model = graph_compiler.transpile(source, to="tensorflow", args=(torch.randn(4, 3),)).as_module()
     model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
-    before = model.predict(
-        batch(5), verbose=0
-    )  # a mode that nobody has recorded, first seen while TensorFlow traces
+    # TensorFlow meets this mode, which was not recorded, for the first time while it traces.
+    before = model.predict(batch(5), verbose=0)
     assert_same(before, original.eval()(torch.from_numpy(batch(5))))
     history = model.fit(batch(32), np.zeros((32, 8), np.float32), batch_size=12, epochs=4, verbose=0).history[
         "loss"
@@ -244,7 +241,8 @@ def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
         source.training == (mode == "train")
         and {weight.name for weight in model.non_trainable_weights} == STATISTICS
     )
-    if mode == "train":  # what is recorded later has its weights last
+    # Weights that a later recording adds come last.
+    if mode == "train":
         model.save_weights(tmp_path / "net.weights.h5")
         twin = graph_compiler.transpile(Net(), to="tensorflow", args=(torch.randn(4, 3),)).as_module()
         twin.load_weights(tmp_path / "net.weights.h5")

@@ -50,9 +50,7 @@ def test_a_long_conversion_says_what_it_does(monkeypatch: pytest.MonkeyPatch, ha
         graph_compiler.compile(slow, args=(torch.ones(2),))
     shown = terminal.getvalue()
     assert "Converting slow: recording" in shown and " call" in shown
-    for thread in [
-        one for one in threading.enumerate() if one.name == "graph_compiler progress"
-    ]:  # told to end, and about to
+    for thread in [one for one in threading.enumerate() if one.name == "graph_compiler progress"]:
         thread.join(10)
         assert not thread.is_alive()
     assert not stage.name and not len(stage.calls)
@@ -106,4 +104,5 @@ def test_what_is_quick_pays_microseconds() -> None:
     for _ in range(1000):
         with progress.show_conversion("nothing"):
             pass
-    assert (time.perf_counter() - started) / 1000 < 200e-6  # some 5 microseconds; a busy machine takes more
+    # It takes about 5 microseconds; a busy machine takes longer.
+    assert (time.perf_counter() - started) / 1000 < 200e-6

@@ -215,9 +215,7 @@ def test_the_state_is_refused_with_the_result() -> None:
     )
     pure = jax.jit(lambda parameters, x: graph.functional(parameters, x)[1]["norm.running_mean"])
     assert np.isfinite(pure(graph.parameters, jnp.ones((3, 2)))).all()
-    with pytest.raises(
-        (ValueError, jax.errors.JaxRuntimeError), match="GuardFailed"
-    ):  # the count of batches is a whole number
+    with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="GuardFailed"):
         jax.block_until_ready(pure(graph.parameters, -jnp.ones((3, 2))))
 
 
@@ -336,7 +334,8 @@ TRACED: dict[str, tuple[Callable[..., Any], Any, str]] = {
 def test_a_call_that_fits_nothing_in_jit_says_why(name: str) -> None:
     function, given, why = TRACED[name]
     graph = graph_compiler.transpile(function, to="jax", args=(torch.ones(2, 3),))
-    with pytest.raises(CallMismatch, match=f"jax traces this call.*{why}.*functional"):  # in one line
+    # The message must be a single line.
+    with pytest.raises(CallMismatch, match=f"jax traces this call.*{why}.*functional"):
         jax.jit(graph)(given)
     with pytest.raises(CallMismatch, match=r"first call.*with add_variant"):
         jax.jit(graph_compiler.transpile(function, source="torch", to="jax"))(given)
@@ -383,7 +382,7 @@ def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
     for _ in range(3):
         result, state = compiled(x, state)
         wanted.append(result)
-    again, _ = graph.functional({}, x, state=state)  # with the arrays that came back
+    again, _ = graph.functional({}, x, state=state)
     for number, one in enumerate(wanted):
         expected = original(torch.linspace(-1, 1, 3, dtype=getattr(torch, dtype)))
         assert one.dtype == dtype

@@ -47,9 +47,8 @@ def below_long_lines(x: Any) -> Any:
 
 
 SINGULAR, BROKEN = np.zeros((2, 2), np.float32), np.array([[np.nan, 1], [1, 2]], np.float32)
-FUNCTIONAL: list[
-    tuple[str, Callable[[Any], Any], int, Any, Any, str]
-] = [  # with the line of the function that is refused
+# Each entry has the line, within the function, of the call that is refused.
+FUNCTIONAL: list[tuple[str, Callable[[Any], Any], int, Any, Any, str]] = [
     ("numpy", inverse, 2, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
     ("numpy", below_long_lines, 3, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
     ("numpy", solved, 1, torch.eye(2), SINGULAR, "LinAlgError"),
@@ -100,7 +99,7 @@ def test_exceptions_of_the_original_and_of_tracing_stay_what_they_are() -> None:
         jax.jit(lambda x: picked.functional({}, x))(np.ones(3, np.float32))
 
 
-COMPUTED: list[Callable[[Any], Any]] = [  # by a call that is in the graph, and seen while it is recorded
+COMPUTED: list[Callable[[Any], Any]] = [
     lambda x: x * 2654435761 % 1000003,
     lambda x: x << 40,
     lambda x: (x + 12).cumprod(0).add_(1) ** 9,

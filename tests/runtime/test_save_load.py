@@ -581,9 +581,8 @@ def test_truncated_and_altered_files_are_refused(hostile_base: bytes, tmp_path: 
         path.write_bytes(hostile_base[:length])
         with pytest.raises(InvalidFile):
             graph_compiler.load(path)
-    start = hostile_base.index(
-        b"PK\x01\x02"
-    )  # up to the table of contents, every byte is covered by a checksum
+    # A checksum covers every byte before the central directory.
+    start = hostile_base.index(b"PK\x01\x02")
     for place in range(60, start, start // 40):
         path.write_bytes(hostile_base[:place] + bytes([hostile_base[place] ^ 1]) + hostile_base[place + 1 :])
         try:

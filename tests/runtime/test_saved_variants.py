@@ -58,7 +58,8 @@ def test_what_is_saved_can_be_loaded(
     graph = graph_compiler.compile(Counting(counts).eval(), to=to)
     given = [(torch.ones((2,) * (rank - 1) + (3,)), power) for rank, power in calls]
     for args in given:
-        graph.add_variant(args, {})  # the same call once more is the same variant once more
+        # Adding the same call again adds an equal variant.
+        graph.add_variant(args, {})
     graph.save(tmp_path / form)
     again = graph_compiler.load(tmp_path / form)
     assert len(again.variants) == len(calls)

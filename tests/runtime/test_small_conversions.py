@@ -59,7 +59,8 @@ def test_a_small_conversion_enters_no_more_functions(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     counts = dict(zip(MOST, map(int, done.stdout.split())))
-    assert all(count > 100 for count in counts.values())  # something was counted at all
+    # The limits mean nothing if no calls are counted.
+    assert all(count > 100 for count in counts.values())
     assert all(counts[what] <= most for what, most in MOST.items()), (
         f"{counts} functions entered, {MOST} before"
     )

@@ -133,9 +133,7 @@ PLAIN = [(counter, to, False) for counter in SOURCES for to in ARRAYS]
 )
 def test_no_call_loses_the_count_of_another(counter: type, to: str, compiled: bool) -> None:
     x = ARRAYS[to](2)
-    options = (
-        {"backend": "eager"} if compiled and to == "torch" else None
-    )  # which compiles nothing, and sees the function as others do
+    options = {"backend": "eager"} if compiled and to == "torch" else None
     graph = graph_compiler.compile(
         counter(),
         to=to,
@@ -144,7 +142,8 @@ def test_no_call_loses_the_count_of_another(counter: type, to: str, compiled: bo
         compile_options=options,
     )
     assert _counted(graph, lambda i: (x,)) == _expected()
-    assert len(graph.variants) <= 3  # numbers of Python are inputs from the third on
+    # From the third recording on the Python number is an input.
+    assert len(graph.variants) <= 3
 
 
 @pytest.mark.parametrize("to", list(ARRAYS))
@@ -171,7 +170,8 @@ def test_graphs_that_share_a_model_take_turns(counter: type, to: str) -> None:
     "counter", [Replaced, Number, OfNumpy, OfNumpyInPlace], ids=lambda counter: counter.__name__
 )
 def test_calls_go_on_while_others_are_recorded(counter: type, to: str) -> None:
-    shapes = [(2,), (2, 2), (1, 2, 3), (1, 1, 1, 1), (2, 1, 1, 1, 1)]  # each rank is a variant
+    # Each rank needs a variant.
+    shapes = [(2,), (2, 2), (1, 2, 3), (1, 1, 1, 1), (2, 1, 1, 1, 1)]
     graph = graph_compiler.compile(counter(), to=to, source=SOURCES[counter])
     assert _counted(graph, lambda i: (ARRAYS[to](shapes[i % len(shapes)]),)) == _expected()
 
@@ -186,7 +186,8 @@ def test_a_lazy_graph_that_all_threads_call_first_is_recorded_once(to: str) -> N
         assert float(to_numpy(graph(ARRAYS[to](number + 1)))) == 2 * (number + 1)
 
     several(work, THREADS)
-    assert len(graph.variants) <= 2  # one element is a case of its own
+    # A size of 1 needs a variant of its own, because it broadcasts.
+    assert len(graph.variants) <= 2
 
 
 def test_an_error_inside_lets_go_of_the_state() -> None:

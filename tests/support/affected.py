@@ -20,9 +20,11 @@ from .selection import case_of, digest
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
-LIFTED = ("lifted", "canonical")  # a way through the canonical operations and back
+# Names of the way through canonical operations and back.
+LIFTED = ("lifted", "canonical")
 
-SAMPLES = {  # source framework: the tests that call each of its functions and operations
+# source framework: the tests that call each of its functions and operations
+SAMPLES = {
     "torch": (
         "tests/corpora/test_samples.py",
         "tests/corpora/test_dtypes.py",
@@ -42,7 +44,8 @@ DERIVATIVES = (
     "tests/frontends/tensorflow/test_sample_gradients.py",
     "tests/frontends/jax/test_gradients.py",
 )
-PROGRAMS = {  # source framework: the tests whose programs try how code is recorded
+# source framework: the tests whose programs exercise the recording
+PROGRAMS = {
     "torch": (
         "tests/corpora/test_programs.py",
         "tests/frontends/torch/test_*.py",
@@ -72,7 +75,8 @@ LOOPS = (
     "tests/corpora/layers/test_*.py",
     "tests/corpora/traced/test_*.py",
 )
-PARTS = (  # tests of the parts of the package, and small ones of everything
+# Tests of the parts of the package, and quick ones of everything.
+PARTS = (
     *(
         f"tests/{folder}/test_*.py"
         for folder in ("cli", "codegen", "contracts", "ops", "recording", "runtime", "sizes", "visualise")
@@ -282,10 +286,11 @@ def tests_with(changed: str) -> list[str]:
     uses them, and the selection runs in any case.
     """
     if changed.startswith("tests/support/") or changed == "tests/conftest.py":
+        # The selection runs in any case.
         return [
             "tests/repository/test_support.py",
             "tests/repository/test_selection.py",
-        ]  # the selection is run in any case
+        ]
     reached, new = set[str](), {changed}
     while new:
         reached |= new

@@ -105,7 +105,8 @@ class Page:
         seconds.
         """
         end = time.monotonic() + _SECONDS
-        attempt = f"(() => {{ try {{ return {expression}; }} catch {{ return null; }} }})()"  # the page may just be being replaced
+        # The page may be loading.
+        attempt = f"(() => {{ try {{ return {expression}; }} catch {{ return null; }} }})()"
         while not (found := self.evaluate(attempt)):
             assert time.monotonic() < end, f"{expression} did not come true; {self.problems}"
             time.sleep(0.02)

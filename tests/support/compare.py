@@ -91,9 +91,8 @@ def to_numpy(array: Any) -> np.ndarray[Any, Any]:
         array = (
             (array.to(getattr(sys.modules["torch"], wider)) if wider else array).resolve_conj().resolve_neg()
         )
-    converted = np.asarray(
-        array.numpy() if type(array).__module__.startswith("tensorflow") else array
-    )  # a scalar has no __array__ there
+    # A scalar of TensorFlow has no ``__array__``.
+    converted = np.asarray(array.numpy() if type(array).__module__.startswith("tensorflow") else array)
     return converted.astype(np.float32) if converted.dtype.name == "bfloat16" else converted
 
 
@@ -136,7 +135,8 @@ def assert_same_array(actual: Any, expected: Any, where: str = "result") -> None
 
 
 def _same_value(actual: Any, expected: Any) -> bool:
-    if type(actual) is float is type(expected):  # computed by the target, as the elements of arrays are
+    # The target computed this number, like the elements of arrays.
+    if type(actual) is float is type(expected):
         return bool(np.isclose(actual, expected, *tolerance("float32"), equal_nan=True))
     return type(actual) is type(expected) and (actual == expected or repr(actual) == repr(expected) == "nan")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[2] / ".pytest_cache" / "jax"
-_SECONDS = 30 * 86400  # programs that are older are compiled anew
+# Older programs are deleted and compiled again.
+_SECONDS = 30 * 86400
 
 
 def keep_programs(folder: Path = FOLDER) -> None:
@@ -27,7 +28,8 @@ def keep_programs(folder: Path = FOLDER) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         drop_old(folder)
-    except OSError:  # a checkout that cannot be written to
+    except OSError:
+        # The checkout is not writable.
         return
     files.LRUCache.put = _put
     for name, value in {
@@ -37,7 +39,8 @@ def keep_programs(folder: Path = FOLDER) -> None:
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }.items():
         jax.config.update(name, value)
-    cache.reset_cache()  # which of these hold was settled by the first program of this process
+    # The first program of the process has fixed the old settings.
+    cache.reset_cache()
 
 
 def _loaded(name: str) -> Any:

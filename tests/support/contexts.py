@@ -10,7 +10,8 @@ import itertools
 import sys
 from typing import Any
 
-_PROGRAMS = 1000  # of one context, which keeps the types and constants of all of them
+# Number of programs of one context, which keeps the types and constants of all of them.
+_PROGRAMS = 1000
 
 
 def share_contexts() -> None:

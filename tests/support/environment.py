@@ -37,8 +37,10 @@ def variables() -> dict[str, str]:
     """
     return {
         "GRAPH_COMPILER_CACHE": "off",
-        "GRAPH_COMPILER_TRACEBACK": "full",  # a test that fails is to show where
-        "GRAPH_COMPILER_VERIFY": "1",  # after every pass; takes 1.9 % of the time of the tests
+        # A failing test must show the whole traceback.
+        "GRAPH_COMPILER_TRACEBACK": "full",
+        # Verification after every pass takes 1.9 % of the time of the tests.
+        "GRAPH_COMPILER_VERIFY": "1",
         "HF_HUB_OFFLINE": "1",
         "JAX_ENABLE_COMPILATION_CACHE": "0",
         "JAX_PLATFORMS": "cpu",

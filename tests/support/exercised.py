@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
+# Return annotations of passes over graphs, and of functions that make passes.
 _TUPLE, _PASS = (
     "tuple[Graph, bool]",
     "GraphPass",
-)  # return annotations of passes over graphs, and of functions that make one
+)
 
 # rules for what newer versions of a framework have: name -> (module, what it has then)
 SINCE = {
@@ -94,7 +95,8 @@ def _rule(table: Any, row: Any) -> str:
 
 def _lifting_rules() -> Iterator[str]:
     for framework in TARGETS:
-        importlib.import_module(f"graph_compiler.frontends.{framework}.lifting.driver")  # fills the table
+        # The import fills the table.
+        importlib.import_module(f"graph_compiler.frontends.{framework}.lifting.driver")
         rows = importlib.import_module(f"graph_compiler.frontends.{framework}.lifting.table").rows
         names = {f"lift {framework} {_rule(rows, row)}" for row in rows._rows.values()}
         yield from {name for name in names if name not in SINCE or _has(*SINCE[name])}

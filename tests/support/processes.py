@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Callable
 
-_SECONDS = 60  # a child that waits for a lock which nobody holds is killed
+# A child that waits for a lock that no thread will release is killed.
+_SECONDS = 60
 
 
 def holds_in_child(right: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> bool:

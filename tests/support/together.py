@@ -14,11 +14,12 @@ from graph_compiler.trees import Tree, flatten, unflatten
 
 from .compare import is_array
 
-EACH_ALONE = "GRAPH_COMPILER_TESTS_ALONE"  # set where what each sample exercises is noted
-IN_ONE_PROGRAM = 12  # samples; those of a place in the list, for tests of a place run in one process
-ALONE = (
-    object()
-)  # in the place of a result: this call has to be made by itself, where an error tells of one call
+# Set when a run records what each sample exercises.
+EACH_ALONE = "GRAPH_COMPILER_TESTS_ALONE"
+# Number of successive samples in a program, so that the tests of one program run in one process.
+IN_ONE_PROGRAM = 12
+# In place of a result: the call must be made separately, so that an error is about this call only.
+ALONE = object()
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Together:
 
     def __init__(self, samples: Sequence[Callable[[], list[Call]]]) -> None:
         self._samples = samples
-        self._of_number = functools.cache(self._results)  # in any order of the tests
+        # The cache allows the tests to run in any order.
+        self._of_number = functools.cache(self._results)
 
     def results(self, place: int) -> list[Any]:
         """Return the results of the calls of sample number ``place``, each an array structure or ``ALONE``.
@@ -98,5 +100,6 @@ class Together:
 def _calls(sample: Callable[[], list[Call]]) -> list[Call]:
     try:
         return sample()
-    except Exception:  # its own test tells
+    except Exception:
+        # The test of this sample reports the error.
         return []

@@ -18,12 +18,13 @@ TOLERANCE: dict[str, tuple[float, float]] = {  # dtype: (relative, absolute)
     "complex128": (1e-9, 1e-10),
 }
 
+# dtype: the one that JAX without x64 has for it
 NARROWER = {
     "int64": "int32",
     "uint64": "uint32",
     "float64": "float32",
     "complex128": "complex64",
-}  # jax without x64
+}
 
 
 def tolerance(dtype: str) -> tuple[float, float]:

@@ -82,8 +82,10 @@ def test_batches_go_where_the_state_is() -> None:
         torch.nn.Linear(3, 1), "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 3),)
     )
     engine = state.plan.engine
-    assert engine.device_of(state.held) is None  # the CPU, where arrays of others are taken anyway
-    elsewhere = replace(state.held, trained={"weight": torch.ones(1, 3, device="meta")})  # for a GPU
+    # On the CPU arrays need no copy, so None stands for it.
+    assert engine.device_of(state.held) is None
+    # ``meta`` stands for a GPU.
+    elsewhere = replace(state.held, trained={"weight": torch.ones(1, 3, device="meta")})
     assert engine.device_of(elsewhere) == torch.device("meta")
     state.held = elsewhere
     assert next(training.DeviceIterator(LOADERS["list"](), state))[0].is_meta
@@ -123,7 +125,8 @@ def test_the_thread_ends_where_the_loop_is_left() -> None:
     for _ in training.DeviceIterator(endless(), "torch", prefetch=3):
         break
     assert no_thread_is_left()
-    assert len(begun) <= 6  # what was fetched ahead is bounded
+    # The number of batches fetched ahead is limited.
+    assert len(begun) <= 6
 
 
 def test_batches_are_fetched_while_the_step_is_computed() -> None:

@@ -168,9 +168,7 @@ def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "saved\n"
         until = time.monotonic() + 20
-        while (
-            not list(tmp_path.glob(".state.*")) and time.monotonic() < until
-        ):  # it writes beside at the moment
+        while not list(tmp_path.glob(".state.*")) and time.monotonic() < until:
             pass
         process.send_signal(signal.SIGKILL)
     assert training.TrainState.load(path, like=like).step == 0

@@ -74,7 +74,8 @@ def graph(to: str) -> Any:
 @functools.cache
 def gradients() -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
-    scales = (1.0, 1e-3, 10.0, 0.0)  # small ones show where eps stands
+    # With small gradients it matters at which point eps is added.
+    scales = (1.0, 1e-3, 10.0, 0.0)
     return [
         {
             name: (scales[step % 4] * rng.normal(size=array.shape)).astype("float32")

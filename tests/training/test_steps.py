@@ -107,17 +107,19 @@ def test_weights_come_back_under_their_names(to: str) -> None:
     before, mode = copy.deepcopy(model.state_dict()), model.eval().training
     state = training.TrainState.create(model, RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
     state, _ = trained(state)
-    for name, array in model.state_dict().items():  # the original is as it was, and in its mode
+    # Training must change neither the original nor its mode.
+    for name, array in model.state_dict().items():
         assert torch.equal(array, before[name])
     state.to_source()
     expected = by_hand(BATCHES)[0].state_dict()
     assert model.training is mode
     assert model.again.weight is model.last.weight
     for name, array in model.state_dict().items():
+        # Batch norm subtracts the mean, so the gradient of this bias consists of rounding errors.
         if name not in (
             "first.bias",
             "norm.running_mean",
-        ):  # batch norm takes the mean away: what is left of its gradient is rounding
+        ):
             torch.testing.assert_close(array, expected[name], rtol=1e-4, atol=1e-5)
 
 
@@ -256,7 +258,8 @@ def test_a_mode_that_a_model_decides_is_asked_for_where_something_changed(is_tra
         assert model.training is model.layer.training is is_training
         return metrics["loss"].item(), len(model.asked)
 
-    certain = float(np.log(3))  # of outputs that are all zero
+    # This is the loss of outputs that are all zero.
+    certain = float(np.log(3))
     for change, loss in (
         (lambda: setattr(model, "drops", True), certain),
         (lambda: setattr(model, "drops", False), None),
@@ -367,7 +370,8 @@ def test_a_state_that_is_used_up_says_so(to: str) -> None:
     state = training.TrainState.create(graph(to), RULE, loss=cross_entropy)
     kept = elements(state, state.parameters)
     later, _ = training.single_train_step(state, BATCHES[0])
-    for name, array in elements(later, state.parameters).items():  # what was asked for before stays
+    # Parameters that were read earlier must not change.
+    for name, array in elements(later, state.parameters).items():
         np.testing.assert_array_equal(array, kept[name])
     for use in (
         lambda: training.single_train_step(state, BATCHES[0]),
@@ -411,9 +415,8 @@ def test_a_batch_of_another_kind_is_recorded() -> None:
             state, ({"x": x, "scale": np.float32(2) * np.ones((6, 1), "float32")}, target)
         )
         assert len(state.graph.variants) == 2 and np.isfinite(float(metrics["loss"]))
-        assert (
-            int(state.parameters["norm.num_batches_tracked"]) == 2
-        )  # what is run for a recording counts for nothing
+        # Calls made by the recording are not counted.
+        assert int(state.parameters["norm.num_batches_tracked"]) == 2
 
 
 def test_fit_gives_a_history(capsys: Any) -> None:

@@ -50,7 +50,7 @@ class Bounded(torch.nn.Linear):
 
 class Normalised(torch.nn.Linear):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        before = self.weight.sum()  # read twice: once before it is written
+        before = self.weight.sum()
         if self.training:
             self.weight.data.copy_(self.weight.detach() / self.weight.detach().norm())
         return super().forward(input) * before
@@ -83,7 +83,8 @@ class Rows(keras.layers.Layer):  # type: ignore[misc]
 
 def _keras(layer: Callable[[], Any]) -> Callable[[], Any]:
     def made() -> Any:
-        keras.backend.clear_session()  # names are counted anew
+        # Keras numbers the names of layers from the start again.
+        keras.backend.clear_session()
         keras.utils.set_random_seed(0)
         inputs = keras.Input((4,))
         return keras.Model(inputs, layer()(inputs))
@@ -167,7 +168,7 @@ def _train(model: Any, to: str, wanted: list[Any]) -> None:
 def test_a_module_of_torch(case: tuple[Callable[[], Any], list[Any]]) -> None:
     made, wanted = case
     module = graph_compiler.compile(model := made(), args=(_example(model),), to="torch").as_module().train()
-    module(torch.tensor(BATCHES[0][0]))  # a call that is not trained on
+    module(torch.tensor(BATCHES[0][0]))
     module.load_state_dict(
         {name: torch.as_tensor(np.asarray(array)) for name, array in _named(made()).items()}, strict=False
     )

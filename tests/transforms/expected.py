@@ -14,11 +14,12 @@ Function = Callable[..., Any]
 Arrays = list[Any]
 
 _STEP = 1e-3
+# Weights of the central differences over one, two and three steps; their error is of sixth order.
 _WEIGHTS = {
     1: 3 / 4,
     2: -3 / 20,
     3: 1 / 60,
-}  # of the differences over one, two and three steps: their error is that of the sixth power
+}
 
 
 def in_source(source: str, array: np.ndarray[Any, Any]) -> Any:
@@ -51,7 +52,8 @@ def _products_of_torch(function: Function, arrays: Arrays, directions: Arrays) -
     inputs = [array.clone().requires_grad_() for array in arrays]
     gradients = torch.autograd.grad(function(*inputs), inputs, create_graph=True)
     along = sum((gradient * direction).sum() for gradient, direction in zip(gradients, directions))
-    if not along.requires_grad:  # of what is linear
+    # The gradient of a linear function does not depend on its arguments.
+    if not along.requires_grad:
         return list(map(torch.zeros_like, inputs))
     return list(torch.autograd.grad(along, inputs, materialize_grads=True))
 

@@ -28,7 +28,8 @@ class Case:
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...] = ((3, 4),)
     kind: str = "normal"
-    has_second: bool = True  # in the source's own framework
+    # True if the source framework has a second derivative.
+    has_second: bool = True
 
     def arguments(self, seed: int = 0) -> list[np.ndarray[Any, Any]]:
         random = np.random.default_rng(seed)
@@ -286,9 +287,8 @@ NUMPY = {
     "differences": Case(
         lambda x: (np.diff(x) ** 2).sum() + np.trapezoid(x).sum() + np.gradient(x, axis=0).sum()
     ),
-    "clip": Case(
-        lambda x: np.clip(x, -0.5, 0.5).sum() + np.maximum(x, 0.2).sum()
-    ),  # no element is within a difference of an edge
+    # No element is so close to a kink that a difference would cross it.
+    "clip": Case(lambda x: np.clip(x, -0.5, 0.5).sum() + np.maximum(x, 0.2).sum()),
     "powers": Case(lambda x, y: (x**y + np.arctan2(x, y) + np.hypot(x, y)).sum(), ((4,), (4,)), "positive"),
     "tanh": Case(lambda x: np.prod(np.tanh(x))),
     "cosh": Case(lambda x: (np.cosh(x) * np.sinh(x)).mean()),

@@ -24,7 +24,8 @@ from tests.support.contexts import wide_types  # noqa: E402
 
 from .test_forward_formulas import FORMULAS, V, W, X  # noqa: E402
 
-POINT = X.numpy() / 40 + 0.6  # between 0 and 1.4, no two elements equal
+# The elements are distinct and between 0 and 1.4.
+POINT = X.numpy() / 40 + 0.6
 UNIT = X.numpy() / 80 + 0.5
 DIRECTION = V.numpy()
 WEIGHTS = W.numpy().reshape(-1)

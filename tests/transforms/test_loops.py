@@ -87,7 +87,8 @@ def test_recorded_loops(source: str, to: str) -> None:
 def test_what_is_recorded_is_one_loop_that_keeps_its_checkpoints() -> None:
     arrays = list(map(torch.tensor, (x, w, rows)))
     graph = graph_compiler.transpile(function_of("torch", True), source="torch", to="jax", args=arrays)
-    assert graph.source.count("lax.tanh(") == 2  # of the segments, and of the steps that are left
+    # One is in the loop over segments, the other in the loop over the remaining iterations.
+    assert graph.source.count("lax.tanh(") == 2
     assert "lax.scan(jax.checkpoint(" in graph.source
 
 

@@ -79,7 +79,8 @@ def wanted(word: str, name: str) -> Any:
 def test_plain_functions(word: str, to: str) -> None:
     is_derivative = word not in ("vmap", "a map around", "a map inside", "two names")
     for name, function in FUNCTIONS.items():
-        if not (is_derivative and name == "pmax"):  # which has none in JAX
+        # JAX has no derivative of ``pmax``.
+        if not (is_derivative and name == "pmax"):
             np.testing.assert_allclose(
                 WORDS[word](function)(TO[to](ROWS)), wanted(word, name), rtol=1e-5, atol=1e-5, err_msg=name
             )

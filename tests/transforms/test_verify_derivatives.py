@@ -46,9 +46,8 @@ def test_arguments_are_those_of_the_recording_where_none_are_given(name: str, to
         lambda x: (jnp.sin(x) * x).sum(), source="jax", to=to, args=(jnp.ones(3),)
     )
     checked = getattr(transforms, name)(graph).verify()
-    assert checked.dtype == (
-        "float64" if to == "jax" else "float32"
-    )  # a function of JAX computes with 32 bits elsewhere
+    # Outside of ``verify`` a JAX function computes in 32 bits.
+    assert checked.dtype == ("float64" if to == "jax" else "float32")
     with pytest.raises(CallMismatch, match=r"verify\(\): nothing is recorded"):
         getattr(transforms, name)(graph_compiler.transpile(jnp.sum, source="jax", to=to)).verify()
 

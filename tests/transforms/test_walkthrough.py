@@ -41,7 +41,7 @@ def numbers(item: Any) -> Any:
 def test_reverse_and_forward_mode(to: str) -> None:
     graph = written(rosenbrock, to, one, two)
     assert [numbers(item) for item in transforms.grad(graph, argnums=(0, 1))(one, two)] == [-400, 200]
-    value, gradient = transforms.value_and_grad(graph)(one, two)  # with the primal, constant in y
+    value, gradient = transforms.value_and_grad(graph)(one, two)
     assert (numbers(value), numbers(gradient)) == (100, -400)
     assert list(map(numbers, transforms.jvp(graph, (one, two), (one, torch.tensor(0.0))))) == [100, -400]
     assert list(map(numbers, transforms.jvp(graph, (one, two), (one, one)))) == [100, -200]
@@ -61,7 +61,7 @@ def test_vector_mode_and_second_order(to: str) -> None:
     assert numbers(transforms.hvp(graph, (point,), (directions[2],))) == [2, -200]
     nested = transforms.grad(
         lambda point: transforms.jvp(graph, (point,), (native(graph, directions[2]),))[1]
-    )  # reverse over forward
+    )
     assert numbers(nested(native(graph, point))) == [2, -200]
 
 

@@ -29,8 +29,10 @@ from tests.support.chromium import CHROMIUM, Page
 torch = pytest.importorskip("torch")
 
 LARGE = 20_000
-SECONDS_TO_READY = 10  # of 0.5 on two idle cores; the machine may be busy
-SECONDS_TO_ANSWER = 10  # to a click, a search and a jump, of 0.4
+# Half a second on two idle cores; the machine may be busy.
+SECONDS_TO_READY = 10
+# A click, a search and a jump take 0.4 seconds on two idle cores.
+SECONDS_TO_ANSWER = 10
 
 
 def data_of(page: str) -> Any:
@@ -113,9 +115,7 @@ def test_a_page_says_what_the_graph_is(counter: Any, tmp_path: Path) -> None:
     assert "self.head(hidden)" in variant["files"][place]["lines"][str(line)]
     assert any("rows.shape[0] > 2" in text and items for text, items in variant["guards"])
     assert {text.partition(" ")[0] for text, _ in variant["state"]} == {"buffer", "kept"}
-    assert str(Path(__file__).parent) not in json.dumps(
-        variant["guards"]
-    )  # files are named as people name them
+    assert str(Path(__file__).parent) not in json.dumps(variant["guards"])
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
@@ -197,7 +197,8 @@ def test_in_a_notebook_it_stands_below_the_cell(
     counter.show()
     assert shown[0].startswith("<iframe srcdoc=") and "<script" not in shown[0] and "&lt;script" in shown[0]
     monkeypatch.setattr(showing, "_LARGEST_IN_NOTEBOOK", 1000)
-    assert counter.show().as_uri() == shown[1]  # too large to be a part of the notebook
+    # The page is too large to be embedded in the notebook.
+    assert counter.show().as_uri() == shown[1]
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: terminal))
     assert not showing._in_notebook()
 
@@ -242,7 +243,8 @@ def test_a_large_graph_in_a_browser(tmp_path: Path) -> None:
         )
         boxes = "Number(document.documentElement.dataset.boxes)"
         before = page.evaluate(boxes)
-        assert 30 < before < 200  # not 20,000
+        # Only visible nodes may be drawn, not all 20,000.
+        assert 30 < before < 200
         started = time.monotonic()
         page.click(".group.closed")
         page.wait(f"{boxes} === {before} + 10")
@@ -259,7 +261,7 @@ def test_a_large_graph_in_a_browser(tmp_path: Path) -> None:
         rows = "[...document.querySelectorAll('#details pre.excerpt > *')]"
         assert page.evaluate(
             f"new Set({rows}.map(row => row.getBoundingClientRect().top)).size === {rows}.length"
-        )  # a line each
+        )
         page.click("[data-tab=source]")
         assert page.evaluate("document.querySelector('#text').textContent.length") > 100_000
         assert page.problems == []

@@ -166,7 +166,8 @@ def _untraceable_rule(primals: Any, tangents: Any) -> Any:
 
 
 ZEROS = np.array([[0.0, 1.0, -1.0], [2.0, 0.0, 0.5]])
-HELD = [nn.relu, nn.relu6]  # reached as values, not by a name of JAX's
+# These functions are reached as values, not by their names in JAX.
+HELD = [nn.relu, nn.relu6]
 
 
 def zeros() -> tuple[Any, ...]:

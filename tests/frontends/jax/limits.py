@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _BY_HAND = "JAX takes the size as a Python number"
 
+# These samples need another variant at their other sizes.
 RECORDED_AGAIN = {
     "linear_algebra-jnp.linalg.matrix_rank-float32[3, 3]n": _BY_HAND,
     "linear_algebra-ragged_dot": _BY_HAND,
@@ -14,7 +15,7 @@ RECORDED_AGAIN = {
     "shapes-jnp.diagflat-float32[4, 4]n": _BY_HAND,
     "shapes-split": "what is left over decides how parts of unequal sizes are cut",
     "shapes-take wrap": _BY_HAND,
-}  # samples that need another recording at their other sizes
+}
 
 UNSUPPORTED: dict[
     tuple[str, str], tuple[type[Exception], str]

@@ -78,7 +78,8 @@ def by_tensorflow(function: Any, args: Any) -> list[Any]:
 TARGETS = {"jax": by_jax, "torch": by_torch, "tensorflow": by_tensorflow}
 
 
-SINGLE = {"nnx attention"}  # whose products jax.nn computes in float32 whatever the arrays are
+# ``jax.nn`` computes these products in float32, whatever the dtype of the arrays.
+SINGLE = {"nnx attention"}
 
 
 def check(row: Row, to: str, atol: float = 1e-12) -> None:

@@ -42,7 +42,8 @@ class Model(NamedTuple):
     apply: Callable[..., Any]
     trained: Any
     kept: Any
-    names: set[str]  # some of the names of what is trained
+    # Some of the names of the trained parameters.
+    names: set[str]
 
 
 class Normed(linen.Module):
@@ -380,7 +381,8 @@ def test_a_mode_that_is_first_met_under_jit_leaves_no_tracers(make: Any) -> None
     ).as_module()
     step = nnx.jit(lambda module, x: nnx.value_and_grad(lambda module: module(x).sum())(module)[0])
     module.train()
-    for rows in (X, OTHER, X[:5]):  # each is traced
+    # Each size is traced again.
+    for rows in (X, OTHER, X[:5]):
         assert np.isfinite(step(module, rows))
     model.train()
     for rows in (X, OTHER, X[:5]):

@@ -31,7 +31,8 @@ def wide(function: Any, *args: Any) -> Any:
         )
 
 
-@functools.lru_cache(maxsize=2)  # the targets of a program run one after the other
+# The targets of a program run one after the other, so few entries are enough.
+@functools.lru_cache(maxsize=2)
 def calls_of(place: int) -> list[tuple[Any, Any, Any]]:
     """Return (arguments, JAX's result, its result in float64) of the recorded call and of the other one."""
     function, *calls = PROGRAMS[place]

@@ -91,7 +91,8 @@ def many(x: Any, w: Any) -> Any:
     return jax.vmap(lambda row: ruled(ruled(row)))(x)
 
 
-PROGRAMS: dict[Callable[..., Any], tuple[str, int]] = {  # the function, and how many there are of it
+# function: (its name in the source, number of definitions)
+PROGRAMS: dict[Callable[..., Any], tuple[str, int]] = {
     several: ("layer", 1), in_a_loop: ("inner", 1), by_static_argument: ("pooled", 2), one_in_another: ("nested", 1),
     with_a_rule: ("ruled", 1), many: ("ruled", 1),
 }  # fmt: skip

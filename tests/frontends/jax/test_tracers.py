@@ -21,7 +21,8 @@ from graph_compiler.errors import TracingError  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
 _ARRAY = type(jnp.ones(()))
-_IS_HELD = "is_concrete" in vars(jax.core)  # in old versions; newer ones make it when it is asked for
+# Old versions of JAX define the attribute, newer ones create it on access.
+_IS_HELD = "is_concrete" in vars(jax.core)
 _ERRORS = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,
@@ -72,9 +73,8 @@ def _catches_in_a_transformation(x: Any) -> Any:
 
 
 def _counts(x: Any) -> Any:
-    return jax.lax.fori_loop(
-        0, jnp.sum(x > -100) // x.size, lambda step, held: held * 2, x
-    )  # JAX itself handles the error
+    # JAX itself catches the error.
+    return jax.lax.fori_loop(0, jnp.sum(x > -100) // x.size, lambda step, held: held * 2, x)
 
 
 @pytest.mark.parametrize("to", ["jax", "numpy"])

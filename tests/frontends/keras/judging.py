@@ -66,9 +66,8 @@ def judge(
     assert_names(graph, variables)
     facts: dict[str, Any] = {}
     relative = tolerance(_held(computed_in, to))[0]
-    factor = (
-        4.0 if "16" in computed_in else 2.0
-    )  # one result may by chance be rounded well at each step, and the other badly
+    # By chance one result may be rounded well at each step, and the other badly.
+    factor = 4.0 if "16" in computed_in else 2.0
     for call, right in zip(calls, expected):
         exact = functools.cache(partial(_exact, exactly, call, gradients))
         with kept(variables):
@@ -82,7 +81,8 @@ def judge(
         if gradients and right.gradients is not None:
             try:
                 found = GRADIENTS[to](graph, call)
-            except GradientRefused:  # never wrong
+            except GradientRefused:
+                # A refused gradient is allowed, a wrong one is not.
                 facts["gradients"] = REFUSED
             else:
                 _assert_gradients(
@@ -217,9 +217,9 @@ def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: f
         )
         allowed = relative * max(largest[name], least)
         difference = np.subtract(got, wanted, dtype=np.result_type(got, wanted, np.float64))
-        if (
-            not np.abs(difference).max(initial=0.0) <= allowed
-        ):  # NaN is not: a slower comparison knows, and words what differs
+        # The comparison is false for NaN too. The slower one below accepts equal NaN and describes the
+        # difference.
+        if not np.abs(difference).max(initial=0.0) <= allowed:
             np.testing.assert_allclose(
                 got, np.broadcast_to(wanted, got.shape), rtol=0, atol=allowed, err_msg=f"{what}{name}"
             )
@@ -337,7 +337,8 @@ def observed(
             tape.watch(array)
         try:
             result = run(function, *call)
-        except tf.errors.UnimplementedError:  # XLA compiles a loop, but keeps no lists for its gradient
+        except tf.errors.UnimplementedError:
+            # XLA compiles the loop, but cannot keep the lists that its gradient needs.
             gradients = False
             with tape.stop_recording():
                 result = run(function, *call)
@@ -351,7 +352,8 @@ def observed(
         return Observed(result, left, None)
     try:
         found = tape.gradient(total, {**inputs, **trained})
-    except (LookupError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):  # TensorFlow has none
+    except (LookupError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):
+        # TensorFlow has no gradient of an operation in it.
         return Observed(result, left, None)
     return Observed(result, left, {name: _dense(gradient) for name, gradient in found.items()})
 
@@ -417,7 +419,8 @@ def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
         return total_of(result, lambda array, weights: (array.astype("float32") * weights).sum())
 
     gradient = jax.grad(total, (0, 1))
-    weights, others = jax.jit(gradient)(trained, inputs)  # operation by operation it takes twice the time
+    # Operation by operation this takes twice the time.
+    weights, others = jax.jit(gradient)(trained, inputs)
     return {**others, **weights}
 
 

@@ -19,9 +19,7 @@ REFUSED: dict[str, str] = {
     "RandomContrast(factor=0.4, seed=4, dtype=float64)(training=True)": _WIDE,
     **{f"{name}({_DROPPED})(training=True)": _WIDE for name in ("SimpleRNN", "GRU", "LSTM")},
 }
-OF_THE_SAME_DISTRIBUTION = frozenset(
-    {"MixUp(seed=4)(training=True)", "CutMix(seed=4)(training=True)"}
-)  # gamma numbers, with a warning
+OF_THE_SAME_DISTRIBUTION = frozenset({"MixUp(seed=4)(training=True)", "CutMix(seed=4)(training=True)"})
 # Each pixel is a sum of four, with weights that are as exact as coordinates of ten or more are in float32: the
 # error is that of the largest pixel, however small the result.
 RELATIVE_TO_THE_LARGEST = frozenset({"RandomPerspective(factor=1.0, seed=4)(training=True)"})

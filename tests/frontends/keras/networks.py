@@ -32,8 +32,10 @@ from .judging import (
     values_of,
 )
 
-RELATIVE = 1e-7  # of the largest element of an array
+# Tolerance relative to the largest element of an array.
+RELATIVE = 1e-7
 SIDES = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71}
+# The fastest architecture of each family comes first.
 SMALLEST = [
     "MobileNet",
     "VGG16",
@@ -50,7 +52,7 @@ SMALLEST = [
     "ConvNeXtTiny",
     "NASNetMobile",
     "InceptionResNetV2",
-]  # of each family, those that take least time first
+]
 
 
 @functools.cache
@@ -131,13 +133,13 @@ class Recorded:
     graph: Any
 
 
-@functools.lru_cache(maxsize=1)  # the targets of a case follow one another
+# The targets of a case run one after the other, so one entry is enough.
+@functools.lru_cache(maxsize=1)
 def recorded(name: str, training: bool) -> Recorded:
     """Record a network, with one image in inference or two in training, and let Keras compute one image more."""
     with in_doubles():
-        model = (
-            without_drops(name, least=64) if training else network(name)
-        )  # in smaller images the last statistics are of two numbers
+        # In smaller images the last batch norm would take its statistics from two numbers.
+        model = without_drops(name, least=64) if training else network(name)
         function = (lambda images: model(images, training=True)) if training else model
         small, call = (images(model, count) for count in ((2, 3) if training else (1, 2)))
         expected = observed(function, model.variables, [call])

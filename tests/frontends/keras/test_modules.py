@@ -151,7 +151,8 @@ def test_what_torch_trained_comes_back_to_keras() -> None:
     graph.to_source(module.eval())
     assert_same(model(images(6)), tf.constant(module(x).detach().numpy()))
     assert abs(to_numpy(model(images(6))) - before).max() > 1e-3
-    assert_same(graph(x).detach(), module(x).detach())  # the graph reads the variables
+    # The graph must read the current values of the variables.
+    assert_same(graph(x).detach(), module(x).detach())
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -56,9 +56,7 @@ def test_policy(made_and_name: str, to: str) -> None:
     keras.utils.set_random_seed(1)
     with policy(name):
         model = MODELS[made]()
-    computed_in = (
-        "float32" if name == "float64" else name.removeprefix("mixed_")
-    )  # gradients are those of a sum in float32
+    computed_in = "float32" if name == "float64" else name.removeprefix("mixed_")
     judge(
         model,
         model.variables,
@@ -92,9 +90,7 @@ def test_gradients_under_a_policy(
     found, right = gradients(graph, other), observed(exact, exact.variables, other).gradients
     assert right is not None
     paths = {one.path: given.path for one, given in zip(exact.variables, model.variables, strict=True)}
-    largest = max(
-        float(np.linalg.norm(array)) for array in right.values()
-    )  # others are sums of which most cancels out
+    largest = max(float(np.linalg.norm(array)) for array in right.values())
     for path, array in right.items():
         error = np.linalg.norm(to_numpy(found[paths.get(path, path)]).astype(np.float64) - array)
         assert error <= 0.1 * largest, f"gradient of {path}"
@@ -123,9 +119,7 @@ def test_policy_of_one_layer(to: str) -> None:
 def test_channels_first(training: bool, to: str) -> None:
     keras.utils.set_random_seed(1)
     model = residual("channels_first")
-    judge(
-        partial(model, training=training), model.variables, calls(model), to, computed_in="float16"
-    )  # a sum of 720 rounds more; TensorFlow has no float64 of it
+    judge(partial(model, training=training), model.variables, calls(model), to, computed_in="float16")
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -162,7 +162,8 @@ def loaded_from_a_file() -> Made:
         [keras.Input((6,)), L.Dense(4, activation="selu"), L.BatchNormalization(), L.Dense(3)]
     )
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of Keras' variables as arrays of numpy
+        # Keras' variables warn when they are converted to NumPy arrays.
+        warnings.simplefilter("ignore", DeprecationWarning)
         model.save(f"{folder}/model.keras")
         loaded = keras.models.load_model(f"{folder}/model.keras")
     return loaded, [loaded], [(4, 6)]
@@ -240,7 +241,8 @@ def test_program(program: Callable[[], Made], to: str) -> None:
         ]
         for more in (0, 1)
     ]
-    run(function, *calls[0])  # builds it
+    # The first call builds the layers.
+    run(function, *calls[0])
     judge(
         function,
         [variable for owner in owners for variable in owner.variables],
@@ -251,7 +253,8 @@ def test_program(program: Callable[[], Made], to: str) -> None:
     )
 
 
-@pytest.mark.parametrize("to", ["torch", "numpy"])  # JAX has no gradient through such a loop
+# JAX has no gradient through such a loop.
+@pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_loops_beside_functions_of_tensorflow_1(to: str) -> None:
     model = keras.Sequential([keras.Input((6, 3)), L.LSTM(4, return_sequences=True)])
 
@@ -384,6 +387,5 @@ def test_a_layer_that_takes_the_first_of_what_it_finds_is_compiled_in_jax() -> N
     )
     images = random.integers(0, 255, (3, 4, 5, 2)).astype("float32")
     equalized = jax.jit(graph.functional)(graph.parameters, images)
-    assert (
-        abs(np.asarray(equalized) - layer(images).numpy()).max() <= 1
-    )  # halves of what TensorFlow divides in float64
+    # TensorFlow divides in float64 here, so halves are rounded differently.
+    assert abs(np.asarray(equalized) - layer(images).numpy()).max() <= 1

@@ -11,7 +11,8 @@ from .arrays import Sample, b, c, d, f, i, sample
 X, K, M, V = d(3, 4), i(3, 4), b(3, 4), d(4)
 POSITIVE, SORTED, COUNTS = d(4, kind="positive"), d(4, kind="sorted"), i(4, low=1, high=4)
 _METHODS = ("hazen", "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf")
-_TAKES_NAMED_AXES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"  # as np.pad does
+# Since this version ``np.pad`` takes a dict of axes.
+_TAKES_NAMED_AXES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 
 
 def _placed(x: Any, mask: Any, values: Any) -> Any:

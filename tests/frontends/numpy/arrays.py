@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-_GROWN = {3: 5, 4: 6, 6: 9, 8: 12, 12: 10}  # sizes of the second set of arguments; 1, 2 and 5 stay
+# Sizes of the second set of arguments. The sizes 1, 2 and 5 stay.
+_GROWN = {3: 5, 4: 6, 6: 9, 8: 12, 12: 10}
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ class Sample:
     function: Callable[..., Any]
     arrays: tuple[Array, ...]
     grows: bool = True
-    again: bool = False  # sizes or elements are part of the program: another recording is right
+    # True if sizes or elements are static, so that another recording is right.
+    again: bool = False
 
 
 def made(arrays: tuple[Array, ...], seed: int) -> list[Any]:

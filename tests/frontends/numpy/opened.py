@@ -26,7 +26,8 @@ def _two_results(v: Any, w: Any, power: Any = 1) -> Any:
 
 def _vectorised(x: Any, k: Any) -> Any:
     return (
-        np.vectorize(lambda v: -1 if v < 0 else v)(x),  # the type of the first result is that of all
+        # ``vectorize`` gives all results the dtype of the first.
+        np.vectorize(lambda v: -1 if v < 0 else v)(x),
         np.vectorize(lambda v: v * np.float32(1.1) + 2)(x.astype(np.float32)),
         np.vectorize(lambda v: v * 9000 // 9)(k.astype(np.int16)),
         np.vectorize(lambda v, w: v / w)(k[:, None] + 1, w=k + 2),
@@ -34,7 +35,8 @@ def _vectorised(x: Any, k: Any) -> Any:
         np.vectorize({place: place * 2 for place in range(4)}.get)(k),
         _rounded_down(x),
         _rounded_down(k),
-        np.vectorize(lambda v: v if isinstance(v, int) else -v, otypes=[float])(k),  # numbers of Python
+        # The function gets Python numbers.
+        np.vectorize(lambda v: v if isinstance(v, int) else -v, otypes=[float])(k),
         _two_results(x, 0.5, power=2),
         _two_results(x[:0], 0.5)[0].shape,
     )

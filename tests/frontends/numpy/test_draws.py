@@ -215,7 +215,8 @@ DISTRIBUTIONS: list[tuple[str, Callable[[], Any]]] = [
 ]
 
 
-METHODS: dict[str, tuple[Any, ...]] = {  # method of a generator: its parameters
+# Method of a generator: its parameters.
+METHODS: dict[str, tuple[Any, ...]] = {
     "beta": (2.0, 3.0),
     "binomial": (90, 0.3),
     "chisquare": (4.0,),

@@ -50,7 +50,7 @@ def test_an_index_is_found_again(sizes: tuple[int, ...], parts: list[Any], turn:
     found = view_recipe(
         view.shape, tuple(step // whole.itemsize for step in view.strides), int(view.reshape(-1)[0]), sizes
     )
-    if found is None:  # a step over the end of an axis, where one element of the next is all there is
+    if found is None:
         return
     again = whole if found.key is None else whole[found.key]
     again = again if found.order is None else again.transpose(found.order)
@@ -169,4 +169,5 @@ def test_numpy_arrays_that_overlap_without_an_owner() -> None:
 
     with pytest.raises(TracingError, match="keep one array and take the others of it"):
         graph_compiler.compile(function, source="numpy", to="jax", args=(np.ones(6, np.float32),))
-    assert not cells.any()  # of a recording that failed nothing is left
+    # The failed recording must leave nothing behind.
+    assert not cells.any()

@@ -51,7 +51,8 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "a float of a whole number": lambda x: float(np.argwhere(x == x.max())[0, 0]) * x,
     "a truth value": lambda x: x * (int(np.argmax(x)) > 2),
 }
-KNOWN: dict[str, Callable[[Any], Any]] = {  # Python has the number itself
+# Here Python needs the number itself.
+KNOWN: dict[str, Callable[[Any], Any]] = {
     "a range": lambda x: sum(range(int(np.argmax(x)))) * x,
     "a bound": lambda x: x[: int(np.argmax(x)) + 1],
     "a shape": lambda x: np.zeros(int(np.argmax(x)) + 1),
@@ -73,10 +74,11 @@ def inputs() -> Iterator[Any]:
 def check(graph: Any, function: Callable[[Any], Any]) -> None:
     for x in inputs():
         found, expected = graph(x), function(x)
+        # A Python number has no shape.
         assert hasattr(found, "shape") == hasattr(expected, "shape"), (
             found,
             expected,
-        )  # a number of Python has none
+        )
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
 
 

@@ -22,13 +22,14 @@ from tests.support.together import ALONE, Call, Together, results_of
 from . import algebra, arguments, elementwise, opened, reductions, shapes, special
 from .arrays import Sample, made
 
+# ``canonical`` is from NumPy to NumPy through canonical operations.
 TARGETS = (
     "numpy",
     "canonical",
     "torch",
     "jax",
     "tensorflow",
-)  # canonical: from numpy to numpy through the vocabulary
+)
 MODULES = (elementwise, special, reductions, shapes, algebra, opened, arguments)
 SAMPLES = {
     f"{module.__name__.rpartition('.')[2]}-{one.name}": one for module in MODULES for one in module.SAMPLES
@@ -81,7 +82,8 @@ PLACES = {name: place for place, name in enumerate(ORDER)}
 
 
 @pytest.mark.parametrize(("name", "target"), pairs(SAMPLES, TARGETS))
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's own, of NaN and of division by zero
+# NumPy warns of NaN and of division by zero.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_sample(name: str, target: str) -> None:
     if (name, target) in UNSUPPORTED:
         with pytest.raises(Exception):  # noqa: B017

@@ -251,7 +251,8 @@ def test_numbers_of_an_object(target: str) -> None:
     assert len(graph.variants) == 1, graph.explain()
     assert graph.state["steps"] == 4
     assert compiled.steps == 4
-    for name, held in vars(original).items():  # whatever framework the graph ran in
+    # The state is NumPy's, whatever framework the graph ran in.
+    for name, held in vars(original).items():
         assert type(getattr(compiled, name)) is type(held)
         np.testing.assert_allclose(getattr(compiled, name), held, rtol=1e-5)
 
@@ -414,7 +415,8 @@ def test_recording_puts_back_what_a_failing_function_wrote() -> None:
 def test_what_a_call_has_written_before_an_exception_stays(target: str) -> None:
     def failing(x: Any) -> Any:
         x += 1
-        np.multiply(x, 2, out=x[:1])  # fits one row alone
+        # ``out`` has one row, so it fits only arrays with one row.
+        np.multiply(x, 2, out=x[:1])
         return x
 
     graph = graph_compiler.compile(failing, to=target)
@@ -820,7 +822,8 @@ UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:'where' used without 'out':UserWarning")
 def test_calls_without_a_row(function: Any, message: str) -> None:
-    graph_compiler.compile(function, source="numpy", args=(X,))  # in numpy itself every call can be written
+    # For NumPy itself every recorded call can be written.
+    graph_compiler.compile(function, source="numpy", args=(X,))
     with pytest.raises(UnsupportedOperation, match=message):
         graph_compiler.transpile(function, source="numpy", to="jax", args=(X,))
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 UNSUPPORTED: dict[tuple[str, str], tuple[type[BaseException], str]] = {}
 
-RECORDED_AGAIN: set[str] = {"reductions-ApproxTopK"}  # for which TensorFlow wants to know the sizes
+# TensorFlow needs static sizes for this operation.
+RECORDED_AGAIN: set[str] = {"reductions-ApproxTopK"}
 
 _NOT_EXACT = (
-    "sequences-BlockLSTM-1",  # TensorFlow leaves the clipping out
-    "sequences-BlockLSTMV2-2",  # and takes the gates of this version for those of the first
+    # TensorFlow's gradient omits the clipping.
+    "sequences-BlockLSTM-1",
+    # TensorFlow's gradient confuses the order of gates with that of the first version.
+    "sequences-BlockLSTMV2-2",
     "sequences-BlockLSTMV2-3",
     "sequences-BlockLSTMV2-gates",
     "images-CropAndResize-nearest-3",
     "images-CropAndResize-nearest-1",
     "elementwise-SoftmaxCrossEntropyWithLogits-broadcast",
     "windows-DepthwiseConv2dNative-1-SAME-2",
-)  # in TensorFlow itself
+)
 
 WITHOUT_GRADIENTS = (
-    frozenset(  # operations that TensorFlow takes no gradient of, or another one (projections)
+    # TensorFlow has no gradient of these operations, or a wrong one (projections).
+    frozenset(
         [
             "AudioSpectrogram",
             "BlockLSTMGrad",
@@ -116,7 +120,8 @@ WITHOUT_GRADIENTS = (
     )
 )
 
-WITHOUT_FLOATS = (  # samples that give none, and one that TensorFlow's own kernel refuses
+# These samples have no float results, and TensorFlow's own kernel rejects one of them.
+WITHOUT_FLOATS = (
     "elementwise-Cast-float32-bfloat16",
     "elementwise-Cast-float32-bool",
     "elementwise-Cast-float32-complex64",
@@ -136,7 +141,7 @@ WITHOUT_FLOATS = (  # samples that give none, and one that TensorFlow's own kern
 
 OTHER_GRADIENTS: set[tuple[str, str]] = {
     *((name, to) for name in (*_NOT_EXACT, *WITHOUT_FLOATS) for to in ("torch", "jax")),
-    ("linear_algebra-Eig", "jax"),  # refuses
-    ("elementwise-NextAfter", "jax"),  # refuses
+    ("linear_algebra-Eig", "jax"),
+    ("elementwise-NextAfter", "jax"),
     ("elementwise-NextAfter-scalar", "jax"),
 }

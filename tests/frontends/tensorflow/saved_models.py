@@ -291,7 +291,8 @@ SAVED: dict[str, Saved] = {
     "signature of keywords alone": Saved(
         _module(Linear, scaled={}, squared={}),
         ({"x": drawn(4, 3), "scale": tf.constant(2.0)}, {"scale": tf.constant(3.0), "x": drawn(6, 3)}), _signature("scaled"),
-        variants=2,  # keywords in another order
+        # The keywords are passed in another order.
+        variants=2,
     ),
     "counts its calls": Saved(_module(Counter), _X),
     "counts its calls, by its signature": Saved(_module(Counter, __call__={}), _NAMED, _signature("__call__")),

@@ -53,5 +53,5 @@ def test_gradient(program: Program, to: str) -> None:
     for x in (
         drawn(4),
         drawn(5, seed=1),
-    ):  # the gradient that TensorFlow takes adds to the graphs of loops, which are recorded again in the next target
+    ):
         assert_same(gradient_by_target(graph, to, x), gradient_by_tensorflow(program, x))

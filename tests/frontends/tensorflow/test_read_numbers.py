@@ -46,7 +46,8 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "sizes": lambda x: int(tf.reduce_sum(tf.cast(x > 0, tf.int32))) / len(x) * x,
     "a size of TensorFlow": lambda x: x * int(tf.size(x)),
 }
-KNOWN: dict[str, Callable[[Any], Any]] = {  # Python, or the target before it runs, has the number itself
+# Here Python, or the target before it runs, needs the number itself.
+KNOWN: dict[str, Callable[[Any], Any]] = {
     "a range": lambda x: sum(range(int(tf.argmax(x)))) * x,
     "a bound": lambda x: x[: int(tf.argmax(x)) + 1],
     "a shape": lambda x: tf.zeros(int(tf.argmax(x)) + 1),
@@ -69,10 +70,11 @@ def inputs() -> Iterator[Any]:
 def check(graph: Any, function: Callable[[Any], Any]) -> None:
     for x in inputs():
         found, expected = graph(x), function(x)
+        # A Python number has no shape.
         assert hasattr(found, "shape") == hasattr(expected, "shape"), (
             found,
             expected,
-        )  # a number of Python has none
+        )
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-6)
 
 
@@ -111,7 +113,8 @@ def test_an_index_outside_is_refused(to: str) -> None:
     graph = graph_compiler.transpile(lambda x: x[int(x[0])], to=to, source="tensorflow")
     assert [int(graph(tf.constant(x))) for x in ([1, 7, 8], [2, 7, 8], [-2, 7, 8])] == [7, 8, 7]
     for x in ([3, 7, 8], [-4, 7, 8]):
-        with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):  # the first of a trace
+        # A trace raises ``ValueError``.
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
             graph(tf.constant(x))
 
 

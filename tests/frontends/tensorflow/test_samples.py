@@ -129,7 +129,7 @@ def test_refused(sample: ErrorSample) -> None:
 def test_every_row_has_a_sample() -> None:
     sampled = {str(sample).partition("-")[0] for sample in SAMPLES.values()} | {
         "StatelessRandomGetKeyCounter"
-    }  # inside of others
+    }
     assert set(rows.names()) <= sampled
 
 

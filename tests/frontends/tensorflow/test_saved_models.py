@@ -25,7 +25,8 @@ TARGETS = ("torch", "jax", "numpy")
 
 
 def _loaded(path: Path) -> Any:
-    keras.utils.set_random_seed(1)  # of layers that draw numbers
+    # Some layers draw random numbers.
+    keras.utils.set_random_seed(1)
     return load(path)
 
 

@@ -54,7 +54,8 @@ def test_variables_are_parameters_and_state(to: str, is_compiled: bool) -> None:
     assert module.calls.numpy() == 2
     module.scale.assign([1.0, 2.0, 3.0])
     np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [1.0, 2.0, 3.0]) + 3, rtol=1e-5, atol=1e-5)
-    module.scale.assign_add([1.0, 2.0, 3.0])  # in the same memory, where nobody else holds it
+    # TensorFlow updates the memory in place if it has no other owner.
+    module.scale.assign_add([1.0, 2.0, 3.0])
     np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [2.0, 4.0, 6.0]) + 4, rtol=1e-5, atol=1e-5)
     assert len(graph.variants) == 1
 
@@ -165,7 +166,8 @@ def test_saved_model(to: str, tmp_path: Path) -> None:
     graph = graph_compiler.compile(loaded, to=to, args=(drawn(),))
     assert sorted(graph.parameters) == ["calls", "scale"]
     np.testing.assert_allclose(np.asarray(graph(drawn(6))), module.right(drawn(6)), rtol=1e-5, atol=1e-5)
-    again = tf.saved_model.load(str(tmp_path))  # the signature does not keep the variables
+    # A signature does not keep the variables alive, so the loaded object must stay referenced.
+    again = tf.saved_model.load(str(tmp_path))
     served = graph_compiler.compile(again.signatures["serving_default"], to=to, kwargs={"x": drawn()})
     (result,) = served(x=drawn(5)).values()
     np.testing.assert_allclose(np.asarray(result), module.right(drawn(5)), rtol=1e-5, atol=1e-5)
@@ -227,7 +229,8 @@ def raises_through_tensorflow(x: Any) -> Any:
 
 
 def raises_of_a_size(x: Any) -> Any:
-    return tf.TensorShape([None, 3])[0] * x  # an unknown size, whatever the sizes of the arguments are
+    # This size is unknown, whatever the sizes of the arguments are.
+    return tf.TensorShape([None, 3])[0] * x
 
 
 @pytest.mark.parametrize(

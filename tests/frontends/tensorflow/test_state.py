@@ -137,7 +137,8 @@ def test_masks_of_a_cell_are_kept_until_they_are_reset(name: str, to: str) -> No
         assert to_numpy(wanted).std() > 0
         reset(original)
         reset(cell)
-    assert len(graph.variants) == 2  # with masks and without
+    # One variant is with masks, the other without.
+    assert len(graph.variants) == 2
 
 
 def arrays(shapes: Any, number: int) -> tuple[Any, ...]:

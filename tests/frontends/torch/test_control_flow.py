@@ -22,9 +22,8 @@ from graph_compiler.errors import GraphCompilerError  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 from tests.support.torch_operators import loops_of_python  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The .grad attribute of a Tensor that is not a leaf"
-)  # torch's own, where torch.cond is run
+# torch itself gives this warning when ``torch.cond`` runs.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 WEIGHT = torch.linspace(-0.4, 0.6, 9).reshape(3, 3)
@@ -400,7 +399,8 @@ def test_what_the_operators_forbid_is_refused(name: str, to: str) -> None:
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_results_share_no_memory_with_arguments(to: str) -> None:
     graph = graph_compiler.compile(lambda x: steps(x)[1], to=to, args=(CALLS[0],))
-    x = CALLS[2] * 50  # takes no step
+    # The loop makes no iteration for these elements.
+    x = CALLS[2] * 50
     x = x if to == "torch" else x.numpy()
     before = x + 0
     result = graph(x)

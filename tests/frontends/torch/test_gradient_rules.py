@@ -275,7 +275,8 @@ class Scaled(torch.nn.Module):
         return (x * self.weight).sum()
 
 
-unchanged = Unchanged.apply  # taken before any recording
+# The bound method is taken before any recording patches it.
+unchanged = Unchanged.apply
 
 
 def hooked(x: Any) -> Any:
@@ -332,7 +333,7 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
 HOOKS = {
     "tensor hook",
     "clipping hook",
-}  # of arrays that are asked whether they require a gradient, as only those of torch can be
+}
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "counting": (
         lambda x: Counting.apply(x).sum(),
@@ -402,7 +403,8 @@ def test_gradients_of_rules(name: str, to: str) -> None:
         pytest.skip("only an array of torch can be asked whether it requires a gradient")
     graph, run = graph_of(RIGHT[name], to)
     for x in (FIRST, OTHER):
-        graph(x)  # inside of transforms and backward passes the recording holds for these sizes
+        # Inside of transforms and backward passes the recording is specialised to these sizes.
+        graph(x)
         for found, expected in zip(run(x), by_torch(RIGHT[name])(x)):
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 

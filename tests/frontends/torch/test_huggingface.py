@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch")
 
 from tests.corpora.models.torchvision_operators import ensure_torchvision  # noqa: E402
 
-ensure_torchvision()  # where it is installed beside the CPU build of torch, transformers cannot be imported without
+# With the CPU build of torch, transformers cannot import an installed torchvision otherwise.
+ensure_torchvision()
 pytest.importorskip("transformers")
 
 from transformers import BatchEncoding  # noqa: E402

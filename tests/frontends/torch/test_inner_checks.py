@@ -20,9 +20,8 @@ from graph_compiler.errors import GuardFailed  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 from tests.support.torch_operators import loops_of_python  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The .grad attribute of a Tensor that is not a leaf"
-)  # torch's own, where torch.cond is run
+# torch itself gives this warning when ``torch.cond`` runs.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 
 
 def expected_of(function: Any, x: Any) -> Any:

@@ -15,9 +15,8 @@ from torch._higher_order_ops.while_loop import while_loop  # noqa: E402
 import graph_compiler  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The .grad attribute of a Tensor that is not a leaf"
-)  # torch's own, where torch.cond is run
+# torch itself gives this warning when ``torch.cond`` runs.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 

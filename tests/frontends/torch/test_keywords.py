@@ -17,8 +17,10 @@ from graph_compiler.frontends.torch.lifting.driver import own_keywords  # noqa: 
 from graph_compiler.frontends.torch.lifting.table import rows  # noqa: E402
 
 _STUBS = Path(torch.__file__).parent / "_C"
-_DEALT_WITH = {"self", "out"}  # before a row is called
-_SAYS_NOTHING = {  # of the elements: rows that make arrays take these, others never meet them
+# These are handled before a row is called.
+_DEALT_WITH = {"self", "out"}
+# These do not affect elements. Rows that create arrays accept them; others never get them.
+_SAYS_NOTHING = {
     "device", "generator", "layout", "memory_format", "names", "non_blocking", "pin_memory", "requires_grad",
 }  # fmt: skip
 _LEFT_OUT = {

@@ -100,9 +100,8 @@ def test_weights_that_are_reached_are_parameters(way: str) -> None:
 
 def test_a_function_of_reached_modules_is_trained_and_given_back() -> None:
     net, head = torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)
-    stepped = (
-        net.weight.detach() - 0.1 * 2 * head.weight.detach().T
-    )  # the step by hand: a sum over two rows of ones
+    # The expected step by hand: the sum over two rows of ones.
+    stepped = net.weight.detach() - 0.1 * 2 * head.weight.detach().T
     rule = training.optimizer("sgd", learning_rate=0.1)
     state = training.TrainState.create(
         _in_an_object(net, head), rule, loss=lambda y, target: y.sum(), to="torch", args=(torch.ones(2, 3),)

@@ -35,7 +35,8 @@ _CUDNN = torch.backends.cudnn
 
 
 def _set_benchmark(on: bool) -> None:
-    with torch.backends.__allow_nonbracketed_mutation():  # torch's own tests forbid it for good
+    # torch's own tests disable such changes permanently.
+    with torch.backends.__allow_nonbracketed_mutation():
         _CUDNN.benchmark = on
 
 
@@ -175,9 +176,7 @@ def test_a_setting_that_is_asked_for_is_the_one_of_the_call(name: str, to: str) 
     def function(x: Any) -> Any:
         return x * 2, ask()
 
-    change(
-        values[-1]
-    )  # the one of before, unless what ran since has changed it, as importing torch's compiler does
+    change(values[-1])
     compiled = graph_compiler.compile(function, to=to)
     assert compiled(torch.ones(2))[1] == ask()
     for value in values:

@@ -21,7 +21,8 @@ from tests.support.one_call import spec_of
 Chain = list[tuple[Any, ...]]
 _ALL = slice(None)
 
-INVERTED: list[Chain] = [  # undone step by step
+# These chains are inverted view by view.
+INVERTED: list[Chain] = [
     [],
     [("view", (6, 4), {})],
     [("transpose", (0, 2), {})],
@@ -47,7 +48,8 @@ INVERTED: list[Chain] = [  # undone step by step
     [("view", (torch.int32,), {})],
 ]
 
-SCATTERED: list[Chain] = [  # through the positions of the elements
+# These chains are inverted by the positions of the elements.
+SCATTERED: list[Chain] = [
     [("diagonal", (), {"dim1": 1, "dim2": 2})],
     [("diagonal", (1, 0, 1), {}), ("__getitem__", (slice(1, 3),), {})],
     [("__getitem__", (1,), {}), ("diagonal", (), {}), ("__getitem__", (0,), {})],

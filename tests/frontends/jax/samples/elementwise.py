@@ -108,19 +108,18 @@ SAMPLES = [
         (OTHER_POSITIVE,),
     ),
     *(row for n in (1, 2) for row in each(special, "polygamma", (n, POSITIVE), (n, OTHER_POSITIVE))),
+    # These points are poles.
     *(
         row
         for n in (1, 2)
         for row in each(
             special, "polygamma", (n, ints(3, 4, low=-9, high=1)), (n, ints(5, 2, low=-9, high=1))
         )
-    ),  # poles
+    ),
     *each(
         special, "xlogy xlog1py gammainc gammaincc", (POSITIVE, POSITIVE), (OTHER_POSITIVE, OTHER_POSITIVE)
     ),
-    *each(
-        special, "gammainc gammaincc", (POSITIVE, 2.0), (OTHER_POSITIVE, 2.0)
-    ),  # a number is no array of TensorFlow's
+    *each(special, "gammainc gammaincc", (POSITIVE, 2.0), (OTHER_POSITIVE, 2.0)),
     *each(
         special,
         "betainc",

@@ -13,8 +13,10 @@ from .core import BOTH, ROWS, SEQUENCES
 L = keras.layers
 MASKED = (*SEQUENCES, Array((2, 5), (3, 7), dtype="bool"))
 STATE = Array((2, 4), (3, 4))
-FIXED = (Array((2, 5, 6), (3, 5, 6)),)  # layers that are unrolled take one number of steps
-BATCH = (Array((2, 5, 6), (2, 7, 6)),)  # layers that keep states take one number of sequences
+# Unrolled layers have a fixed number of steps.
+FIXED = (Array((2, 5, 6), (3, 5, 6)),)
+# Stateful layers have a fixed number of sequences.
+BATCH = (Array((2, 5, 6), (2, 7, 6)),)
 CONSTRAINED = {
     "kernel_constraint": "max_norm",
     "recurrent_regularizer": "l2",

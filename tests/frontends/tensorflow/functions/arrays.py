@@ -9,9 +9,8 @@ import tensorflow as tf
 
 from .table import EDGES, Call, by, call, d, each, f, i, p, t, without, z
 
-_ENDS = np.array(
-    [3, np.inf, -1, np.inf, 2, -np.inf, 3], np.float32
-)  # NaN has no place of its own in TensorFlow
+# TensorFlow sorts NaN to no fixed position.
+_ENDS = np.array([3, np.inf, -1, np.inf, 2, -np.inf, 3], np.float32)
 _PLACES, _ROWS = np.array([[0], [2], [-1], [2]], np.int32)[[0, 1, 3]], f("3m")
 _TIES = np.array([3, 1, 3, 2, 1, 3], np.int32)
 

@@ -185,9 +185,8 @@ def loop_with_enumerate(x: Any) -> Any:
     return total
 
 
-@TRAPS.function(
-    *_ROWS, errors={"jax": "index is out of bounds for axis 0 with size 0"}
-)  # JAX traces a step that is never taken
+# JAX traces the body even if it never runs.
+@TRAPS.function(*_ROWS, errors={"jax": "index is out of bounds for axis 0 with size 0"})
 @tf.function
 def loop_with_a_step_over_no_rows(x: Any) -> Any:
     total = tf.zeros((3,))

@@ -125,7 +125,8 @@ def arrays_are_the_same(a: Any, b: Any) -> Any:
     return a + b
 
 
-@TRAPS.function(*_FAILS, raises={2: "Error"})  # TensorFlow's own: it stands outside of the try
+# The assertion is outside of the ``try``, so TensorFlow's own error is raised.
+@TRAPS.function(*_FAILS, raises={2: "Error"})
 def caught_and_told(x: Any) -> Any:
     try:
         tf.debugging.assert_positive(x)

@@ -14,9 +14,8 @@ from .table import ELSEWHERE, Traps, drawn, whole
 
 TRAPS = Traps()
 _INTEGERS = (tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64)
-_SHORT = tuple(
-    dtype for dtype in _INTEGERS if dtype.size < 8
-)  # JAX has no wider ones, where numbers end elsewhere
+# JAX has no 64-bit dtypes by default, so numbers overflow earlier.
+_SHORT = tuple(dtype for dtype in _INTEGERS if dtype.size < 8)
 _SIGNED = _SHORT[:3]
 _FLOATS = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 

@@ -31,7 +31,8 @@ PICKS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "variable_update": lambda v, x, i: v.scatter_update(tf.IndexedSlices(x[:1], tf.reshape(i, (1,)))),
     "variable_mul": lambda v, x, i: v.scatter_mul(tf.IndexedSlices(x[:1], tf.reshape(i, (1,)))),
 }
-FROM_THE_END: dict[str, Callable[[Any, Any, Any], Any]] = {  # which take negative ones
+# These operations accept negative indices.
+FROM_THE_END: dict[str, Callable[[Any, Any, Any], Any]] = {
     "row": lambda v, x, i: x[i],
     "column": lambda v, x, i: tf.transpose(x)[:, i],
     "row_of_a_variable": lambda v, x, i: v[i],

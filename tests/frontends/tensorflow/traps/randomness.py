@@ -50,7 +50,8 @@ STATELESS: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "dropout": lambda x, s: tf.nn.experimental.stateless_dropout(tf.ones((4, 5)), 0.4, s),
 }
-_WIDE = {ELSEWHERE: "random int64 of a seed"}  # Philox of 64 bits
+# 64-bit integers need Philox in 64 bits.
+_WIDE = {ELSEWHERE: "random int64 of a seed"}
 _NO_UINT64 = {"jax": "JAX has no uint64 unless jax_enable_x64 is set"}
 _OF_SEEDS = {
     "integers_of_64_bits": _WIDE,
@@ -58,7 +59,7 @@ _OF_SEEDS = {
     "by_name_of_an_algorithm": {
         **_NO_UINT64,
         "torch": "not implemented for 'UInt64'",
-    },  # how TensorFlow makes the key
+    },
 }
 _SEEDS = tuple(
     lambda n=n, rows=rows: (drawn(rows), tf.constant([n, 2 * n + 1], tf.int32))

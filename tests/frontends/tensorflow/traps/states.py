@@ -444,7 +444,8 @@ def _of_type(name: str) -> Any:
         new = tf.cast(tf.reduce_sum(tf.abs(x), 0) * 7.0, name)
         if name == "bool":
             state.assign(tf.math.logical_xor(state, x[0] > 0.0))
-        elif "64" in name:  # which JAX holds in 32 bits
+        elif "64" in name:
+            # JAX stores these in 32 bits.
             state.assign(state + tf.cast(tf.round(tf.reduce_sum(x, 0)), name))
         else:
             state.assign_add(new)

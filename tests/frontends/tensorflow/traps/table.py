@@ -21,7 +21,8 @@ from tests.support.compare import assert_no_further, assert_same, dtype_name
 from tests.support.selection import pairs
 
 TARGETS = ("tensorflow", "torch", "jax", "numpy")
-ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
+# Every target but the framework that a program is written in.
+ELSEWHERE = "elsewhere"
 EVERYWHERE = "everywhere"
 
 
@@ -128,9 +129,8 @@ def check(trap: Trap, to: str) -> None:
         try:
             found = _outcome(graph, call(), number in trap.raises)
         except GraphCompilerError:
-            for held, before in zip(
-                state_of(function), state_of(original)
-            ):  # what is refused leaves nothing behind
+            # A call that is refused must leave nothing behind.
+            for held, before in zip(state_of(function), state_of(original)):
                 assert_same(held, before)
             raise
         right = _outcome(original, call(), number in trap.raises)
@@ -146,7 +146,8 @@ def check(trap: Trap, to: str) -> None:
         for variable, given in (
             zip(_variables(function, set()), _variables(original, set())) if trap.is_half else ()
         ):
-            variable.assign(given)  # so that errors do not add up from call to call
+            # Otherwise rounding errors would add up from call to call.
+            variable.assign(given)
     if trap.variants is not None:
         assert len(graph.variants) == trap.variants, graph.explain()
 
