@@ -19,25 +19,25 @@ from .support.compiled import keep_programs
 from .support.contexts import share_contexts
 from .support.environment import set_variables
 
-set_variables()  # before any framework is imported
-if (
-    importlib.util.find_spec("triton") is not None
-):  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
+# This must come before any framework is imported.
+set_variables()
+# triton belongs to torch for CUDA, which may import it at any time; after TensorFlow that aborts the process.
+if importlib.util.find_spec("triton") is not None:
     importlib.import_module("triton")
 
 from .support import affected, changes, default_compilation, exercised, selection  # noqa: E402
 
-# the machine may be busy: how long an example takes says nothing
+# The machine may be busy, so the duration of an example says nothing.
 hypothesis.settings.register_profile(
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# the examples follow from the test alone, so that every run tries the same ones
+# The examples follow from the test alone, so that every run tries the same ones.
 hypothesis.settings.register_profile(
     "fixed", hypothesis.settings.get_profile("busy"), derandomize=True, database=None
 )
 hypothesis.settings.load_profile("fixed")
-# it would read the source of the package and of all tests for numbers to try, which takes each process five
-# seconds
+# hypothesis would search the source of the package and of all tests for numbers to try, which takes each
+# process five seconds.
 providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
 providers.is_local_module_file = lambda file: False
 
@@ -161,7 +161,8 @@ class _Outcomes:
 _exercised: set[str] = set()
 _existing: set[str] = set()
 _missing: list[str] = []
-_added: list[str] = []  # a line: which cases a change added to the selection
+# A line that says which cases a change added to the selection.
+_added: list[str] = []
 
 
 @pytest.hookimpl(wrapper=True)

@@ -47,9 +47,8 @@ def test_a_broken_line_says_the_same(line: str, indent: int) -> None:
     assert ast.dump(ast.parse(f"{inside}\n" + "\n".join(made))) == ast.dump(
         ast.parse(f"{inside}\n{' ' * indent}{line}")
     )
-    whole = (
-        max(part.count("a") + part.count("b") for part in line.split()) > WIDTH - 20
-    )  # nothing to break at, or a condition
+    # Such a line has no place to break, or is a condition.
+    whole = max(part.count("a") + part.count("b") for part in line.split()) > WIDTH - 20
     assert whole or " if " in line or ":" in line.partition("=")[2] or all(len(one) <= WIDTH for one in made)
     assert broken(line[:20], indent) == [" " * indent + line[:20]]
 
@@ -133,7 +132,8 @@ def test_arguments_that_are_defaults_are_left_out() -> None:
     assert_same(graph(index), function(index))
 
 
-mul = collections.namedtuple("mul", "first second")  # called as a variable of the function that is written
+# The class has the name of a variable of the generated function.
+mul = collections.namedtuple("mul", "first second")
 
 
 def _returns_its_namesake(x: Any) -> Any:
@@ -217,7 +217,8 @@ def test_what_is_made_without_gradients_is_cut_off_once() -> None:
         x.detach().numpy(), weight.detach().numpy()
     )
     assert_same(list(found), list(torch.autograd.grad(_teacher(x, weight), (x, weight))))
-    assert graph.source.count("lax.stop_gradient(") == 2  # of x and weight, and of nothing made of these
+    # Only x and weight are stopped, and no value computed from them.
+    assert graph.source.count("lax.stop_gradient(") == 2
 
 
 def test_large_values_that_stand_in_another_expression_are_not_deleted() -> None:

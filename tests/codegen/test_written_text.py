@@ -72,11 +72,12 @@ def test_each_module_is_imported_from_once() -> None:
 
 @pytest.mark.parametrize(
     ("to", "write", "count"),
+    # TensorFlow has another helper for indices.
     [
         ("jax", ".at[", 3),
         ("tensorflow", "updated(", 2),
         ("numpy", "with_items(", 3),
-    ],  # TensorFlow has another helper for indices
+    ],
 )
 def test_what_was_written_in_place_is_not_written_again(to: str, write: str, count: int) -> None:
     pytest.importorskip(to)

@@ -52,7 +52,8 @@ def outcome(function: Callable[[Any], Any], matrix: Any) -> Any:
     """Return the result as an array, or None if the function raises."""
     try:
         return np.asarray(function(matrix))
-    except (RuntimeError, ValueError):  # LinAlgError is one of these in both frameworks
+    except (RuntimeError, ValueError):
+        # ``LinAlgError`` is a subclass of one of these in both frameworks.
         return None
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("expecttest")  # which torch's operator database wants
+# torch's operator database imports it.
+pytest.importorskip("expecttest")
 
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.errors import UnsupportedOperation

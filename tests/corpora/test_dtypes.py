@@ -44,7 +44,8 @@ DTYPES = (
     "int8",
     "int16",
 )
-TRIED = {"jax": 1}  # of each function; elsewhere two, for there nothing has to be compiled
+# Number of dtypes for each function. Other targets try two, because they compile nothing.
+TRIED = {"jax": 1}
 
 
 def tries(target: str) -> int:
@@ -97,7 +98,8 @@ def taken(name: str) -> Iterator[tuple[str, Sample, Any]]:
     for dtype in itertools.islice(itertools.cycle(DTYPES), start, start + len(DTYPES)):
         sample = retyped(SLICE[name], dtype)
         expected = None
-        with contextlib.suppress(Exception):  # that torch takes no such type is no matter here
+        # It does not matter if torch lacks this dtype.
+        with contextlib.suppress(Exception):
             expected = quietly(sample.function, *made(sample.args), **made(sample.kwargs, seed=1))
         if expected is not None and not (
             dtype in ("float16", "bfloat16") and any(map(has_nan, arrays(expected).values()))
@@ -129,7 +131,8 @@ def test_dtypes(name: str, target: str) -> None:
             check(name, dtype, sample, expected, target)
 
 
-@functools.lru_cache(maxsize=1)  # the targets of a function run one after the other
+# The targets of a function run one after the other, so one entry is enough.
+@functools.lru_cache(maxsize=1)
 def first_taken(name: str) -> list[tuple[str, Sample, Any]]:
     """Return the entries of :func:`taken` that any target needs."""
     return list(itertools.islice(taken(name), 2))

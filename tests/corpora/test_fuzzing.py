@@ -20,7 +20,8 @@ from .fuzzing.reduce import reduced
 from .fuzzing.writer import draws_numbers, write
 
 PROGRAMS = range(10)
-LEAST_RIGHT = 0.6  # of the runs: a fuzzer whose programs are refused finds nothing
+# Least share of right runs: a fuzzer whose programs are all rejected finds nothing.
+LEAST_RIGHT = 0.6
 MOST_UNTOLD = 0.05
 
 
@@ -87,9 +88,8 @@ def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Variant, "_check", lambda *args: None)
-    program, verdict = first_failure(
-        Setting("torch"), range(100, 300)
-    )  # few programs have a guard that matters: 103 is the first
+    # Few programs have a guard that matters; 103 is the first.
+    program, verdict = first_failure(Setting("torch"), range(100, 300))
     assert verdict.kind == "wrong"
     assert len(program.calls) > 1, program.source()
 
@@ -102,9 +102,8 @@ def _program(*lines: str, result: str = "a") -> Program:
 def test_nothing_is_told_where_rounding_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(jax_backend.rows._rows, "divide", lambda x1, x2: f"({x1} / {x2} * 1.000001)")
     assert judge(_program("a = x / 3 > torch.tensor(2.0) / 3").source(), Setting("jax")).kind == "untold"
-    assert (
-        judge(_program("a = x / 4 > 0.5").source(), Setting("jax")).kind == "wrong"
-    )  # computed exactly: no rounding to blame
+    # The result is exact, so rounding cannot explain the difference.
+    assert judge(_program("a = x / 4 > 0.5").source(), Setting("jax")).kind == "wrong"
 
 
 def test_memory_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

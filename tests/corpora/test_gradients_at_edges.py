@@ -88,9 +88,8 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         lambda x: associative_scan(lambda a, b: torch.exp(a.log() + b.log()), x, 0, combine_mode="generic")[
             1::2
         ],
-        torch.tensor(
-            [1e20, 1e-20, 1e20, 1e-20, 1e20]
-        ),  # whose last prefix times the first element is beyond float32
+        # The product of the last prefix and the first element overflows float32.
+        torch.tensor([1e20, 1e-20, 1e20, 1e-20, 1e20]),
     ),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
     "embedding-by-frequency": (lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),

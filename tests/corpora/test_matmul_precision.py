@@ -69,7 +69,8 @@ def test_numpy_and_jax() -> None:
     from_jax = graph_compiler.transpile(
         lambda x: jax.numpy.matmul(x, x), to="jax", args=(jax.numpy.ones((3, 3)),)
     )
-    assert precisions(from_jax, X.numpy()) == {"None"}  # JAX's own default
+    # JAX uses its own default.
+    assert precisions(from_jax, X.numpy()) == {"None"}
 
 
 def test_no_line_for_a_graph_without_products() -> None:
@@ -85,7 +86,8 @@ PRODUCT = re.compile(
 def test_operations_of_sections_without_products_multiply_no_matrices() -> None:
     found = {name for name in backend.rows.names() if PRODUCT.search(written_for_jax(name))}
     assert {name for name in found if not SECTIONS[get(name).section]} == set()
-    assert {"matmul", "conv", "affine_grid"} <= found  # what is looked for is found
+    # This shows that the search finds anything.
+    assert {"matmul", "conv", "affine_grid"} <= found
     assert {op.section for op in all_ops().values()} == set(SECTIONS)
 
 

@@ -226,9 +226,8 @@ def test_rows_by_their_number_are_compiled(name: str) -> None:
     pure = jax.jit(lambda *args: graph.functional({}, *args))
     for given in (batch(5), batch(9), batch(7, "all")):
         assert_same(pure(*arrays(given)), program(*given))
-    assert np.isnan(
-        np.asarray(pure(*arrays(batch(6, "none"))))
-    ).all()  # there is none: the guard on how many there are
+    # NaN stands for the violated guard on the number of rows.
+    assert np.isnan(np.asarray(pure(*arrays(batch(6, "none"))))).all()
 
 
 def test_what_is_not_among_the_rows_is_recorded_again() -> None:

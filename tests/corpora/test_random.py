@@ -45,11 +45,11 @@ def _draw(
         if isinstance(item, torch.Tensor)
     ]
     backend.target.seed(seed)
-    call = (
-        flat if to == "torch" else backend.target.compile(flat, {})
-    )  # torch.compile takes half a minute for each
+    # ``torch.compile`` takes half a minute for each.
+    call = flat if to == "torch" else backend.target.compile(flat, {})
     found = call(*arrays, backend.target.next_key())
-    return found[0] if isinstance(found, tuple) else found  # beside what guards look at
+    # The other items are values for guards.
+    return found[0] if isinstance(found, tuple) else found
 
 
 def _reference(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:

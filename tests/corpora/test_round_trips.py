@@ -261,6 +261,5 @@ def test_model_of_transformers_as_a_saved_model_and_back(name: str, tmp_path: Pa
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
     back = graph_compiler.transpile(loaded.serve, to="torch", args=(tf.constant(tokens[:2, :5]),))
     np.testing.assert_allclose(to_numpy(back(torch.from_numpy(tokens))), right, rtol=1e-4, atol=1e-5)
-    assert set(back.parameters) == {
-        name for name in graph.parameters if not name.startswith("pooler.")
-    }  # which is no part of this result
+    # The excluded names are not part of this result.
+    assert set(back.parameters) == {name for name in graph.parameters if not name.startswith("pooler.")}

@@ -35,9 +35,8 @@ SAMPLES: list[tuple[str, Sample]] = [
 ]
 
 NODE = "tests/corpora/test_samples.py"
-COMPILED = (
-    "jax",
-)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
+# To compile a whole graph takes half the time of compiling each operation. The programs run as they are.
+COMPILED = ("jax",)
 
 
 def numbered(names: list[str]) -> list[str]:
@@ -87,9 +86,8 @@ def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
 
 
-@functools.lru_cache(
-    maxsize=64
-)  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
+# The targets of a sample run one after the other, after a dozen samples in JAX.
+@functools.lru_cache(maxsize=64)
 def recorded(place: int) -> Any:
     """Return the lifted graph of a sample, from which the graph of each target is written."""
     sample = SAMPLES[place][1]
@@ -99,7 +97,8 @@ def recorded(place: int) -> Any:
 
 def graph_for(place: int, to: str) -> Any:
     """Return the graph of sample number ``place`` for a target, which has made no call."""
-    if to in COMPILED:  # by itself: it could not be compiled with others
+    # It is compiled separately, because an error would affect others in the same program.
+    if to in COMPILED:
         sample = SAMPLES[place][1]
         args, kwargs = calls_of(sample)[0]
         return through_canonical(sample.function, to, args, kwargs, return_backend_compiled_fn=True)
@@ -109,9 +108,8 @@ def graph_for(place: int, to: str) -> Any:
 
 def check(sample: Sample, graph: Any) -> None:
     """Assert that the graph gives what torch gives for all calls of the sample."""
-    call = (
-        functools.partial(quietly, graph) if sample.function is quietly else graph
-    )  # where torch warns, torch as a target does too
+    # A graph for torch gives torch's warnings too.
+    call = functools.partial(quietly, graph) if sample.function is quietly else graph
     for (args, kwargs), (again, keywords) in zip(calls_of(sample), calls_of(sample), strict=True):
         assert_same(call(*args, **kwargs), sample.function(*again, **keywords))
 

@@ -16,9 +16,11 @@ jax = pytest.importorskip("jax")
 
 DEVICE = os.environ.get("GRAPH_COMPILER_TEST_DEVICE", "cuda")
 IS_GPU = DEVICE.startswith("cuda")
-PLATFORM = "gpu" if IS_GPU else "cpu"  # of JAX
+# The name of the platform in JAX.
+PLATFORM = "gpu" if IS_GPU else "cpu"
 if IS_GPU and not torch.cuda.is_available():
-    pytest.skip("needs a GPU", allow_module_level=True)  # for whoever imports this
+    # This skips every module that imports this one.
+    pytest.skip("needs a GPU", allow_module_level=True)
 needs_cuda = pytest.mark.skipif(not IS_GPU, reason="needs CUDA itself")
 needs_jax = pytest.mark.skipif(
     IS_GPU and jax.default_backend() != "gpu",

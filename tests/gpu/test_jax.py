@@ -25,7 +25,8 @@ from tests.support.contexts import wide_types  # isort: skip
 from .products import IN_NUMPY, IN_TORCH, array  # isort: skip
 
 pytestmark = needs_jax
-EXACT = 2e-5  # of the result's length; TF32 is near 3e-4
+# Relative to the norm of the result; the error of TF32 is about 3e-4.
+EXACT = 2e-5
 
 
 def off(found: Any, exact: Any) -> float:
@@ -164,12 +165,14 @@ def test_tensors_of_a_gpu_are_not_brought_to_the_host() -> None:
         x.zero_()
         torch.cuda.synchronize()
     assert_same(found, before.exp())
-    graph(torch.zeros(600, device=DEVICE)[1:513].reshape(1, 512))  # at an address that XLA does not take
+    # XLA does not accept arrays at this address.
+    graph(torch.zeros(600, device=DEVICE)[1:513].reshape(1, 512))
     held = model().to(DEVICE)
     graph = graph_compiler.transpile(held, to="jax", args=(x,))
     graph(x)
     weight = graph.parameters["0.weight"]
-    assert weight.unsafe_buffer_pointer() == held[0].weight.data_ptr()  # shared
+    # Both share memory.
+    assert weight.unsafe_buffer_pointer() == held[0].weight.data_ptr()
 
 
 @needs_cuda
@@ -324,7 +327,8 @@ def test_saved_here_and_loaded_without_a_gpu(to: str, tmp_path: Path) -> None:
         env=environment,
         check=False,
     )
-    if to == "torch" and IS_GPU:  # its own calls name the GPU, which is not there
+    # The recorded calls name the GPU, which the target does not have.
+    if to == "torch" and IS_GPU:
         assert done.returncode == 0 or "graph_compiler.errors" in done.stderr
         return
     assert done.returncode == 0, done.stderr[-2000:]

@@ -17,7 +17,8 @@ import graph_compiler  # isort: skip
 from tests.corpora.models import small, zoo  # isort: skip
 from tests.support.compare import assert_no_further, assert_same  # isort: skip
 
-STEP = 14  # one in so many entries of the zoo
+# Every 14th entry of the zoo is tested.
+STEP = 14
 ENTRIES = zoo.entries()[::STEP]
 
 
@@ -146,7 +147,7 @@ def test_autocast_and_half_precision(name: str, dtype: Any) -> None:
             zoo.flatten(cast(**others, **options)),
         )
         graph = graph_compiler.compile(model, kwargs={**inputs, **options})
-        with torch.autocast(torch.device(DEVICE).type, dtype):  # around the call
+        with torch.autocast(torch.device(DEVICE).type, dtype):
             assert_same(zoo.flatten(graph(**others, **options)), zoo.flatten(model(**others, **options)))
         model.to(dtype)
         halves = {key: item.to(dtype) if item.is_floating_point() else item for key, item in others.items()}

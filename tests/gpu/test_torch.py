@@ -73,7 +73,7 @@ def test_programs_in_jax(name: str, jitted: bool) -> None:
     )
     for rows, seed in ((4, 1), (3, 2)):
         assert_same(graph(example(rows, DEVICE, seed)), function(example(rows, DEVICE, seed)))
-        # what the function asks of a device stays as it was recorded
+        # What the function reads of a device stays as it was recorded.
         assert_same(graph(example(rows, "cpu", seed)), function(example(rows, DEVICE, seed)))
 
 
@@ -85,7 +85,8 @@ def test_the_same_numbers_are_drawn(name: str, way: str) -> None:
     torch.manual_seed(1)
     before = torch.cuda.get_rng_state() if IS_GPU else None
     graph = graph_compiler.compile(function, args=(example(3, recorded),))
-    assert before is None or torch.equal(before, torch.cuda.get_rng_state())  # recording draws nothing
+    # A recording must not advance the generator.
+    assert before is None or torch.equal(before, torch.cuda.get_rng_state())
     for rows in (4, 3):
         torch.manual_seed(5)
         expected = [function(example(rows, called)) for _ in range(2)], torch.rand(2, device=called)
@@ -144,7 +145,8 @@ def test_a_model_that_is_moved(training: bool) -> None:
         ]
         assert_same(*grads)
     assert_same(dict(model.named_buffers()), dict(other.named_buffers()))
-    if IS_GPU:  # the original refuses; so do we
+    # The original refuses the call, so the graph must do so too.
+    if IS_GPU:
         with pytest.raises((RuntimeError, GraphCompilerError)):
             graph(example(5, "cpu"))
 
@@ -259,7 +261,8 @@ def test_memory(compiled: bool) -> None:
     model = torch.nn.Sequential(*layers).to(DEVICE).eval()
     call = torch.compile(model) if compiled else model
     x = torch.randn(4096, 512, device=DEVICE)
-    call(x).square().mean().backward()  # kernels have workspaces of their own, which stay
+    # The first call allocates workspaces of kernels, which stay.
+    call(x).square().mean().backward()
     model.zero_grad()
     wait()
     before = torch.cuda.memory_allocated()

@@ -139,7 +139,8 @@ def test_batches_are_whole_on_any_stream() -> None:
     with torch.cuda.stream(stream):
         for batch in training.DeviceIterator(held, DEVICE, prefetch=3):
             with torch.cuda.stream(torch.cuda.default_stream()):
-                busy = busy @ busy * 1e-4  # what the default stream has to do meanwhile
+                # This keeps the default stream busy meanwhile.
+                busy = busy @ busy * 1e-4
             for _ in range(20):
                 total = (batch - batch.mean()).abs().max(), batch[0, 0]
             found.append(total)
@@ -234,7 +235,8 @@ def test_dropout_is_that_of_torch() -> None:
     before = torch.cuda.get_rng_state() if IS_GPU else torch.get_rng_state()
     stepped(state, THERE)
     after = torch.cuda.get_rng_state() if IS_GPU else torch.get_rng_state()
-    assert torch.equal(before, after)  # it draws from a generator of its own
+    # Training draws from a generator of its own.
+    assert torch.equal(before, after)
 
 
 @needs_cuda

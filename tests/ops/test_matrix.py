@@ -94,7 +94,7 @@ def test_the_page_is_current(checkout: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------- operation by sample
-# of the corpus of loops and branches
+# Programs of the control-flow corpus.
 NESTED = {
     "branch, scan and while_loop": PROGRAMS["deep"],
     "associative_scan": PROGRAMS["products of matrices"],

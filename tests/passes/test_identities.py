@@ -17,7 +17,7 @@ INTEGERS = torch.tensor([-3, 0, 7])
 TRUTHS = torch.tensor([True, False])
 Function = Callable[[Any], Any]
 
-# what is written, of what, and how many operations stay
+# Each row: function, argument, number of operations that remain.
 SAMPLES: dict[str, tuple[Function, torch.Tensor, int]] = {
     "times one": (lambda x: x * 1, FLOATS, 0),
     "one times": (lambda x: 1.0 * x, FLOATS, 0),

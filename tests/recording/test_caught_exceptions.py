@@ -50,7 +50,7 @@ def strict(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return or_zeros(raising)
 
 
-# function, and the matrices beside REGULAR that it is called with
+# Each row: function, and the matrices besides REGULAR with which it is called.
 Row = tuple[Callable[[Any], Any], list[Any]]
 ROWS: dict[str, Row] = {
     "inv": (or_zeros(np.linalg.inv), [ZERO, INDEFINITE]),

@@ -74,5 +74,5 @@ def test_rooms_refuse_another_name(room: str, checkout: Path, monkeypatch: pytes
 
 
 def test_version_is_a_literal() -> None:
-    # setup.cfg reads it from the source without an import
+    # setup.cfg reads the version from the source without an import.
     assert graph_compiler.__version__.count(".") >= 2

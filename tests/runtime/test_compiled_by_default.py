@@ -152,7 +152,7 @@ def ints(*values: int) -> Any:
 
 
 TABLE = torch.arange(12.0).reshape(4, 3)
-# name -> function, arguments of the recording, arguments of calls
+# name -> (function, arguments of the recording, arguments of calls)
 SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[Any, ...]]]] = {
     "branches": (branches, (torch.ones(2),), [(torch.ones(2) * 3,), (-torch.ones(2),), (torch.ones(5),), (torch.ones(1),)]),
     "an exception of the user's": (guarded, (torch.ones(2),), [(torch.ones(3) * 4,), (torch.tensor([1.0, -1.0]),), (torch.ones(2),)]),
@@ -267,7 +267,7 @@ def test_inside_of_jax_transformations_the_graph_is_part_of_them() -> None:
     rows = jnp.stack([x, x + 1])
     for mapped in (jax.vmap(graph), jax.jit(jax.vmap(graph)), lambda rows: jax.lax.map(graph, rows)):
         assert_same(mapped(rows), jnp.stack([(jnp.sin(row) * row).sum() for row in rows]))
-    # it becomes operations of the program around it, not a program of its own
+    # Inside another program the graph becomes a part of that, not a program of its own.
     assert "pjit" not in str(jax.make_jaxpr(graph)(x)) and "jit[" not in str(jax.make_jaxpr(graph)(x))
 
 

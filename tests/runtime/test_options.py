@@ -36,7 +36,7 @@ def all_scaled(*arrays: Any, n: Any = 2) -> Any:
     return [x * n for x in arrays]
 
 
-# options, error, words of it
+# Each row: options, class of the error, words of its message.
 REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"args": X}, InvalidOption, r"args= .*Tensor.*args=\(x,\)"),
     ({"args": 3}, InvalidOption, "args= is 3"),
@@ -184,7 +184,8 @@ def optional(x: Any, n: Any = 1, *, mask: Any = None, options: Any = None) -> An
     return x * n
 
 
-# a second call, and why it does not fit the first one, ``optional(ones(2), options={"a": [1, ones(2)]})``
+# Each row: a second call, and why it differs from the first, ``optional(ones(2), options={"a": [1,
+# ones(2)]})``.
 MISSES: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
     ((torch.ones(2, 3),), {"options": {"a": [1, X]}}, "x has 2 axes and was recorded with 1"),
     ((X.double(),), {"options": {"a": [1, X]}}, "x is float64 and was recorded as float32"),

@@ -64,7 +64,7 @@ def nothing_or_index(x: Any) -> Any:
     return x.argmax() if x.sum() > 0 else None
 
 
-# function, elements recorded, elements for which the guards hold, elements for which they do not
+# Each row: function, recorded elements, elements for which the guards hold, elements for which they fail.
 Row = tuple[Callable[[Any], Any], list[float], list[list[float]], list[list[float]]]
 ROWS: dict[str, Row] = {
     "a comparison": (
@@ -321,8 +321,8 @@ def test_a_variant_that_holds_is_taken() -> None:
     assert_same(graph.functional({}, array([1.0, 2.0])), array([3.0, 6.0]))
 
 
-# a call that a graph recorded with ones(2, 3) cannot take while the target traces it, and the reason that is
-# given
+# Each row: a call that a graph recorded with ones(2, 3) cannot take while the target traces it, and the
+# reason in the message.
 TRACED: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "another rank": (lambda x: x * 2, np.ones(3, np.float32), "1 axis and was recorded with 2"),
     "another type": (lambda x: x * 2, np.ones((2, 3), np.int32), "int32 and was recorded as float32"),

@@ -114,16 +114,16 @@ class Reach:
 
 
 REACH = (
-    # what backends or frontends share
+    # Files that backends or frontends share.
     Reach(r"backends/(array_code/\w+|common/helper_calls)\.py", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
     Reach(r"backends/(common/)?\w+\.py", PARTS, (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
     Reach(r"frontends/(common/)?\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
-    # what devices exchange
+    # Exchange between devices.
     Reach(
         r"(backends|frontends)/\w+/(lowering|lifting)/collectives\.py",
         ("tests/parallel/*.py", "tests/transforms/test_named_axes.py"),
     ),
-    # loops, branches and calls
+    # Loops, branches and calls.
     Reach(
         r"backends/(?P<framework>\w+)/lowering/control\.py",
         ("tests/corpora/control_flow/*.py", *LOOPS, *DERIVATIVES),
@@ -161,8 +161,8 @@ REACH = (
     Reach(r"graph_compiler/.*", PARTS, EVERY_PROGRAM),
     Reach(r"(setup\.cfg|constraints\.txt)", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
 )
-# Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs
-# in one.
+# These tests have thousands of cases. If a change reaches several targets, each of their programs and samples
+# runs in one.
 LARGE = (
     "tests/corpora/test_samples.py",
     "tests/corpora/test_programs.py",
@@ -320,7 +320,7 @@ def _imported(name: str, path: Path) -> set[str]:
             found |= {alias.name.replace(".", "/") + ".py" for alias in node.names}
     text = path.read_text("utf-8")
     if "importlib.import_module" in text or "pkgutil" in text:
-        # Modules that are imported by name lie in a package that the file imports, or in its own.
+        # Modules that are imported by name are in a package that the file imports, or in its own.
         packages = [
             ROOT / each.removesuffix("/__init__.py") for each in found if each.endswith("/__init__.py")
         ]

@@ -21,7 +21,7 @@ _TUPLE, _PASS = (
     "GraphPass",
 )
 
-# rules for what newer versions of a framework have: name -> (module, what it has then)
+# Rules for what only newer versions of a framework have: name -> (module, attribute that these have).
 SINCE = {
     "lift jax log2_p": ("jax.lax", "log2_p"),
     "lift jax one_minus_square_p": ("jax.lax", "one_minus_square_p"),

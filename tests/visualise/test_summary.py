@@ -20,7 +20,7 @@ def ones(*shape: int) -> Any:
     return torch.ones(*shape)
 
 
-# function, shapes of its arguments, multiply-adds counted by hand
+# Each row: function, shapes of its arguments, multiply-adds counted by hand.
 COUNTED = {
     "matmul": (lambda x, y: x @ y, [(5, 3, 4), (4, 6)], 5 * 3 * 4 * 6),
     "matmul of vectors": (lambda x, y: x @ y, [(7,), (7,)], 7),

@@ -34,7 +34,8 @@ def test_a_graph_warns_once_and_names_the_arguments() -> None:
     with told() as found:
         graph = graph_compiler.transpile(deviation, source="numpy", to="jax")
         graph(WIDE, NARROW)
-        graph(np.ones((3, 2)), np.float32(1))  # another variant
+        # This call needs another variant.
+        graph(np.ones((3, 2)), np.float32(1))
     assert len(found) == 1
     text, file = str(found[0].message), found[0].filename
     assert (

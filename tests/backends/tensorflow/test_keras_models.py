@@ -19,9 +19,8 @@ import graph_compiler  # noqa: E402
 from graph_compiler.errors import InvalidOption, NotSerialisable  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation:DeprecationWarning"
-)  # keras, of its own variables
+# Keras warns of its own variables.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 def network() -> Any:
@@ -163,7 +162,7 @@ def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:
         dict(source(**{name: torch.from_numpy(array) for name, array in x.items()})),
     )
     assert type(model(**first)) is Answer
-    y = {"logits": (np.arange(8) % 3 == 0).astype(int)}  # what the tokens tell
+    y = {"logits": (np.arange(8) % 3 == 0).astype(int)}
     model.compile(
         optimizer=keras.optimizers.Adam(0.05),
         loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},
@@ -175,7 +174,8 @@ def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:
         and model.evaluate(x, y, verbose=0) < before
     )
     model.export(str(tmp_path), verbose=False)
-    loaded = tf.saved_model.load(str(tmp_path))  # which holds the variables
+    # This object keeps the variables alive.
+    loaded = tf.saved_model.load(str(tmp_path))
     assert_same(
         loaded.serve({name: array[:5] for name, array in x.items()})["logits"],
         model.predict(x, verbose=0)["logits"][:5],

@@ -114,7 +114,8 @@ def test_unknown_sizes(name: str) -> None:
     names = list(case.inputs)
     ranks = {name: [None] * tensor.ndim for name, tensor in case.inputs.items()}
     for image in (key for key, tensor in case.inputs.items() if tensor.ndim == 4):
-        ranks[image][1] = 3  # channels meet a weight: TensorFlow wants to know how many there are
+        # TensorFlow needs a static number of channels where they meet a weight.
+        ranks[image][1] = 3
     signature = [tf.TensorSpec(ranks[name], to_tensorflow(case.inputs)[name].dtype) for name in names]
 
     @tf.function(input_signature=signature)
@@ -135,7 +136,8 @@ def test_guards_on_unknown_sizes_are_checked_when_the_function_runs() -> None:
             jit_compile=jit_compile,
         )
         assert traced(tf.ones([4])).numpy().tolist() == [2, 2, 2, 2]
-        if jit_compile:  # XLA leaves assertions out
+        # XLA omits assertions.
+        if jit_compile:
             assert np.isnan(traced(tf.ones([2])).numpy()).all()
         else:
             with pytest.raises(

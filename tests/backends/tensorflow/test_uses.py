@@ -115,7 +115,8 @@ def test_a_saved_model_has_ordinary_operations_and_variables(tmp_path: Path) -> 
     again = tf.saved_model.load(str(tmp_path))
     assert_same(again.call(tokens(3, 11).numpy()), tuple(source(tokens(3, 11))))
     for variable in again.weights.values():
-        variable.assign(tf.zeros_like(variable))  # what is trained further, or quantised, is no constant
+        # Weights that are trained further or quantised must be no constants.
+        variable.assign(tf.zeros_like(variable))
     assert_same(again.call(tokens(3, 11).numpy())[0], np.full((3, 11, 2), 1 / 6, np.float32))
 
 
@@ -143,7 +144,8 @@ def test_guards_on_unknown_sizes_and_elements_are_assertions_of_a_saved_model(tm
         lambda tokens, mask: graph(tokens=tokens, mask=mask), input_signature=signature, autograph=False
     )
     tf.saved_model.save(holder, str(tmp_path))
-    loaded = tf.saved_model.load(str(tmp_path))  # which holds the variables
+    # This object keeps the variables alive.
+    loaded = tf.saved_model.load(str(tmp_path))
     for rows, columns in ((2, 5), (3, 16), (4, 3)):
         mask = torch.arange(columns)[None].expand(rows, -1) > 0
         assert_same(

@@ -96,7 +96,8 @@ def test_functional_call_computes_with_the_tensors_that_it_is_given(training: bo
         tensors["result"] = torch.func.functional_call(
             each, {name: tensors[name] for name in given if name != "result"}, (batch(5),)
         )
-    assert_same(given, others)  # statistics that are given are written to, as torch does it
+    # Given statistics are written to, as torch does it.
+    assert_same(given, others)
     if not training:
         results = []
         for each in (module, twin):
@@ -154,7 +155,8 @@ def test_a_module_is_exported_with_open_sizes(tmp_path: Any) -> None:
     source = Net().eval()
     graph = graph_compiler.compile(source, args=(batch(4),))
     graph.save(tmp_path / "net.zip")
-    sizes = ({0: torch.export.Dim("rows")},)  # as of the original: the arguments have its names
+    # The arguments have the names of the original's.
+    sizes = ({0: torch.export.Dim("rows")},)
     for module in (graph.as_module(), graph_compiler.load(tmp_path / "net.zip").as_module().eval()):
         exported = torch.export.export(module, (batch(4),), dynamic_shapes=sizes)
         assert exported.state_dict.keys() == module.state_dict().keys()
@@ -208,9 +210,8 @@ def test_guards_on_elements_are_part_of_exported_and_traced_programs(tmp_path: A
             module, (), masked(4), dynamic_shapes={"x": {0: rows}, "mask": {0: rows}}
         ).module()
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # of torch, that torch.jit is deprecated, and that shapes are looked at
+            # torch warns that ``torch.jit`` is deprecated and that tracing fixes shapes.
+            warnings.simplefilter("ignore")
             traced = torch.jit.trace(module, example_kwarg_inputs=masked(4), strict=False)
         for program in (exported, traced):
             assert_same(program(**masked(7))["scores"], source(**masked(7))["scores"])

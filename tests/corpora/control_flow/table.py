@@ -23,11 +23,12 @@ class Program:
     function: Callable[..., Any]
     calls: tuple[tuple[Any, ...], ...]
     gradient: Mode = "reverse"
-    jits: bool = True  # whether ``jax.jit`` takes it: nnx puts no module together inside of one that has its weights from outside
-    by_size: bool = (
-        False  # whether JAX's own code is Python whose steps depend on sizes, so that each size is a variant
-    )
-    wide: bool = True  # whether it takes float64; weights of models stay float32
+    # False if ``jax.jit`` rejects it: nnx cannot assemble a module inside of ``jit`` from weights outside.
+    jits: bool = True
+    # True if JAX itself unrolls the loops in Python by size, so that each size needs a variant.
+    by_size: bool = False
+    # False if it rejects float64, because the weights of its model stay float32.
+    wide: bool = True
 
 
 def floats(*shape: int, seed: int = 0, scale: float = 1.0, dtype: str = "float32") -> np.ndarray[Any, Any]:

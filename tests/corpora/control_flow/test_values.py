@@ -27,10 +27,11 @@ def test_inside_of_jit(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "way"), pairs(COMPILED, ["sizes of the call", "unknown sizes", "XLA"]))
 def test_inside_of_tf_function(name: str, way: str) -> None:
+    # A guard that a size fits into 32 bits cannot be computed in 32 bits.
     if (name, way) == (
         "beam",
         "unknown sizes",
-    ):  # the guard that a size is an index of 32 bits is not to be told in 32 bits
+    ):
         with pytest.raises(
             pytest.importorskip("tensorflow").errors.InvalidArgumentError, match="GuardFailed"
         ):

@@ -29,7 +29,7 @@ class Corpus:
     names: Callable[[], list[str]]
     judge: Callable[[str, str], dict[str, Any]]
     seconds: float
-    group: Callable[[str], str] = lambda name: ""  # a part of the corpus is that part of each group
+    group: Callable[[str], str] = lambda name: ""
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, every: int, start: int) -> list[str]:

@@ -21,7 +21,8 @@ from .judging import assert_same_distribution
 from .outcome import RIGHT, Skipped
 
 KERAS = "keras.ops."
-_NO_REVERSE = "Reverse-mode differentiation does not work for lax.while_loop"  # of JAX: docs/limits.md
+# A limit of JAX, see docs/limits.md.
+_NO_REVERSE = "Reverse-mode differentiation does not work for lax.while_loop"
 
 
 @functools.cache
@@ -112,7 +113,8 @@ def judged(name: str, place: int, target: str, recorded: Any = None) -> tuple[di
         graph = _compiled(function, target, given[0])
     else:
         graph = recorded.to(target)
-    fresh = graph.to(target)  # before other sizes are recorded
+    # The copy is made before other sizes are recorded.
+    fresh = graph.to(target)
     if call.drawn:
         _check_draws(graph, function, given[0], target)
         return {}, fresh
@@ -127,7 +129,8 @@ def _compiled(function: Callable[..., Any], target: str, args: list[Any]) -> Any
     try:
         return graph_compiler.compile(function, to=target, source="tensorflow", args=tuple(args))
     except (TypeError, ValueError):
-        _in_tensorflow(tf_function(function), args)  # what TensorFlow itself cannot trace is skipped
+        # This raises ``Skipped`` if TensorFlow itself cannot trace the function.
+        _in_tensorflow(tf_function(function), args)
         raise
 
 
@@ -169,7 +172,8 @@ def _check_gradients(graph: Any, function: Callable[..., Any], args: list[Any], 
         return
     try:
         expected = gradients.by_tensorflow(function, args)
-    except Exception:  # it has none
+    except Exception:
+        # TensorFlow has no gradient of it.
         return
     if not all(np.isfinite(item).all() for item in expected):
         return

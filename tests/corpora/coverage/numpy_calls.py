@@ -19,6 +19,7 @@ def judge(name: str, target: str) -> dict[str, Any]:
     from tests.frontends.numpy.test_samples import SAMPLES, check
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's own, of NaN and of division by zero
+        # NumPy warns of NaN and of division by zero.
+        warnings.simplefilter("ignore", RuntimeWarning)
         check(SAMPLES[name], "canonical" if target == "numpy" else target)
     return {}

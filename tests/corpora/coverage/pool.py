@@ -22,7 +22,8 @@ from .outcome import CRASHED, TIMEOUT
 
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
-CASES_A_PROCESS = 60  # compiled programs and modules pile up
+# Compiled programs and modules accumulate in a process.
+CASES_A_PROCESS = 60
 
 
 class Worker:
@@ -43,7 +44,8 @@ class Worker:
         process = self._running()
         lines: queue.Queue[str] = queue.Queue()
         assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # a dead process is found at the next line
+        # The next read notices a dead process.
+        with contextlib.suppress(BrokenPipeError):
             process.stdin.write(f"{json.dumps([name, target])}\n")
             process.stdin.flush()
         threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True).start()  # type: ignore[union-attr]
@@ -95,7 +97,8 @@ class Worker:
         if self.process is not None:
             self.process.kill()
             with contextlib.suppress(BrokenPipeError), self.process:
-                pass  # which closes its pipes, and waits
+                # Leaving the block closes the pipes and waits for the process.
+                pass
             self.process = None
 
 

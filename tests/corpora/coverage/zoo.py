@@ -13,9 +13,8 @@ from tests.corpora.models import zoo
 from .judging import assert_right
 from .outcome import Outcome, Skipped, outcome_of
 
-COMPILED = (
-    "jax",
-)  # where compiling the whole is quicker than running a hundred operations one by one for the first time
+# In these targets to compile the whole graph is faster than to run a hundred operations for the first time.
+COMPILED = ("jax",)
 
 
 def names(file: str) -> list[str]:
@@ -96,8 +95,7 @@ def _in_float64(model: torch.nn.Module, entry: zoo.Entry, inputs: Any) -> dict[s
         return item.double() if isinstance(item, torch.Tensor) and item.is_floating_point() else item
 
     wide = copy.deepcopy(model).double()
-    if hasattr(
-        wide, "set_experts_implementation"
-    ):  # the grouped product of experts, torch's default, has no kernel for float64
+    # The grouped product of experts, torch's default, has no kernel for float64.
+    if hasattr(wide, "set_experts_implementation"):
         wide.set_experts_implementation("eager")
     return zoo.run(wide, entry, {name: widened(item) for name, item in inputs.items()})

@@ -114,7 +114,8 @@ TWICE = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated")  # of torch's compiler itself
+# torch's compiler itself gives this warning.
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")
 @pytest.mark.parametrize("to", ["torch", "tensorflow", "jax"])
 @pytest.mark.parametrize(
     "name", ["clipped by residuals", "residuals of other shapes", "log1pexp", "two results of two arguments"]

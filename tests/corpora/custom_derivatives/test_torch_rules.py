@@ -138,7 +138,8 @@ def test_in_numpy(name: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated")  # of torch's compiler itself
+# torch's compiler itself gives this warning.
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")
 @pytest.mark.parametrize("name", ["clipped", "log-sum-exp", "two results"])
 def test_in_torch_compile(name: str) -> None:
     row = ROWS[name]

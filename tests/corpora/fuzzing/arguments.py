@@ -40,7 +40,8 @@ LAYOUTS = ("{}",) * 8 + (
     "{}[1:]",
 )
 ALIASES = ("{}", "{}[0]", "{}.t()", "{}[1:]")
-SIZES = ((2, 3), (3, 4), (4, 2), (3, 3))  # of n and m in the first call, which must be told apart from 1
+# The sizes (n, m) of the first call are at least 2, to tell them apart from 1.
+SIZES = ((2, 3), (3, 4), (4, 2), (3, 3))
 OTHER_SIZES = ((3, 2), (5, 3), (2, 5), (4, 4), (2, 3), (3, 4))
 WILD_SIZES = ((1, 3), (3, 1), (1, 1), (2, 2), (6, 2), (0, 3))
 NUMBERS = ("2", "0.5", "True", "-1", "3")
@@ -58,7 +59,8 @@ class Argument:
     name: str
     make: Callable[[dict[str, int], int, int], tuple[Line, ...]]
     default: str = ""
-    given: tuple[bool, ...] = ()  # in which calls, where it has a default
+    # For each call, True if an argument with a default is passed.
+    given: tuple[bool, ...] = ()
 
 
 def literal(shape: tuple[int, ...], dtype: str, sign: int, salt: int) -> str:

@@ -81,7 +81,8 @@ def judge(source: str, setting: Setting) -> Verdict:
         seed(0)
         try:
             scope = load(source)
-        except SyntaxError as problem:  # the reducer left out the loop around a break
+        except SyntaxError as problem:
+            # The reducer may remove the loop around a ``break``.
             return Verdict("untold", "no program", str(problem))
         original, function = scope["make"](), scope["make"]()
         try:
@@ -92,9 +93,8 @@ def judge(source: str, setting: Setting) -> Verdict:
             verdict = _of_call(original, function, graph, make_call, setting)
             if verdict.kind == "untold" or verdict.fails:
                 return _untold(source, setting, verdict) if verdict.kind == "wrong" else verdict
-            if verdict != Verdict(
-                "right"
-            ):  # what the original has done before it raised is not compared, nor what comes after
+            # Neither what the original did before it raised nor later calls are compared.
+            if verdict != Verdict("right"):
                 return verdict
     return Verdict("right")
 
@@ -129,9 +129,8 @@ def _of_call(original: Any, function: Any, graph: Any, make_call: Any, setting: 
     except Exception as problem:
         return _of_error(problem, expected)
     if isinstance(expected, Exception):
-        return Verdict(
-            "untold", f"torch raises {type(expected).__name__}"
-        )  # elements of arrays decide, or nobody uses the result
+        # The exception depends on elements, or nothing uses the result of the call that raises.
+        return Verdict("untold", f"torch raises {type(expected).__name__}")
     try:
         assert_same((found, ours), expected)
         assert_same(state_of(function), state_of(original))
@@ -181,9 +180,8 @@ def _untold(source: str, setting: Setting, verdict: Verdict) -> Verdict:
         return False
 
     reason = unstable(run, differs)
-    tells = not reason or (
-        setting.to == "torch" and reason != "rounding decides"
-    )  # torch itself computes all else as it did
+    # In torch itself only rounding may differ.
+    tells = not reason or (setting.to == "torch" and reason != "rounding decides")
     return verdict if tells else Verdict("untold", reason, verdict.detail)
 
 

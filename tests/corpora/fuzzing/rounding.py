@@ -94,7 +94,8 @@ class Jitter(TorchFunctionMode):
         moved = tensor + noise * (tensor.abs() + finite.max() / 8)
         try:
             tensor.copy_(moved)
-        except RuntimeError:  # an expanded array
+        except RuntimeError:
+            # torch does not write to an expanded array.
             return
 
 

@@ -94,7 +94,8 @@ def is_moderate(array: torch.Tensor) -> bool:
     """Return True if the array is small, and its elements are far from overflow in any framework."""
     if array.numel() > MOST_ELEMENTS or array.ndim > MOST_AXES:
         return False
-    return bool((array.detach().to(torch.complex64).abs() <= LARGEST).all())  # false for NaN too
+    # The comparison is false for NaN too.
+    return bool((array.detach().to(torch.complex64).abs() <= LARGEST).all())
 
 
 def facts(names: Names) -> dict[str, Fact]:

@@ -220,7 +220,8 @@ RANDOM = (
     "{v}[torch.randperm({v}.shape[0])]", "torch.multinomial({f}.abs() + 0.5, 1)",
 )  # fmt: skip
 
-BLOCKS = (  # each with what may follow at the same depth
+# The second text of each may follow the block at the same depth.
+BLOCKS = (
     ("if {q}:", "else:"), ("if {q}:", ""), ("for i in range({s} % 5):", ""), ("for row in {v}:", ""), ("for i, row in enumerate({v}):", ""),
     ("with torch.no_grad():", ""), ("for i in range({v}.shape[0] - 1):", ""), ("for item in list({l}):", ""),
     ("for a, b in zip({v}, {v2}):", ""),

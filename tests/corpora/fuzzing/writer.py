@@ -19,7 +19,8 @@ from .scope import Fact, names_after
 _HOLE = re.compile(r"\{(([a-z])\d?)\}")
 _VARIABLES = set("xfibvmplu")
 _DEEPEST = 2
-MUST_RUN = 2  # calls that torch must take; the third may be refused, and then by the graph too
+# Number of calls that torch must accept. It may reject the third one, and then the graph must as well.
+MUST_RUN = 2
 
 
 @dataclass

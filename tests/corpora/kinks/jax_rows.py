@@ -45,7 +45,8 @@ _UNARY: dict[str, Any] = {
     "log_sigmoid": jax.nn.log_sigmoid, "leaky_relu": jax.nn.leaky_relu, "hard_tanh": jax.nn.hard_tanh, "hard_sigmoid": jax.nn.hard_sigmoid,
     "hard_swish": jax.nn.hard_swish, "squareplus": jax.nn.squareplus, "sparse_plus": jax.nn.sparse_plus,
 }  # fmt: skip
-_ONCE = {"hard_sigmoid"}  # torch has no second derivative of its own function, and says so
+# torch has no second derivative of its own function, and raises.
+_ONCE = {"hard_sigmoid"}
 _BINARY: dict[str, Any] = {
     "maximum": jnp.maximum, "minimum": jnp.minimum, "lax.max": lax.max, "lax.min": lax.min, "fmax": jnp.fmax, "fmin": jnp.fmin,
     "hypot": jnp.hypot, "arctan2": jnp.arctan2, "copysign": jnp.copysign, "logaddexp": jnp.logaddexp, "logaddexp2": jnp.logaddexp2,
@@ -65,7 +66,8 @@ ROWS: dict[str, Kink] = {
     **{name: kink(function, DOMAINS.get(name, AROUND), orders=1 if name in _ONCE else 2) for name, function in _UNARY.items()},
     **{name: kink(function, *_PAIRS) for name, function in _BINARY.items()},
     **{name: kink(function, *pairs(1.0, -1.0, 2.0, 0.5)) for name, function in _OF_MULTIPLES.items()},
-    **{name: kink(getattr(special, name), *_PAIRS, orders=1) for name in ("xlogy", "xlog1py")},  # a second derivative is refused
+    # A second derivative is refused.
+    **{name: kink(getattr(special, name), *_PAIRS, orders=1) for name in ("xlogy", "xlog1py")},
     "relu-product": kink(lambda x: jax.nn.relu(x) * x, AROUND),
     "relu6-bounds": kink(jax.nn.relu6, [6.0, 5.9, 6.1]),
     "logaddexp-infinite": kink(jnp.logaddexp, [-INF, -INF, 0.0, 1.0], [-INF, 0.0, -INF, 1.0]),

@@ -233,7 +233,8 @@ class Case:
 
 CASES = {
     "stack": Case(Stack, sequences, 4),
-    "shared weights": Case(lambda: Stack(shared=True), sequences, 0),  # no weight differs by a number
+    # The layers share their weights, so that none can be told from the others.
+    "shared weights": Case(lambda: Stack(shared=True), sequences, 0),
     "hidden states": Case(Hidden, sequences, 4),
     "skips": Case(Skips, sequences, 8),
     "alternating": Case(Alternating, sequences, 4),

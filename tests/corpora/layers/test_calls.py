@@ -112,7 +112,8 @@ def test_layers_that_draw(to: str, roll: str) -> None:
     assert calls(graph) == (0 if roll == "scan" else 4), graph.source
     torch.manual_seed(3)
     found = [np.asarray(graph(x, mask).detach() if to == "torch" else graph(x, mask)) for _ in range(2)]
-    for one in found:  # the layers draw independent numbers
+    # The layers draw independent numbers.
+    for one in found:
         assert abs((one != 0).mean() - (0.75 * 0.5) ** 4) < 0.006
     assert not np.array_equal(*found)
     if to == "torch":

@@ -86,7 +86,8 @@ class Masked(Layer):
             .contiguous()
         )
         if self.number % 2:
-            y = y.mul_(0.5).contiguous()  # y itself
+            # ``contiguous`` returns ``y`` itself here.
+            y = y.mul_(0.5).contiguous()
         return x + y.reshape(x.shape).masked_fill(x > 2, 0.0)
 
 

@@ -226,7 +226,8 @@ def newton_between(xp: Any, x: Any, n: int) -> Any:
 
 
 def two_conditions(xp: Any, x: Any, n: int) -> Any:
-    y, left = x * 100.0 * n, x.sum() * 0 + 12  # the one ends it for many rows, the other for few
+    # One of them ends the loop for many rows, the other for few.
+    y, left = x * 100.0 * n, x.sum() * 0 + 12
     while y.sum() > 1 and left > 0:
         y, left = y * 0.5, left - 1
     return y, left

@@ -14,7 +14,8 @@ from tests.support.compare import assert_same_leaves
 
 from .programs import Program
 
-LENGTHS = ((6, 5), (9, 4), (3, 30), (12, 2))  # rows, and the number; recorded with the first
+# Rows and number of each call; the first is recorded.
+LENGTHS = ((6, 5), (9, 4), (3, 30), (12, 2))
 SHORT = ((2, 1), (1, 0), (2, 0), (1, 3))
 
 

@@ -66,7 +66,7 @@ def of_a_triangle() -> Any:
     )
     graph = graph_compiler.transpile(lower_triangle, source="numpy", to="jax", args=arguments)
     assert "lax.scan" in graph.source
-    assert "with_gradient(" in graph.source  # products with a masked matrix are computed of the whole one
+    assert "with_gradient(" in graph.source
     return jax.jit(jax.value_and_grad(graph, argnums=(0, 1))), arguments
 
 

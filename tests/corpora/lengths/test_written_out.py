@@ -15,7 +15,8 @@ from graph_compiler.runtime.pipeline import Pipeline
 def begins_at_the_end(x: Any) -> Any:
     for i in range(x.shape[0]):
         x[i] = x[i] * 2 + 1
-        x[i] += x[i - 1]  # the last one, in the first step
+        # In the first iteration the index -1 is the last row.
+        x[i] += x[i - 1]
     return x
 
 

@@ -93,7 +93,8 @@ def backwards(xp: Any, x: Any, n: int) -> Any:
 
 # ------------------------------------------------------------------------------------- by element
 def steep_functions(xp: Any, x: Any, n: int) -> Any:
-    h, y = x[0] * 0, x - x[0]  # zeros where logarithms and quotients are not taken
+    # The zeros would give NaN where logarithms and quotients must not be computed.
+    h, y = x[0] * 0, x - x[0]
     for i in range(1, x.shape[0]):
         part = xp.abs(y[i:]) + 0.1
         h = h * 0.5 + (xp.log(part) / part + xp.sqrt(part) ** 1.5 - xp.exp(-part) + 1 / part).sum(0)

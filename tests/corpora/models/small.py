@@ -56,15 +56,18 @@ class Row:
     """An architecture: how its model and inputs are created, and at which sizes."""
 
     name: str
-    build: Callable[[bool], nn.Module]  # full size? -> module
+    # Takes True for the full size.
+    build: Callable[[bool], nn.Module]
     inputs: Callable[[nn.Module, Sizes], Inputs]
     sizes: Sizes = Sizes()
     other_sizes: Sizes = Sizes(3, 17)
     full_sizes: Sizes = Sizes(1, 32, 224, 224)
     other_full_sizes: Sizes = Sizes(2, 48, 224, 224)
-    options: tuple[tuple[str, Any], ...] = ()  # keyword arguments that are not arrays
+    # Keyword arguments that are no arrays.
+    options: tuple[tuple[str, Any], ...] = ()
     requires: str = "transformers"
-    retraces: str = ""  # why another shape needs another trace; empty where it must not
+    # Why another shape needs another variant; empty if it must not.
+    retraces: str = ""
     only_tiny: bool = False
     against_float64: bool = (
         False  # at full size, torch's own float32 is further from float64 than the table of tolerances allows
@@ -119,7 +122,8 @@ def _plain_ids(_: nn.Module, sizes: Sizes) -> Inputs:
 
 def _speech(model: nn.Module, sizes: Sizes) -> Inputs:
     config: Any = model.config
-    frames = 2 * config.max_source_positions  # Whisper takes no other length
+    # Whisper accepts no other length.
+    frames = 2 * config.max_source_positions
     features = torch.randn(sizes.batch, config.num_mel_bins, frames)
     return {"input_features": features, "decoder_input_ids": _ids(sizes)}
 

@@ -24,7 +24,8 @@ SCHEMAS = (
     "SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, "
     "SymInt offset_groups, bool use_mask) -> Tensor",
 )
-_kept: list[torch.library.Library] = []  # a Library takes its operators back when it is collected
+# A ``Library`` removes its operators when it is collected.
+_kept: list[torch.library.Library] = []
 
 
 def declared() -> bool:
@@ -39,7 +40,8 @@ def declared() -> bool:
 def _imports() -> bool:
     try:
         import torchvision  # noqa: F401
-    except Exception:  # whatever a half-loaded extension module raises
+    except Exception:
+        # A half-loaded extension module may raise anything.
         return False
     return True
 

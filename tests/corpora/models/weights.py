@@ -90,7 +90,8 @@ def isolated(seed: int) -> Iterator[None]:
 def _settle_parameter(weight: Tensor, generator: torch.Generator) -> None:
     if not bool(torch.isfinite(weight).all()):
         weight.copy_(torch.randn(weight.shape, generator=generator) * 0.05)
-    elif weight.numel() == 1 and float(weight) == 0:  # a gate that starts closed
+    elif weight.numel() == 1 and float(weight) == 0:
+        # This is a gate that starts closed.
         weight.fill_(0.5)
     elif weight.numel() > 1 and bool((weight == weight.reshape(-1)[0]).all()):
         weight.add_((torch.randn(weight.shape, generator=generator) * 0.05).to(weight.dtype))
@@ -137,7 +138,8 @@ def _is_table(owner: nn.Module, path: str, name: str) -> bool:
 
 
 def _fan_in(owner: nn.Module, name: str, weight: Tensor) -> float:
-    if type(owner).__name__ == "Conv1D":  # transformers' transposed linear layer
+    # This is the transposed linear layer of transformers.
+    if type(owner).__name__ == "Conv1D":
         return weight.shape[0]
     if isinstance(owner, nn.modules.conv._ConvTransposeNd):
         return float(weight.shape[0] * weight[0, 0].numel() / max(1, owner.stride[0] ** (weight.dim() - 2)))

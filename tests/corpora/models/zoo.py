@@ -44,7 +44,8 @@ def entry_named(name: str) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------- inputs
 def _randint(spec: Spec, dtype: torch.dtype, generator: torch.Generator) -> Tensor:
     made = torch.randint(spec["low"], spec["high"], spec["shape"], generator=generator, dtype=dtype)
-    for start, length, value in spec.get("set", ()):  # placeholder tokens, along the last axis
+    # Placeholder tokens along the last axis.
+    for start, length, value in spec.get("set", ()):
         made[..., start : start + length] = value
     return made
 

@@ -76,13 +76,14 @@ def joined(x: Any) -> Any:
     )(x)
 
 
+# These are recorded once if no two sizes are equal and none is 1.
 _OPEN = (
     indices,
     nested,
     other_axes,
     axes_of_one,
     triangles,
-)  # recorded once where no two sizes, nor any and 1, are equal
+)
 _TIED = (independent_of_the_level, products, out_of_sizes, out_of_numbers, joined)
 _CALLS = {
     "oblong": (_x(3, 4), _x(2, 4), _x(3, 5), _x(5, 2)),

@@ -354,7 +354,6 @@ def _asks_globals(x: Any) -> Any:
     lambda function: function.__globals__.update(sum=max),
 )
 def global_that_was_not_there() -> Any:
-    # in globals of its own
     return types.FunctionType(_asks_globals.__code__, {"__name__": __name__, "__file__": __file__})
 
 

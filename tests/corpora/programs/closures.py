@@ -394,9 +394,8 @@ def changed(
     return Program(name, make, _CALLS, changes={1: change} if change else {}, **options)
 
 
-OWN_WEIGHTS = (
-    "torch",
-)  # in other frameworks the graph has weights of its own: what is done to the original's does not count
+# In other frameworks the graph has weights of its own, so changes of the original's do not count.
+OWN_WEIGHTS = ("torch",)
 Point = namedtuple("Point", "scale bias")
 _GLOBALS = [
     (global_number, _set(FACTOR=5)),

@@ -142,9 +142,8 @@ def solved(x: Any) -> Any:
         halved = torch.cond(
             i < 2, lambda y: torch.linalg.solve(matrix, y), lambda y: torch.linalg.solve(matrix * 2, y), (y,)
         )
-        return i + 1, (halved + i).clone(
-            memory_format=torch.contiguous_format
-        )  # as torch wants what is carried
+        # torch requires this layout of a carry.
+        return i + 1, (halved + i).clone(memory_format=torch.contiguous_format)
 
     steps, y = while_loop(
         lambda i, y: torch.linalg.inv(matrix * (i + 1)).abs().sum() > 0.5, step, (torch.tensor(0), x)
@@ -200,7 +199,8 @@ _LONGER = (
     lambda: (_x(10, 4),),
     lambda: (_x(3, 1),),
 )
-_TARGETS = ("torch", "jax", "numpy", LIFTED)  # the canonical graph is the same in all
+# The canonical graph is the same for all targets.
+_TARGETS = ("torch", "jax", "numpy", LIFTED)
 PROGRAMS = [
     Program("branches", Branches, _CALLS, targets=_TARGETS),
     *(

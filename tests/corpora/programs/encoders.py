@@ -16,9 +16,8 @@ def _encoder(trained: bool, **options: Any) -> Callable[[], Any]:
         torch.manual_seed(0)
         layer = nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True)
         encoder = nn.TransformerEncoder(layer, 1, **options).eval().requires_grad_(trained)
-        return quiet(
-            lambda x, hidden: encoder(x, src_key_padding_mask=hidden)
-        )  # torch calls nested tensors a prototype
+        # torch warns that nested tensors are a prototype.
+        return quiet(lambda x, hidden: encoder(x, src_key_padding_mask=hidden))
 
     return make
 
@@ -56,12 +55,13 @@ def _call(rows: int, columns: int, *hidden: int) -> Callable[[], tuple[Any, ...]
     return lambda: ((torch.arange(rows * columns * 4.0) * 5 % 13 / 6 - 1).reshape(rows, columns, 4), mask)
 
 
+# In the last mask the padding is on the left.
 _CALLS = (
     _call(2, 3, 2),
     _call(2, 3, 1, 2),
     _call(3, 4),
     _call(2, 3, 0),
-)  # the last one is hidden on the left
+)
 
 PROGRAMS = [
     Program("padded", _encoder(True), _CALLS),

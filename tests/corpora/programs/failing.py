@@ -65,7 +65,6 @@ PROGRAMS = [
     Program("leaf_in_place", lambda: leaf_in_place, _needing(False, True, False)),
     Program("leaf_in_place_first", lambda: leaf_in_place, _needing(True, False, True)),
     Program("no_gradient", lambda: gradient_or_none, _needing(False, True, False)),
-    Program(
-        "gradient", lambda: gradient_or_none, _needing(True, False, True), targets=("torch",)
-    ),  # elsewhere arrays do not say what they need
+    # In other frameworks arrays do not tell whether they require a gradient.
+    Program("gradient", lambda: gradient_or_none, _needing(True, False, True), targets=("torch",)),
 ]

@@ -22,11 +22,12 @@ from torch import nn
 
 from .table import Program
 
-_TARGETS = ("torch", "numpy")  # what a recording sees is the same in all of them
+# A recording sees the same in all targets, so two are enough.
+_TARGETS = ("torch", "numpy")
 _ITERATOR = dict.fromkeys(_TARGETS, "is an iterator outside of the recorded function")
 _CACHED = dict.fromkeys(_TARGETS, "functools.lru_cache keeps and gives again")
-Made = tuple[Any, dict[int, Callable[[], Any]]]  # a function, and what happens before a call of it
-# Of functions, which must not lead to what is changed.
+# A function, and what happens before a call of it, by the number of the call.
+Made = tuple[Any, dict[int, Callable[[], Any]]]
 _changes: weakref.WeakKeyDictionary[Any, dict[int, Callable[[], Any]]] = weakref.WeakKeyDictionary()
 
 

@@ -12,7 +12,8 @@ from torch import nn
 
 from .table import Program
 
-_SIZES = {"small": 3, "large": 5000}  # of state: elements that are compared all, and in pieces
+# Sizes of the state: small tensors are compared completely, large ones in pieces.
+_SIZES = {"small": 3, "large": 5000}
 
 
 def _calls(size: int, count: int) -> tuple[Callable[[], tuple[Any, ...]], ...]:

@@ -199,12 +199,14 @@ def set_of_sizes(x: Any) -> Any:
 def key_or_else(x: Any) -> Any:
     try:
         return x * {x.shape[0]: x.shape[0]}[x.shape[0]]
-    except TypeError:  # what has no hash
+    except TypeError:
+        # The object has no hash.
         return x * x.shape[0]
 
 
 def computed_axes(x: Any) -> Any:
-    last = min(1, x.shape[1] + 1)  # an axis, whatever the size
+    # This axis exists for every size.
+    last = min(1, x.shape[1] + 1)
     return (
         x.unbind(last),
         x.chunk(2, last),

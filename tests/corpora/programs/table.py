@@ -20,7 +20,8 @@ from tests.support.selection import is_jitted
 
 LIFTED = "torch by canonical operations"
 TARGETS = ("torch", "jax", "numpy", "tensorflow", LIFTED)
-ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
+# Every target but the framework that a program is written in.
+ELSEWHERE = "elsewhere"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Program:
 
     def error(self, to: str) -> str | None:
         """Return words of the message of the error that is expected in a target, or None."""
-        if to == LIFTED:  # what cannot be said in canonical operations
+        # What JAX rejects cannot be expressed in canonical operations.
+        if to == LIFTED:
             return self.errors.get("jax", self.errors.get(ELSEWHERE))
         return self.errors.get("torch") if to == "torch" else self.errors.get(to, self.errors.get(ELSEWHERE))
 

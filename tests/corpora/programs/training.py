@@ -128,10 +128,11 @@ def _deep() -> nn.Module:
 _OPTIMISERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "momentum": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
     "foreach": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "foreach": True}),
+    # This keeps gradients that consist of rounding errors from being scaled to the size of others.
     "adam": (
         torch.optim.Adam,
         {"lr": 0.02, "eps": 0.1},
-    ),  # gradients that are rounding are not made as large as others
+    ),
     "rms": (torch.optim.RMSprop, {"lr": 0.01, "centered": True, "eps": 0.1}),
 }
 

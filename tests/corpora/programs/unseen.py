@@ -19,7 +19,8 @@ def _x(rows: int) -> Callable[[], tuple[Any, ...]]:
 
 
 _CALLS = (_x(2), _x(4), _x(2), _x(1))
-_SIZES = {"small": 3, "large": 5000}  # columns: elements that are compared all, and in pieces
+# Numbers of columns: small tensors are compared completely, large ones in pieces.
+_SIZES = {"small": 3, "large": 5000}
 
 
 class _Holder(nn.Module):
@@ -28,7 +29,8 @@ class _Holder(nn.Module):
         self.table = table
 
     def forward(self, x: Any) -> Any:
-        return x @ (self.table * 2)  # a graph computes it once
+        # A graph computes this product only once.
+        return x @ (self.table * 2)
 
 
 def _in_closure(table: torch.Tensor) -> Any:
@@ -85,7 +87,8 @@ def _in_a_view(table: torch.Tensor) -> None:
     table.detach()[0].sub_(1)
 
 
-_VIEWED = ("transposed", "weights")  # whose memory other tensors share
+# Other tensors share the memory of these.
+_VIEWED = ("transposed", "weights")
 _WRITES = (_through_numpy, _through_data, _foreach, _in_a_view, _on_other_memory)
 
 

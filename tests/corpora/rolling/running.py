@@ -13,7 +13,8 @@ from tests.support.compare import assert_same_leaves
 
 from .programs import Loop
 
-SHAPES = ((24, 5), (31, 7), (22, 4))  # recorded with the first
+# The first shape is recorded.
+SHAPES = ((24, 5), (31, 7), (22, 4))
 
 
 def library(name: str) -> Any:

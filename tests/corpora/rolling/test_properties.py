@@ -59,7 +59,7 @@ def program(body: list[str], steps: int, result: str) -> Callable[[Any, Any], An
 
 
 @settings(max_examples=60, deadline=None)
-@example(["write", "count"], 12, "last", "torch")  # which reads, before the loop, of a node of fewer results
+@example(["write", "count"], 12, "last", "torch")
 @given(BODIES, st.integers(3, ROWS - 2), RESULTS, st.sampled_from(["numpy", "torch", "jax"]))
 def test_rolled_and_written_out_are_the_same(body: list[str], steps: int, result: str, to: str) -> None:
     numbers = np.random.default_rng(steps)

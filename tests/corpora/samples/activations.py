@@ -35,7 +35,7 @@ def _edges() -> torch.Tensor:
     )
 
 
-# at -inf these are NaN in torch, or a limit elsewhere
+# At -inf these are NaN in torch, or a limit in other frameworks.
 _FINITE = (F.gelu, F.silu, F.mish, F.hardswish, F.softsign, F.tanhshrink)
 
 SAMPLES = [

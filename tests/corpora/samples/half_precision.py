@@ -14,7 +14,8 @@ from tests.support.samples import Sample, array
 
 # The first is what 0.1 is in the type, and the others are near where a result would jump.
 NEAR = (0.1, 0.2, 0.3, 0.05, 0.7, 1.0, 0.0, -0.1, 3.0)
-MANY, FEW = 65536.0, 1e-9  # which float16 does not hold
+# float16 cannot represent these numbers.
+MANY, FEW = 65536.0, 1e-9
 
 
 def compared(x: Any) -> Any:
@@ -84,7 +85,8 @@ def _of(function: Callable[..., Any], *more: Any) -> list[Sample]:
     return samples
 
 
-_FAR = array(2, 3, dtype="float16", low=200, high=400, kind="integers")  # whose squares are beyond the type
+# Their squares overflow the dtype.
+_FAR = array(2, 3, dtype="float16", low=200, high=400, kind="integers")
 
 SAMPLES = [
     *(

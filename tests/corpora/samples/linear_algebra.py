@@ -23,7 +23,7 @@ def _products() -> list[Sample]:
     return [
         Sample(torch.matmul, (x, y), other=(other_x, other_y)),
         Sample(torch.matmul, (array(2, 1, 3, 4), array(5, 4, 2)), other=(array(3, 1, 2, 5), array(2, 5, 4))),
-        # of several axes and one matrix: TensorFlow's own product of the first writes beyond its memory
+        # For several axes times one matrix TensorFlow's own product writes beyond its memory.
         Sample(torch.matmul, (array(16, 1, 7, 8), array(8, 5)), other=(array(8, 1, 3, 8), array(8, 5))),
         Sample(torch.matmul, (array(16, 1, 7, 8), array(1, 8, 5)), other=(array(8, 1, 3, 8), array(1, 8, 5))),
         Sample(torch.matmul, (array(16, 1, 7, 8), array(8)), other=(array(8, 2, 3, 8), array(8))),
@@ -212,9 +212,8 @@ def _functions() -> list[Sample]:
         Sample(_LINALG.pinv, (array(5, 3),), {"atol": 1.5}, other=(array(6, 4),)),
         Sample(_LINALG.pinv, (array(5, 3),), {"atol": 0.5, "rtol": 0.6}),
         Sample(positive_definite, (_LINALG.pinv, x), {"hermitian": True}),
-        Sample(
-            _LINALG.pinv, (x,), {"hermitian": True}, other=(other,)
-        ),  # which it is not: the lower triangle counts
+        # The matrix is not symmetric; only the lower triangle counts.
+        Sample(_LINALG.pinv, (x,), {"hermitian": True}, other=(other,)),
         Sample(_LINALG.matrix_rank, (array(3, 3, kind="positive"),), {"hermitian": True, "atol": 1.0}),
         Sample(low_rank, (array(5, 2), array(2, 4)), other=(array(6, 3), array(3, 5))),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"rtol": 0.5}),

@@ -11,9 +11,8 @@ from tests.support.samples import ErrorSample, Sample, array
 
 _IMAGE, _OTHER = array(2, 4, 5, 6), array(3, 4, 7, 3)
 _VECTOR, _POSITIVE = array(4), array(4, kind="positive")
-SMALL = torch.tensor(
-    [[0.01, -0.002, 0.003], [0.1, 0.02, -0.03]]
-)  # whose squares are no larger than the precision of half precision
+# Their squares are not larger than the resolution of half precision.
+SMALL = torch.tensor([[0.01, -0.002, 0.003], [0.1, 0.02, -0.03]])
 
 
 def _trained(x: Any, mean: Any, variance: Any) -> Any:

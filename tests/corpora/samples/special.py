@@ -11,9 +11,8 @@ from tests.support.samples import ErrorSample, Sample, array, bools, ints
 X, OTHER = array(2, 3), array(4, 3)
 UNIT, POSITIVE = array(2, 3, kind="unit"), array(2, 3, kind="positive")
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, -7.3, 12.0, 40.0, math.nan])
-RIGHT = torch.tensor(
-    [0.0, 1e-5, 0.3, 1.0, 2.0, 2.5, 3.0, 8.0, 8.5, 30.0, 70.0]
-)  # where functions are defined for positive numbers only
+# These functions are defined only for positive numbers.
+RIGHT = torch.tensor([0.0, 1e-5, 0.3, 1.0, 2.0, 2.5, 3.0, 8.0, 8.5, 30.0, 70.0])
 LEFT = -RIGHT
 DEGREES = torch.tensor([-math.inf, math.nan, math.inf])
 # Parameters and arguments of incomplete gamma functions that are large and near each other.

@@ -66,5 +66,6 @@ def assert_gives(found: Any, expected: list[Any]) -> None:
     for one, other in zip(leaves(found).values(), expected, strict=True):
         if is_array(one) and is_array(other):
             assert_same_array(one, other)
-        else:  # a number of Python's may come as an array with one element
+        else:
+            # A Python number may come as an array with one element.
             assert_same_leaves(np.asarray(one).item(), np.asarray(other).item())

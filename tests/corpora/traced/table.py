@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-Program = Callable[..., Any]  # of a framework's namespace, then arrays
+# Takes the namespace of a framework, then arrays.
+Program = Callable[..., Any]
 EVERYWHERE = ("numpy", "torch", "jax")
 IN_PLACE = ("numpy", "torch")
 

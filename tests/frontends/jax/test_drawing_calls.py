@@ -77,7 +77,7 @@ def two_of_a_seed(x: Any) -> Any:
     return x * jax.random.normal(first, x.shape) + jax.random.uniform(jax.random.fold_in(second, 3), x.shape)
 
 
-# of constants, which JAX computes once while it records
+# These have only constants as arguments, so JAX computes them once during the recording.
 SEEDED: dict[str, Callable[[Any], Any]] = {
     "a key": lambda x: x + jax.random.uniform(jax.random.key(3), x.shape),
     "words": lambda x: x + jax.random.uniform(jax.random.PRNGKey(3), x.shape),

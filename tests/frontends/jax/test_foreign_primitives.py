@@ -17,7 +17,7 @@ from tests.support.compare import assert_same
 
 from .test_samples import TARGETS, plain
 
-# named as a primitive of JAX, whose parameters it has not
+# A primitive with the name of one of JAX's own, but without its parameters.
 solve_p = Primitive("linear_solve")
 solve_p.multiple_results = True
 solve_p.def_abstract_eval(lambda x, *, by: [x])

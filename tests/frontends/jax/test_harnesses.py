@@ -11,8 +11,8 @@ from tests.corpora.coverage.outcome import CRASHED, WRONG, outcome_of
 
 TARGETS = ("torch", "tensorflow", "numpy")
 
-# group -> how many of its harnesses lie between two that are run: those that were wrong once, and those of
-# many data types, more often
+# group -> one of how many harnesses runs. Those that were wrong once, and those with many dtypes, run more
+# often.
 GROUPS = {
     "approx_top_k": 4, "argmax": 12, "bitcast_convert_type": 12, "clamp": 5, "conv_general_dilated": 22, "cummax": 6, "cumsum": 9,
     "dot_general": 40, "dynamic_update_slice": 12, "eig": 12, "gather": 40, "max": 7, "pad": 44, "qr": 14, "reduce": 6,

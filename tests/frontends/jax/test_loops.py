@@ -83,7 +83,7 @@ def test_loop(function: Any, to: str) -> None:
     assert len(graph.variants) == 1, graph.explain()
 
 
-# loops whose condition, or whose step, names a size: nothing that is passed in tells it
+# The condition or the body of these loops refers to a size that no operand has.
 BY_SIZES: dict[str, Callable[[Any], Any]] = {
     "bound": lambda x: lax.while_loop(
         lambda held: held[0] < x.shape[0], lambda held: (held[0] + 1, held[1] * 1.5), (0, 1.0)

@@ -87,7 +87,7 @@ def test_sample(name: str, to: str) -> None:
     assert variants == 1 or name in RECORDED_AGAIN, f"recorded {variants} times"
 
 
-# their operations come from calls of JAX alone, which graphs for JAX repeat as they were recorded
+# These operations come only from calls of JAX, which graphs for JAX repeat as recorded.
 CANONICAL = ("linear_algebra-tridiagonal_solve", "primitives-draws of a key", "shapes-dynamic_update_slice")
 
 

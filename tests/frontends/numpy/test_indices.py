@@ -58,7 +58,7 @@ def written(x: Any, index: Any, value: Any) -> Any:
 
 
 CUBE = np.arange(24.0).reshape(4, 3, 2)
-# axes 0, 1 and 2 of a cube have masks of their own
+# The axes 0, 1 and 2 of a cube have masks of their own.
 MASKED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "a number behind": lambda x, m, n: x[m, 1],
     "from the end": lambda x, m, n: x[m, -1],

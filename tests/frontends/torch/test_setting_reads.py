@@ -69,7 +69,7 @@ def _filter(more: bool) -> None:
         warnings.filters.pop(0)  # type: ignore[attr-defined]
 
 
-# what is asked -> how it is set, and what to
+# setting -> (how a function reads it, how it is set, values)
 SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, Any]]] = {
     "grad mode": (lambda: torch.is_grad_enabled() is True, torch.set_grad_enabled, (False, True)),
     "name of one's own": (lambda: is_grad_enabled() is True, torch.set_grad_enabled, (False, True)),
@@ -264,7 +264,7 @@ def _count_in(folder: Path) -> int:
         return 1
 
 
-# how a function reads from a folder with a file of numbers, and of lines
+# Ways to read a file of numbers or of lines from a folder.
 READERS: dict[str, Callable[[Path], Any]] = {
     "open": lambda folder: _read_by(open, folder),
     "a name for open": _read_by_own_name,

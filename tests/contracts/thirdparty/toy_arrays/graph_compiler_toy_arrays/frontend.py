@@ -117,7 +117,8 @@ class Frontend(contracts.Frontend):
         graph = build.graph
         graph.outputs = [given[0].operand(leaf) for leaf in found]
         graph.input_tree, graph.output_tree = tree, output_tree
-        graph.assume(SameArray((NO_ARRAY,) * len(leaves)))  # arrays never change: they may be one or two
+        # Arrays are immutable, so it does not matter whether two arguments are the same.
+        graph.assume(SameArray((NO_ARRAY,) * len(leaves)))
         return Recording(graph, NoWeights(), EnvironmentGuards(facts_outside(reached)))
 
 
