@@ -82,7 +82,9 @@ def image(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def convolved(build: Builder, x: Value) -> Any:
-    """Append a convolution that keeps all sizes, so that the target prefers channels last."""
+    """Append a pooling of single elements, which changes nothing and which the target prefers with channels
+    last.
+    """
     return build.max_pool(
         x,
         kernel=(1,) * (x.ndim - 2),

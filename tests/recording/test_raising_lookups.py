@@ -23,7 +23,9 @@ PROBLEMS: list[type[Exception]] = [
 
 
 def absent(problem: type[Exception]) -> tuple[type, Any]:
-    """Return a class that stands for one of a missing package, and an object that stands for the package."""
+    """Return a class and a callable object that stand for those of a missing package; attribute lookups on
+    both raise ``problem``.
+    """
 
     class Raising(type):
         def __getattr__(cls, name: str) -> Any:

@@ -52,7 +52,7 @@ def captured(x: Any, scale: Any) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """The operator creates arrays of the size of all pairs and indexes elements."""
+    """The operator creates arrays of the size of all pairs and selects elements with ``where``."""
 
     def together(left: Any, right: Any) -> Any:
         ones = jnp.ones(left.shape, left.dtype) + jnp.zeros_like(right)

@@ -161,7 +161,9 @@ def _general(message: str) -> str:
 
 
 def _untold(source: str, setting: Setting, verdict: Verdict) -> Verdict:
-    """Return the verdict, or ``"untold"`` if the original itself depends on rounding errors."""
+    """Return the verdict, or ``"untold"`` if the original depends on rounding or is undefined in a target
+    with 32 bits.
+    """
 
     def run() -> Any:
         scope = load(source)

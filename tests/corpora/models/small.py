@@ -69,9 +69,8 @@ class Row:
     # Why another shape needs another variant; empty if it must not.
     retraces: str = ""
     only_tiny: bool = False
-    against_float64: bool = (
-        False  # at full size, torch's own float32 is further from float64 than the table of tolerances allows
-    )
+    # True if torch's own float32 is further from float64 at full size than the table of tolerances allows.
+    against_float64: bool = False
 
     def load(self, *, full: bool = False, seed: int = 0) -> Case:
         """Return the model and its inputs, which are the same in every process for the same seed."""

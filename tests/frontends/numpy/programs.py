@@ -96,7 +96,7 @@ def k_means(points: Any, centres: Any, rounds: int = 3) -> Any:
 
 
 def n_body(positions: Any, velocities: Any, masses: Any, steps: int = 2, dt: float = 0.01) -> Any:
-    """Make leapfrog steps in place and return energies."""
+    """Return positions, velocities and the total energy after leapfrog steps, computed in place on copies."""
     positions, velocities = positions.copy(), velocities.copy()
     for _ in range(steps):
         apart = positions[None] - positions[:, None]
