@@ -54,7 +54,9 @@ def test_small_models(name: str) -> None:
 
 
 def exact(model: Any, call: Any) -> Any:
-    """Return the model's result in float64 on the CPU, or in float32 if it has a kernel for no other dtype."""
+    """Return the result of ``call`` in float64 on the CPU, or in float32 if that fails. The model is moved
+    and converted in place.
+    """
     model.cpu().double()
     with torch.no_grad():
         try:

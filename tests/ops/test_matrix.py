@@ -49,8 +49,8 @@ UNRAISED = {
 
 # ---------------------------------------------------------------------------------------- operation by target
 def faults(rows: Any, unsupported: Mapping[str, str]) -> Iterator[str]:
-    """Yield the faults of a target's tables: missing operations, listed ones that exist, and listed ones
-    without a reason.
+    """Yield the faults of a target's tables: operations that are missing, and listed names that are unknown,
+    have a row, or give no reason.
     """
     for name in ops.all_ops():
         if name not in rows and name not in unsupported and ops.get_decomposition(name) is None:

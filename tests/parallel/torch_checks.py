@@ -328,7 +328,7 @@ def check_training() -> None:
 
 
 def saved_and_loaded(state: Any, like: Any) -> Any:
-    """Save the state to a file per process and load it."""
+    """Save the state in a folder of this process, and return what is loaded for a state like ``like``."""
     with tempfile.TemporaryDirectory() as folder:
         state.save(Path(folder, "state"))
         return training.TrainState.load(Path(folder, "state"), like=like)

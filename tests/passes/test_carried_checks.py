@@ -23,14 +23,16 @@ SCALAR, ROWS, COUNT = ArraySpec((), "float32"), ArraySpec((4,), "float32"), Arra
 
 
 class Writer(Builder):
-    """A builder whose ``check`` adds a condition with a line of ``f.py`` as its origin."""
+    """A builder whose ``must`` adds a check with a line of ``f.py`` as its origin."""
 
     def must(self, condition: Value, line: int = 1) -> None:
         self.graph.nodes.append(check(Guard(condition, True, Origin("f.py", line))))
 
 
 def checked(write: Callable[..., Any], *specs: ArraySpec) -> Callable[..., tuple[list[Any], dict[int, bool]]]:
-    """Return the results of a program, and for each line whether its checks have passed."""
+    """Return a function that runs a program, and returns its results and for each line whether its checks
+    have passed.
+    """
     graph = Graph("f", "canonical")
     build = Writer(graph)
     graph.outputs = list(write(build, *(build.input(f"x{place}", spec) for place, spec in enumerate(specs))))

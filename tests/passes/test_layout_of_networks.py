@@ -67,7 +67,7 @@ def run(graph: Graph, *arrays: np.ndarray) -> list[Any]:
 
 
 def assert_same(graph: Graph, *calls: tuple[np.ndarray, ...]) -> Graph:
-    """Assert that the graph after the pass has equal results in equal shapes."""
+    """Assert that the graph after the pass has equal results in equal shapes, and return it."""
     expected = [run(graph, *arrays) for arrays in calls]
     moved = in_last(graph)
     assert [value.dtype for value in moved.outputs] == [value.dtype for value in graph.outputs]

@@ -312,7 +312,7 @@ def transpiled(function: Callable[[Any, Any], Any], to: str) -> Any:
 
 
 def outcome(function: Callable[[Any, Any], Any], size: int) -> Any:
-    """Return the result, or None if the function raises."""
+    """Return the result, or None if the function raises ``IndexError``."""
     try:
         return function(*arguments(size))
     except IndexError:

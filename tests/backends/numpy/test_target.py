@@ -154,7 +154,9 @@ def test_what_torch_does_silently_is_silent(function: Callable[..., Any]) -> Non
     ],
 )
 def test_what_torch_refuses_is_refused(function: Callable[..., Any], good: list[int], bad: list[int]) -> None:
-    """The original raises when it is recorded again; a loaded graph must raise as well."""
+    """A call raises because the original is recorded again; ``functional``, which cannot record, must raise
+    as well.
+    """
     graph = graph_of(function, torch.tensor(good))
     assert_same(graph(np.array(good)), function(torch.tensor(good)))
     with pytest.raises((RuntimeError, IndexError)):

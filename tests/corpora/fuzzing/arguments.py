@@ -59,7 +59,6 @@ class Argument:
     name: str
     make: Callable[[dict[str, int], int, int], tuple[Line, ...]]
     default: str = ""
-    # For each call, True if an argument with a default is passed.
     given: tuple[bool, ...] = ()
 
 

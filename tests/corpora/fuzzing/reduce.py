@@ -66,7 +66,7 @@ def _assigned(lines: tuple[Line, ...]) -> list[str]:
 
 
 def _names(program: Program) -> list[str]:
-    """Yield the names that could be returned alone, the simplest first."""
+    """Return the names that could be returned alone, the simplest first."""
     return (
         ["None", *dict.fromkeys(_assigned(program.lines)[::-1])]
         if len(program.result) > 1 and program.result != "None"

@@ -153,7 +153,7 @@ class Writer:
         return self._filled(self._pick(rows), depth + 1)
 
     def _result(self) -> str:
-        """Return the text of one value or a structure of several; later names are likelier."""
+        """Return the text of one value or a structure of several; the last name is the likeliest."""
         names = [name for name in self.names if name.isidentifier() and name not in self.optional] or ["x"]
         names = [*names[::-1], names[-1]]
         chosen = [self._pick(names) for _ in range(self.random.randint(1, 3))]
@@ -184,7 +184,8 @@ _CATEGORIES = (
 def write(seed: int, draws: bool | None = None) -> Program:
     """Return the program of ``seed``, of up to twelve lines.
 
-    draws: True if it may draw random numbers, which only torch reproduces; None for a tenth of the seeds.
+    draws: True if it may draw random numbers, which only torch reproduces. If None, the seed decides; a
+        tenth of the programs may.
     """
     random = Random(seed)
     given, program = _beginning(random)

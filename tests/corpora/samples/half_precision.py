@@ -43,7 +43,7 @@ def divided(x: Any) -> Any:
 
 
 def scaled(x: Any) -> Any:
-    """The numbers overflow in float16."""
+    """The numbers overflow or underflow in float16."""
     return x * MANY, x / MANY, x * FEW, x / FEW, MANY / x, torch.mul(x, 1e5)
 
 

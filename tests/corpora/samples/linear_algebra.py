@@ -330,13 +330,13 @@ def old_cholesky(x: torch.Tensor, upper: bool = False) -> torch.Tensor:
 
 
 def product_of_qr(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Return Q R and the products of the columns of Q, which do not depend on signs."""
+    """Return Q R, the products of Q's columns, and the absolute values of R, which do not depend on signs."""
     q, r = function(x, *args, **kwargs)
     return q @ r, q.mH @ q, r.abs()
 
 
 def product_of_svd(x: torch.Tensor, full_matrices: bool) -> Any:
-    """Return U S V^H and S, which do not depend on signs."""
+    """Return U S V^H, S, and the products of the singular vectors, which do not depend on signs."""
     u, s, vh = torch.linalg.svd(x, full_matrices=full_matrices)
     inner = s.shape[-1]
     return (u[..., :inner] * s[..., None, :].to(x.dtype)) @ vh[..., :inner, :], s, u.mH @ u, vh @ vh.mH
@@ -394,7 +394,9 @@ def old_lu_solved(x: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def householder(x: torch.Tensor, right: torch.Tensor) -> Any:
-    """Return Q of reflections and products with it, which are the same for any convention of the factors."""
+    """Return Q R, the absolute values of Q, and a product with Q and its transpose, which do not depend on
+    signs.
+    """
     reflections, tau = torch.geqrf(x)
     q = torch.linalg.householder_product(reflections, tau)
     whole = torch.ormqr(reflections, tau, torch.ormqr(reflections, tau, right), transpose=True)
