@@ -82,7 +82,7 @@ class Code:
 def code_of(name: str, text: str) -> Code:
     r"""Return the code of a module, given its file name (to resolve relative imports) and its text.
 
-    >>> code_of("a.py", "x = 1  # one").statements == code_of("b.py", "'''Doc.'''\\nx=1").statements
+    >>> code_of("a.py", "x = 1  # one").statements == code_of("b.py", "'''Doc.'''\nx=1").statements
     True
     """
     found = Code()
