@@ -189,12 +189,8 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     is not empty, the recording is not valid. Raise `TracingError` if the function changes anything else
     outside its arguments.
     """
-    numbers, grown, reading, views = (
-        hypotheses.numbers,
-        hypotheses.grown,
-        hypotheses.reading,
-        hypotheses.views,
-    )
+    numbers, grown = hypotheses.numbers, hypotheses.grown
+    reading, views = hypotheses.reading, hypotheses.views
     places = merge_places(hypotheses.known, hypotheses.often)
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = flatten_arguments(args, kwargs, numbers)
