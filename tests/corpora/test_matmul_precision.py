@@ -92,11 +92,12 @@ def test_operations_of_sections_without_products_multiply_no_matrices() -> None:
 
 
 def written_for_jax(name: str) -> str:
-    """Return the source of an operation's row and of all helpers that it uses."""
+    """Return the code of an operation's row and of all helpers that it uses, without words about it."""
     row: Any = backend.rows._rows.get(name) or backend.rows.structured[name]
     template = [cell.cell_contents for cell in row.__closure__ or () if isinstance(cell.cell_contents, str)]
     text = template[0] if template else inspect.getsource(row)
-    return "\n".join([text, *map(inspect.getsource, _helpers(backend.dialect.prelude, text))])
+    whole = "\n".join([text, *map(inspect.getsource, _helpers(backend.dialect.prelude, text))])
+    return re.sub(r'""".*?"""|#[^\n]*', "", whole, flags=re.DOTALL)
 
 
 def test_a_section_is_listed_before_it_has_operations() -> None:
