@@ -107,7 +107,8 @@ class NotCompilable(GraphCompilerError, TypeError):
 class InvalidOption(GraphCompilerError, ValueError):
     """Raised when an option does not exist, has an invalid value, or conflicts with another option.
 
-    Cause: usually a typing error; options are checked before anything is recorded.
+    Cause: usually a typing error. Names and types of options are checked before anything is recorded; what
+        depends on the graph, such as the names in ``freeze=``, is checked after it.
     Fix: use the name or value that the message suggests.
 
     >>> import torch, graph_compiler

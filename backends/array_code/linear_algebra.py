@@ -17,7 +17,11 @@ from .own import (
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
-    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices."""
+    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices.
+
+    For ``ord`` 2 and -2, it is a quotient of singular values, otherwise ``norm(x) * norm(inv(x))``. For
+    the latter NumPy raises ``LinAlgError`` if a matrix is singular.
+    """
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):

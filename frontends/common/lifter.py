@@ -276,7 +276,11 @@ class Lifter:
             self._effect(value)
 
     def _assume_guards(self) -> None:
-        """Add the guards of the recorded graph in canonical sizes, without duplicates and trivial ones."""
+        """Add the guards of the recorded graph, with the sizes and values of the canonical graph.
+
+        Guards that always hold are left out, and so are guards on sizes that were added before. A guard on
+        elements gets a tolerance for rounding.
+        """
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:

@@ -167,9 +167,11 @@ def decide_operands(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) 
 
 
 def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
-    """Return True if ``base ** exponent`` is a float in Python, and guard the sign of a base that was read.
+    """Return True if ``base ** exponent`` is surely a float in Python, and guard a base that was read.
 
-    Otherwise return False: a negative base may have a complex power, and a base of 0 may raise.
+    The guard is that the base is positive, or not 0 if the exponent is a constant whole number. Return
+    False
+    otherwise: a negative base may have a complex power, and a base of 0 may raise.
     """
     numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
     if not any(isinstance(item, float) for item in (base, exponent)) or any(

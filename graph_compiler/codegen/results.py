@@ -192,7 +192,10 @@ class _Results:
 
 
 def _is_called_by_name(tree: Branch) -> bool:
-    """Return True if calling the dataclass with its items as keywords keeps their order."""
+    """Return True if calling the dataclass with its items as keywords keeps the items and their order.
+
+    An only item must be a leaf, because the class may open a container, such as the pairs of a dict.
+    """
     names = [field.name for field in dataclasses.fields(tree.type) if field.init]
     # A class may open an only item, such as the pairs of a dict.
     plain = len(tree.keys) > 1 or all(isinstance(child, Leaf) for child in tree.children)

@@ -388,7 +388,11 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ passes
     def simplify(self, graph: IRGraph) -> IRGraph:
-        """Run the passes over a recorded graph that remove unused and constant calls and form loops."""
+        """Run the passes that simplify a recorded graph before it is lifted.
+
+        They remove unused, repeated and constant calls, form loops and functions, and simplify guards.
+        Without the option ``include_generators``, random numbers become those of the recording.
+        """
         roll, keys = self.options.roll, SignatureCache()
         graph = passed(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)

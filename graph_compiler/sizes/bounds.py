@@ -120,9 +120,10 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
 def comparison(condition: Any) -> Compared | None:
-    """Return a comparison of an integer size with an integer in normal form; None for any other condition.
+    """Return the boolean size ``condition`` in normal form if it compares an integer size with an integer.
 
-    The size comes first, and strict comparisons become those with the next integer.
+    The size comes first, and strict comparisons become those with the next integer. Return None for any
+    other boolean size.
     """
     atom = next(condition.atoms())
     if not isinstance(atom, Apply) or atom.function not in _MIRRORED:

@@ -247,11 +247,11 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Compute the incomplete gamma function for large ``a`` and ``x`` near ``a``.
+    """Compute a regularised incomplete gamma function for ``a`` of at least 200 and ``x`` near ``a``.
 
-    It is the upper one for ``sign`` 1 and the lower one for -1, and NaN for other arguments. Also return
-    the arguments with the computed ones replaced by 1: JAX's own implementation stops iterating before it
-    converges for large arguments.
+    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all
+    other ``a`` and ``x``, and ``a`` and ``x`` with 1 in place of those that were handled: JAX's own
+    implementation stops iterating before it converges for large arguments.
     """
     is_far = (a >= 200) & (jnp.abs(x - a) < (0.6 if jnp.finfo(x.dtype).bits <= 32 else 0.4) * a)
     far_a, far_x = jnp.where(is_far, a, 200), jnp.where(is_far, x, 200)

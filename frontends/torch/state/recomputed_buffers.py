@@ -33,7 +33,8 @@ def recomputed(
 ) -> dict[str, torch.Tensor]:
     """Return the buffers among `keys` that an initializer or the constructor of `module` determines.
 
-    Initializers are those of the module and of `ancestors`, the modules that contain it, innermost first.
+    First is ``_init_weights`` of the module and of `ancestors`, the modules that contain it, innermost
+    first; then come the module's own initializers, such as ``reset_parameters``, and last its constructor.
     The first that determines a buffer is used; other buffers are left out.
     """
     wanted = tuple(keys)

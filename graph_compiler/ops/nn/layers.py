@@ -93,8 +93,9 @@ def embedding_bag(
 ) -> ArraySpec:
     """Compute the sum, mean or maximum (``mode``) of the rows of ``weight`` in each bag of indices.
 
-    Bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``. Indices equal to ``padding_idx`` are skipped. An
-    empty bag is 0.
+    Bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``. The last bag ends at the last index; with
+    ``include_last_offset``, it ends at the last offset. Rows are multiplied by ``per_sample_weights``
+    first. Indices equal to ``padding_idx`` are skipped. An empty bag is 0.
     """
     bags = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
     return ArraySpec((bags, weight.shape[1]), dtype_of(weight, per_sample_weights))

@@ -125,9 +125,10 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Yield the nodes of annotations that are never evaluated.
+    """Yield the nodes of the annotation of ``node`` itself, if it has one that functions do not evaluate.
 
-    These are annotations of variables and, if ``texts`` is True, of parameters and results.
+    This is the annotation of a variable and, if ``texts`` is True, of a parameter or of a function's
+    result. Annotations in a class body are included, although Python may evaluate them.
     """
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (

@@ -40,9 +40,9 @@ class _IdentifierWatch:
 
 @contextmanager
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
-    """Watch the identifiers that this thread makes inside the block.
+    """Watch the UUIDs that user code makes in this thread inside the block.
 
-    They begin with the bits of ``pattern``, or are random if it is None.
+    They begin with the bits of ``pattern``; if it is None, they are those of the original function.
     """
     before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:

@@ -384,7 +384,10 @@ _KINDS: tuple[tuple[Any, ContainerKind], ...] = (
 
 
 class Field(str):
-    """The name of an attribute, as a key that differs from a dict's."""
+    """The name of an attribute as a key.
+
+    It equals the same string as a key of a dict; only its class tells them apart.
+    """
 
     __slots__ = ()
 

@@ -323,6 +323,7 @@ class _Matcher:
         """Require that an object has no attributes besides the recorded ones.
 
         A list, tuple or dict may have no attributes besides its items, unless it is a dataclass.
+        Attributes of a deque or of another mapping are not checked.
         """
         cls = tree.type
         if not issubclass(cls, (list, tuple, deque, Mapping)):
