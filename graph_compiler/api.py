@@ -210,10 +210,11 @@ def _with_parameters(
 
 
 def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
-    """Return the static arguments of an object.
+    """Return the positions and the names of the static arguments of an object.
 
     For a function of a class or Python module (``is_part``) these are the requested ones that it has.
-    Raise ``CallMismatch`` if a path of `named` begins with a keyword that the function does not have.
+    Otherwise they are ``static`` itself. Then raise ``CallMismatch`` if a path of `named` begins with a
+    keyword that the function does not have.
     """
     if is_part:
         return own_static_arguments(obj, *static)

@@ -125,6 +125,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        default_compilation.use_xla_first()
         share_contexts()
         keep_programs()
         gc.collect()

@@ -158,7 +158,8 @@ class TensorFlowDerivatives(Derivatives):
         """Return the results, ``aux``, and the jvp as a function of tangents.
 
         The jvp does not run ``function`` again: it is the derivative of the vjp, which is linear in the
-        cotangents. The point at which the vjp is differentiated is arbitrary; it is 1, as in torch.
+        cotangents. The point at which the vjp is differentiated is arbitrary. It is 1, as in the torch
+        backend, because some backward passes have no derivative at 0.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)

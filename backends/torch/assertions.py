@@ -20,7 +20,7 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 def is_tracing() -> bool:
     """Return True while torch traces the current code (``export``, ``compile``, ``make_fx``, ``jit.trace``).
 
-    Return False while this package records.
+    A ``FakeTensorMode`` counts as tracing, too. Return False while this package records.
     """
     # This runs for each guard of each call, so a loop would be too slow.
     mode = torch._C._get_dispatch_mode

@@ -184,8 +184,9 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     """Write a primitive call as an operator, method or public function, or return None if none expresses it.
 
-    Return None, too, for a call with weakly typed operands. ``key`` is the primitive's name with ``_p``,
-    and ``text`` returns the text of an operand.
+    Return None, too, for a call that was not recorded or that has weakly typed operands, unless it depends
+    on the devices or makes or opens random keys. ``key`` is the primitive's name with ``_p``, and ``text``
+    returns the text of an operand.
     """
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)

@@ -166,7 +166,7 @@ def inspect(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Print what a graph holds: modules, guards and, with --source, the generated source alone."""
+    """Print the modules and guards of a graph, or with --source its generated source instead."""
     from .convert import graph_of
 
     made = graph_of(source, to, given, framework)

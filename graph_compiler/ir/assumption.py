@@ -58,7 +58,10 @@ class MatcherNames(Protocol):
         """Return the name of the argument passed for input ``number``."""
 
     def on_host(self, number: int) -> str:
-        """Return an expression for the elements of input ``number``, None at run time if that would block."""
+        """Return an expression for the elements of input ``number`` as a NumPy array.
+
+        At run time its value is None if reading them would block, or if the array is traced.
+        """
 
     def knows(self, symbol: Symbol) -> bool:
         """Return True if a size or number can be computed from the arguments of the call."""

@@ -10,9 +10,11 @@ from .node import Value
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return a signature with the names of the recorded arguments, by position or keyword.
+    """Return a signature with the names of the recorded arguments, for originals without a signature or
+    names.
 
-    It has no defaults. It serves originals without a signature, or without argument names.
+    Each parameter can be passed by position or by keyword, and has no default. A positional argument that
+    is a container or a constant is named ``argument_<position>``.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]

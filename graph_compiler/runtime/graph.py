@@ -441,10 +441,15 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         return self._written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
-        """Return one string for each recorded call that cannot be written for ``framework``.
+        """Return one string for each recorded call that cannot be written for ``framework``; empty if all
+        can.
 
-        Args:
-            framework: Name of the target.
+        Calls of several variants are listed for each of them.
+
+        Args: framework: Name of the target.
+
+        Raises: UnknownFramework: There is no such backend. FrameworkNotInstalled: The framework cannot be
+            imported.
 
         >>> import torch, graph_compiler
         >>> graph_compiler.compile(lambda x: x + 1, args=(torch.ones(2),)).list_missing("jax")

@@ -23,8 +23,9 @@ Rule = Callable[..., Scalar]
 def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
     """Return `compute(*operands)`.
 
-    If Python raises, such as for a division by 0, decide the operands first, since the user's code may
-    catch the error and continue. Then raise it.
+    If it raises ``ArithmeticError`` or ``ValueError``, such as for a division by 0, call `decide` on each
+    symbolic operand and raise the error again. The user's code may catch the error and continue, so the
+    recording then relies on these numbers.
     """
     try:
         return compute(*operands)

@@ -230,7 +230,7 @@ def test_functional_says_what_comes_first() -> None:
         graph.functional(torch.ones(1, 3))
 
 
-@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
 def test_functional_takes_weights_of_the_shapes_that_were_recorded(to: str) -> None:
     """Other shapes might be broadcast to a wrong result."""
     graph = graph_compiler.compile(torch.nn.LayerNorm(3), to=to, args=(torch.ones(2, 3),))

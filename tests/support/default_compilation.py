@@ -6,7 +6,9 @@ operation by operation. A fixed twelfth of the tests, and the files that test th
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from typing import Any
 
 from graph_compiler.runtime.compilation import Compilation
@@ -37,6 +39,16 @@ def runs_compiled(node: str) -> bool:
     if case in NOT_COMPILED:
         return False
     return node.startswith(FILES) or asked == "all" or (asked != "none" and bucket(case, SHARE) == 0)
+
+
+def use_xla_first() -> None:
+    """Let this package be the first in the process to use XLA in TensorFlow, if TensorFlow is imported.
+
+    TensorFlow reads ``XLA_FLAGS`` once. After a test that compiles with XLA itself, graphs would not use XLA
+    by default in all later tests.
+    """
+    if "tensorflow" in sys.modules:
+        importlib.import_module("graph_compiler.backends.tensorflow.compiled").why_not_exact()
 
 
 def choose(node: str) -> None:

@@ -182,7 +182,10 @@ def _function(
 ) -> str:
     """Write a nested function around the lines of ``inside``, and return its name.
 
-    Each of ``parts`` with several names is one tuple argument, called as in ``packs_of``.
+    parts: one list of names for each argument. Several names are items of one tuple argument, no name is
+        an unused argument.
+    result: expression that the function returns.
+    packs_of: wanted name of each of ``parts`` that becomes a tuple argument.
     """
     name = scope.new(wanted)
     scope.blank()

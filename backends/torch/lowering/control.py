@@ -31,7 +31,10 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _StackedTensors(Lists):
-    """Outputs of a loop in lists, which ``torch.stack`` joins after the loop."""
+    """Outputs of a loop in lists, which generated code joins by ``torch.stack`` after the loop.
+
+    After a loop without iterations, they are empty tensors.
+    """
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):

@@ -99,9 +99,9 @@ def symbolic_associative_scan(
 ) -> Callable[..., Any]:
     """Return an ``associative_scan`` that binds the primitive while calls of this thread are recorded.
 
-    It calls ``original`` instead in other threads, while ``is_traced()`` is False, for a negative ``axis``
-    with ``reverse``, if ``elems`` have no common length along ``axis``, and if ``fn`` cannot be traced for
-    any length.
+    It calls ``original`` instead in other threads, while ``is_traced()`` is False, and for a negative
+    ``axis`` with ``reverse``. It also does so if an array in ``elems`` is not one of JAX, if their lengths
+    along ``axis`` differ, or if ``fn`` cannot be traced for a symbolic length.
     """
     thread = threading.get_ident()
 

@@ -152,9 +152,10 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may write to: its own, ``out``, and those that its schema marks.
+    """Return the tensors that a call may write to.
 
-    A call counts as in place by its name, by ``inplace``, or by True as its last positional argument.
+    These are the first argument of an in-place call, ``out``, and :func:`other_written_tensors`. A call
+    counts as in place by its name, by ``inplace``, or by True as its last positional argument.
     """
     targets = (
         [args[0]]

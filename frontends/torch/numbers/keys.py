@@ -16,10 +16,10 @@ _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
 class UnhashableSize(TypeError, Signal):
-    """Raised if the hash of a size is computed.
+    """Raised if the user's code hashes a size, such as for a key of a dict.
 
-    Code that does without (einops) catches it. Otherwise the function is recorded again with the sizes
-    `asked` fixed.
+    Libraries that can do without the hash, such as einops, catch it. If nothing catches it, the function
+    is recorded again with plain numbers for the sizes `asked`.
 
     asked: the sizes, as :class:`KeySizes` stores them.
     """

@@ -322,10 +322,10 @@ class _CallBuilder:
         return True
 
     def _source(self, leaves: LayerValues) -> Source:
-        """Return the slot or the values that a leaf reads, one value per layer.
+        """Return what a leaf reads: a slot of its own layer, or one value per layer from outside.
 
-        Return an empty tuple if it is a result of the layer itself in some layers only, or different
-        results.
+        A result of a shared node counts as a value from outside. Return an empty tuple if the leaf is the
+        layer's own result in some layers only, or if layers read different results of their own.
         """
         slots = {self._slot(layer, leaf) for layer, leaf in enumerate(leaves)}
         if len(slots) > 1:

@@ -235,7 +235,10 @@ def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------------------- syntax
 def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Yield the blocks inside ``statement`` as pairs of a node and the attribute that holds the block."""
+    """Yield the blocks directly inside ``statement``, as pairs of a node and its attribute with the block.
+
+    The node of a block of ``except`` or ``case`` is that clause. Functions and classes yield none.
+    """
     if isinstance(statement, _FUNCTIONS):
         return
     for kind in ("body", "orelse", "finalbody"):

@@ -22,13 +22,18 @@ def missing_weight_error(graph: Graph, name: str) -> CallMismatch:
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
     """Raise ``GuardFailed`` if a weight has another shape than while recording.
 
-    Raise ``CallMismatch`` if it is a string, list, tuple or dict. Missing weights pass.
+    Raise ``CallMismatch`` if a weight is a string, bytes, list, tuple or dict. Missing weights pass, and so
+    do weights whose rank or sizes are unknown while TensorFlow traces.
     """
     for name, recorded in shapes.items():
         shape = getattr(parameters.get(name), "shape", None)
-        if shape != recorded and isinstance(shape, tuple):
+        # tf.TensorShape is no tuple, and has a rank only if that is known.
+        sizes = (
+            tuple(shape) if isinstance(shape, tuple) or getattr(shape, "rank", None) is not None else recorded
+        )
+        if sizes != recorded and None not in sizes:
             raise GuardFailed(
-                f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording"
+                f"{of}: the weight {name!r} has the shape {sizes} and had {recorded} while recording"
             )
         if isinstance(parameters.get(name), (str, bytes, list, tuple, dict)):
             raise CallMismatch(
