@@ -49,7 +49,7 @@ class JaxRegions(Regions):
     # ------------------------------------------------------------------------------ small calls
     def made(self, item: Any, kind: ArrayKind) -> Any:
         array = as_array(item.expression) if is_symbolic(item) else jax.numpy.asarray(item)
-        dtype = jax.numpy.dtype(kind.dtype)
+        dtype = _dtype(kind, array)
         if (array.dtype, bool(getattr(array, "weak_type", False))) == (dtype, kind.number) and isinstance(
             array, jax.core.Tracer
         ):
@@ -133,7 +133,12 @@ def _stand_in(item: Any, kind: ArrayKind | None) -> Any:
     shape = np.shape(item)
     if kind is None:
         return jax.ShapeDtypeStruct(shape[1:], item.dtype)
-    return jax.ShapeDtypeStruct(shape, jax.numpy.dtype(kind.dtype), weak_type=kind.number)
+    return jax.ShapeDtypeStruct(shape, _dtype(kind, item), weak_type=kind.number)
+
+
+def _dtype(kind: ArrayKind, item: Any) -> Any:
+    # NumPy does not know the dtype of a random key by its name.
+    return item.dtype if kind.dtype == str(getattr(item, "dtype", "")) else jax.numpy.dtype(kind.dtype)
 
 
 def _type_of(item: Any) -> Any:

@@ -79,3 +79,18 @@ def test_other_generators_are_refused() -> None:
     graph_compiler.compile(jax.random.normal, source="jax", args=(key, (3,)))
     with pytest.raises(graph_compiler.errors.GraphCompilerError):
         graph_compiler.transpile(jax.random.normal, source="jax", to="numpy", args=(key, (3,)))
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_key_that_a_python_loop_splits(to: str) -> None:
+    def summed(x: Any) -> Any:
+        total, key = 0, jax.random.key(0)
+        for place in range(x.shape[0]):
+            key, part = jax.random.split(key)
+            total = total + x[place] * jax.random.normal(part)
+        return total
+
+    graph = graph_compiler.compile(summed, to=to, source="jax", args=(jax.numpy.arange(1.0, 4.0),))
+    for length in (3, 5, 2):
+        x = jax.numpy.arange(1.0, 1.0 + length)
+        assert_same(graph(x), summed(x))
