@@ -103,10 +103,10 @@ class VariableCounter:
         def started(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             initial = kwargs.get("initial_value")
             if getattr(initial, "graph", None) is not graph:
-                return next_creator(**kwargs)
+                return forward(next_creator, **kwargs)
             array = array_of(initial)
             with run_eagerly():
-                return next_creator(**{**kwargs, "initial_value": array})
+                return forward(next_creator, **{**kwargs, "initial_value": array})
 
         with replaced([(BaseResourceVariable, "__init__", made)]), tf.variable_creator_scope(started):
             yield

@@ -193,3 +193,12 @@ def test_containers_of_arguments_are_changed() -> None:
     parts = {"x": given(1)}
     assert_same(graph(parts), given(1))
     assert_same(parts, {"twice": given(1) * 2.0})
+
+
+def test_a_variable_that_each_call_creates_is_the_error_of_tensorflow() -> None:
+    @tf.function
+    def creates(x: Any) -> Any:
+        return tf.Variable(x) * 2
+
+    with pytest.raises(ValueError, match=r"singleton tf\.Variables"):
+        graph_compiler.transpile(creates, to="torch", args=(tf.ones(2),))
