@@ -148,7 +148,7 @@ class _CustomGradientCall:
     def _read(self, rule: Any, held: dict[int, TensorValue], wanted: Sequence[Any]) -> list[TensorValue]:
         reader = self.reader
         outside = {
-            id(inner): reader.held[id(outer)] for outer, inner in rule.captures if id(outer) in reader.held
+            id(inner): found for outer, inner in rule.captures if (found := reader.found(outer)) is not None
         }
         reader.orders -= 1
         try:

@@ -150,6 +150,8 @@ class GraphReader:
         self.is_hypothetical = False
         # By the id of the tensor.
         self.held: dict[int, TensorValue] = {}
+        # The tables ``held`` of the graphs around the one that is being read.
+        self.enclosing: list[dict[int, TensorValue]] = []
         # Values of the variables, by handle number.
         self.variables: dict[int, TensorValue] = {}
         # Names of the variables that were assigned, by handle number.
@@ -188,7 +190,8 @@ class GraphReader:
         ``given`` maps the ids of the function's inputs to what they are.
         """
         # The same tensors have other values in each call of a function.
-        outside, self.held = self.held, {}
+        self.enclosing.append(self.held)
+        self.held = {}
         self.wanted.update(id(source_of(tensor)) for tensor in tensors)
         # A function may be called several times, with other operands each time.
         self._read.pop(id(graph), None)
@@ -196,7 +199,21 @@ class GraphReader:
             self.read(graph, given)
             return [self.held[id(tensor)] for tensor in tensors]
         finally:
-            self.held = outside
+            self.held = self.enclosing.pop()
+
+    def found(self, tensor: Any) -> TensorValue | None:
+        """Return what ``tensor`` is in the graph that is being read or in one around it, or None.
+
+        A gradient rule captures tensors of any graph around it, also those that this graph captured after
+        its captures were read.
+        """
+        for held in (self.held, *reversed(self.enclosing)):
+            if id(tensor) in held:
+                return held[id(tensor)]
+        if not isinstance(getattr(tensor, "graph", None), FuncGraph):
+            return None
+        outer = next((outer for outer, inner in tensor.graph.captures if inner is tensor), None)
+        return None if outer is None else self.found(outer)
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
@@ -218,12 +235,9 @@ class GraphReader:
         for outer, inner in fresh:
             if id(inner) in self.held:
                 continue
-            if id(outer) in self.held:
-                self.held[id(inner)] = self.held[id(outer)]
-            else:
-                self.held[id(inner)] = (
-                    self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
-                )
+            if (held := self.found(outer)) is None:
+                held = self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
+            self.held[id(inner)] = held
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
         """Return what a resource handle is; add its variable as a parameter if that is new.

@@ -139,6 +139,23 @@ def _two_results(x: Any) -> Any:
     return (x * 2, x * 3), lambda first, second: first + 10 * second
 
 
+@tf.custom_gradient
+def _exp_of_itself(x: Any) -> Any:
+    return tf.exp(x), lambda upstream: upstream * _exp_of_itself(x)
+
+
+@tf.custom_gradient
+def _squared(x: Any) -> Any:
+    return x * x, lambda upstream: 2 * upstream * tf.math.log(_exp_of_itself(x))
+
+
+def rules_that_call_functions_with_rules(x: Any) -> Any:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        result = tf.reduce_sum(_exp_of_itself(x) + _squared(x))
+    return tape.gradient(result, x) + _squared(x)
+
+
 def rules_of_its_own(x: Any) -> Any:
     return _with_rule(x, x * 2) * x + _two_results(x)[1] + tf.nn.silu(x * x)
 
@@ -155,6 +172,7 @@ def empty_numbers(x: Any) -> Any:
 Program = Callable[[Any], Any]
 # Program -> how many variants three calls need: with other sizes, and with other signs.
 PROGRAMS: dict[Program, int] = {
+    rules_that_call_functions_with_rules: 1,
     sizes_as_numbers: 1,
     sizes_as_tensors: 1,
     made_of_sizes: 1,
