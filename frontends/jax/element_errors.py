@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -17,6 +18,8 @@ _CONVERSIONS = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+# JAX's error about an escaped tracer names the place of the function that was traced.
+_RECORDING = str(Path(__file__).with_name("recording.py"))
 
 
 @contextmanager
@@ -41,13 +44,25 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Turn JAX's errors about elements, and flax's errors about trace levels, into :class:`TracingError`."""
+    """Turn errors about unknown elements or other threads into :class:`TracingError`.
+
+    Flax's errors about trace levels are among them.
+    """
     try:
         yield
     except jax.errors.ConcretizationTypeError as problem:
         raise _unknown_elements(name, problem) from problem
     except _CONVERSIONS as problem:
         raise _unknown_elements(name, problem) from problem
+    except jax.errors.UnexpectedTracerError as problem:
+        # A tracer of a transformation of the user's escapes from it when the original runs, too.
+        if _RECORDING not in str(problem):
+            raise
+        raise TracingError(
+            f"{_place_of(problem)}: {name} computes with its arrays in another thread, or in "
+            "jax.ensure_compile_time_eval, which cannot be recorded. Compute in the same thread, outside "
+            "of it"
+        ) from problem
     # flax has no class of its own for all of these.
     except Exception as problem:
         if "trace level" not in str(problem):

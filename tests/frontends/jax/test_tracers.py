@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -114,3 +115,14 @@ def test_the_class_of_a_key_is_not_known() -> None:
         graph_compiler.compile(
             lambda key: jax.random.uniform(key) * len(type(key).__name__), args=(jax.random.key(0),)
         )
+
+
+def test_another_thread_is_refused() -> None:
+    def function(x: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: x * 2).result() + 1
+
+    with pytest.raises(
+        TracingError, match=r"test_tracers.py:\d+: function computes with its arrays in another"
+    ):
+        graph_compiler.compile(function, args=(jnp.ones(2),))
