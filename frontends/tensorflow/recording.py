@@ -25,7 +25,7 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...passes.lowering.region_checks import carry_out
 from ...recording import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
-from ...recording.code.names import compares_identities
+from ...recording.code.names import catches, compares_identities
 from ...recording.code.ownership import owner_of
 from ...recording.control_flow import open_regions
 from ...recording.control_flow.grown import finish_lists
@@ -448,9 +448,14 @@ class _TracingAttempt:
             # An input that is returned must be a tensor of this graph, and so must a variable.
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with run_eagerly():
-            return [
-                expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors
-            ], tree
+            try:
+                return [
+                    expression_of(item) if is_symbolic(item) else self._output(trace, item)
+                    for item in tensors
+                ], tree
+            except tf.errors.OpError as problem:
+                self._refuse_unraised(trace, problem)
+                raise
 
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
         """Return for each leaf the index of the first leaf that is the same object.
@@ -479,6 +484,27 @@ class _TracingAttempt:
                 "graph does not catch errors of operations: ask for the size or the elements before "
                 "instead (if, tf.cond)"
             )
+
+    def _refuse_unraised(self, trace: TensorFlowTrace, problem: Exception) -> None:
+        """Raise ``TracingError`` if the function might have caught ``problem``, the error of an operation.
+
+        The operation was run after the function had returned.
+        """
+        # Operations are read in order, so the first one without a result is the one that failed.
+        unread = (
+            operation
+            for operation in trace.graph.get_operations()
+            if operation.outputs and id(operation.outputs[0]) not in self.reader.held
+        )
+        handles = any(catches(function.__code__) for function in self.reached.functions)
+        if not handles or (failed := next(unread, None)) is None:
+            return
+        origin = self.reader.origin(failed)
+        raise TracingError(
+            f"{origin.file}:{origin.line}: an operation fails ({str(problem).splitlines()[0]}), and "
+            f"{self.request.name} has a try that might catch it. A graph does not catch errors of "
+            "operations: ask for the size or the elements before instead (if, tf.cond)"
+        ) from problem
 
     def _argument(self, trace: TensorFlowTrace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)

@@ -202,3 +202,16 @@ def test_a_variable_that_each_call_creates_is_the_error_of_tensorflow() -> None:
 
     with pytest.raises(ValueError, match=r"singleton tf\.Variables"):
         graph_compiler.transpile(creates, to="torch", args=(tf.ones(2),))
+
+
+def test_a_try_around_an_operation_that_fails_is_refused() -> None:
+    def reshaped(x: Any) -> Any:
+        try:
+            return tf.reshape(x, [2, 2])
+        except tf.errors.InvalidArgumentError:
+            return x
+
+    with pytest.raises(TracingError, match=r"test_state.py:\d+: an operation fails .* has a try"):
+        graph_compiler.compile(reshaped, args=(tf.ones(3),))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        graph_compiler.compile(lambda x: tf.reshape(x, [2, 2]), args=(tf.ones(3),))
