@@ -376,6 +376,9 @@ def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 
 def stack_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    # TensorFlow stacks no rows only if their shape is stated, and a loop knows the shape of what it writes.
+    if isinstance(operands[0].item, Value) and not operands[0].item.spec.hints[0]:
+        return [elements_of(operands[0])]
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     return [TensorValue(list_to_array(arrays, operands[0], _shape_in(operands[1])).item, seen)]
 

@@ -55,3 +55,14 @@ def test_gradient(program: Program, to: str) -> None:
         drawn(5, seed=1),
     ):
         assert_same(gradient_by_target(graph, to, x), gradient_by_tensorflow(program, x))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_rows_that_the_recorded_call_does_not_have(to: str) -> None:
+    def mapped(x: Any) -> Any:
+        return tf.map_fn(lambda row: row * tf.reduce_sum(row), x)
+
+    graph = graph_compiler.compile(mapped, to=to, args=(tf.zeros((0, 3)),))
+    assert tuple(graph(tf.zeros((0, 3))).shape) == (0, 3)
+    assert_same(graph(drawn(4)), mapped(drawn(4)))
+    assert len(graph.variants) == 1, graph.explain()
