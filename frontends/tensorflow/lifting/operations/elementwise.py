@@ -9,6 +9,7 @@ from typing import Any
 from .....errors import UnsupportedOperation
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
+from .....sizes import product
 from ....common.builder import bits_of
 from ..table import TensorFlowBuilder, broadcast_together, rows
 
@@ -334,4 +335,7 @@ def add_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
 @rows.row("ToBool")
 def to_bool(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     x = b.array(x)
-    return b.not_equal(x, 0) if x.ndim == 0 and x.dtype != "bool" else x
+    if x.ndim:
+        # TensorFlow asks whether there are elements, and not what they are.
+        return b.not_equal(b.array(product(x.shape), "int64"), 0)
+    return b.not_equal(x, 0) if x.dtype != "bool" else x
