@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -139,6 +139,10 @@ class RaisingBuilder(Builder):
     def fix_number(self, number: Any) -> Any:
         self.guard(apply("eq", number, hint_of(number)))
         return hint_of(number)
+
+    def fix_negative(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
+        """Replace sizes that were negative while recording by their numbers, which are guarded."""
+        return tuple(self.fix(size) if hint_of(size) < 0 else size for size in sizes)
 
     def expands(self, x: Value, shape: tuple[Any, ...]) -> None:
         for size, wanted in zip(x.shape[::-1], shape[::-1]):

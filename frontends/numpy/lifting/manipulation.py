@@ -28,10 +28,7 @@ def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 def reshape(
     b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Any:
-    wanted = tuple(
-        b.fix(size) if hint_of(size) < 0 else size
-        for size in shape_of(shape if newshape is None else newshape)
-    )
+    wanted = b.fix_negative(shape_of(shape if newshape is None else newshape))
     x = b.array(a)
     if order == "F":
         # Column-major order is row-major order of the reversed axes.

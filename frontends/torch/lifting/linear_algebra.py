@@ -11,7 +11,7 @@ from ....sizes import apply, hint_of
 from ..basics.tensors import dtype_name
 from .demands import assume
 from .elementwise import held
-from .manipulation import broadcast_all, fix_negative
+from .manipulation import broadcast_all
 from .reductions import over
 from .table import TorchBuilder, axes, axis, rows
 
@@ -509,7 +509,7 @@ def _sizes_and_axes(b: TorchBuilder, x: Any, s: Any, dim: Any) -> dict[str, Any]
     if s is not None:
         s = tuple(
             x.shape[i] if isinstance(size, int) and size == -1 else size
-            for size, i in zip(fix_negative(b, s), found, strict=True)
+            for size, i in zip(b.fix_negative(s), found, strict=True)
         )
     return {"s": s, "axes": found}
 

@@ -28,11 +28,6 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
     return tuple(item if isinstance(item, Size) else int(item) for item in items)
 
 
-def fix_negative(b: TorchBuilder, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Replace sizes that were negative while recording by their numbers, which are guarded."""
-    return tuple(b.fix(size) if hint_of(size) < 0 else size for size in sizes)
-
-
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
     """Replace -1 in `shape` by the size that the number of elements `total` implies.
 
@@ -46,7 +41,7 @@ def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 
 
 def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
-    shape = fix_negative(b, shape)
+    shape = b.fix_negative(shape)
     if -1 not in shape:
         # A shape without -1 may fit only the recorded sizes.
         b.guard(apply("eq", product(shape), product(x.shape)))
@@ -96,7 +91,7 @@ def ravel(b: TorchBuilder, input: Any) -> Any:
 @rows.row("unflatten")
 def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
     place = axis(dim, input.ndim)
-    parts = whole_shape(fix_negative(b, given(tuple(sizes))), input.shape[place])
+    parts = whole_shape(b.fix_negative(given(tuple(sizes))), input.shape[place])
     b.guard(apply("eq", input.shape[place], product(parts)))
     return b.reshape(input, shape=(*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
@@ -209,7 +204,7 @@ def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...])
 # ---------------------------------------------------------------------------------------------- broadcasting
 @rows.row("expand", "expand_copy", "broadcast_to")
 def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
-    wanted = fix_negative(b, given(sizes, size))
+    wanted = b.fix_negative(given(sizes, size))
     have = (None,) * (len(wanted) - input.ndim) + input.shape
     return b.broadcast_to(
         input,
@@ -552,7 +547,7 @@ def narrow(b: TorchBuilder, input: Any, dim: int, start: Any, length: Any) -> An
         # A slice cannot begin at an array, so the elements are looked up.
         steps = b.arange(start=0, stop=length, step=1, dtype=start.dtype)
         return b.take(input, b.add(steps, b.reshape(start, shape=())), axis=place)
-    (start,) = fix_negative(b, (start,))
+    (start,) = b.fix_negative((start,))
     first = start + input.shape[place] if isinstance(start, int) and start < 0 else start
     return cut(b, input, place, first, first + length)
 

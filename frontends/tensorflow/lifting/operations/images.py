@@ -6,7 +6,7 @@ from typing import Any
 
 from .....ir import Value
 from .....ops.dtypes import is_floating
-from .....sizes import hint_of
+from .....sizes import apply, hint_of
 from ....common.indexing import along
 from ..table import TensorFlowBuilder, numbers, rows
 from .resampling import places_of
@@ -229,10 +229,16 @@ def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis
     return found
 
 
+def _is_one(b: TensorFlowBuilder, count: Any) -> bool:
+    """Return True if ``count`` is 1, and guard that it is, or that it is not."""
+    b.guard(apply("eq" if hint_of(count) == 1 else "ne", count, 1))
+    return bool(hint_of(count) == 1)
+
+
 def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
     """Return the derivatives of each sampled position with respect to the start and the end of its box."""
     last = b.array(size - 1, "float32")
-    if hint_of(count) == 1:
+    if _is_one(b, count):
         half = b.reshape(b.multiply(last, 0.5), shape=(1,))
         return half, half
     share = b.divide(places_of(b, count), b.array(count - 1, "float32"))
@@ -246,7 +252,7 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
     """Return the positions along an axis at which a box is sampled, ``[box, count]``."""
     last = b.array(size - 1, "float32")
-    if hint_of(count) == 1:
+    if _is_one(b, count):
         middle = b.multiply(b.multiply(b.add(start, end), 0.5), last)
         return b.reshape(middle, shape=(*middle.shape, 1))
     step = b.divide(b.multiply(b.subtract(end, start), last), b.array(count - 1, "float32"))

@@ -104,6 +104,9 @@ def diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 @rows.row("MatrixBandPart", static=("num_lower", "num_upper"))
 def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper: Any, **_: Any) -> Any:
     low, high = size_of(num_lower), size_of(num_upper)
+    # A negative number keeps all diagonals of its side.
+    for count in (low, high):
+        b.guard(apply("ge" if hint_of(count) >= 0 else "lt", count, 0))
     if hint_of(low) >= 0:
         input = b.triu(input, k=-low)
     return b.tril(input, k=high) if hint_of(high) >= 0 else input
@@ -215,7 +218,7 @@ def matrix_diag_v3(
     **_: Any,
 ) -> Any:
     low, high = _limits(k)
-    height, width = size_of(num_rows), size_of(num_cols)
+    height, width = b.fix_negative((size_of(num_rows), size_of(num_cols)))
     length = diagonal.shape[-1]
     # Sizes that are not stated are the smallest for which the diagonals fit.
     least = length - min(high, 0), length + max(low, 0)

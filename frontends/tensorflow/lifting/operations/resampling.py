@@ -8,7 +8,7 @@ from typing import Any
 
 from .....ir import Value
 from .....ops.layouts import CHANNELS_LAST
-from .....sizes import hint_of
+from .....sizes import apply, hint_of
 from ..table import TensorFlowBuilder, numbers, rows
 
 
@@ -17,6 +17,8 @@ def places_of(b: TensorFlowBuilder, count: Any) -> Any:
 
 
 def _scale(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> Any:
+    if align_corners:
+        b.guard(apply("gt" if hint_of(count) > 1 else "le", count, 1))
     if align_corners and hint_of(count) > 1:
         return b.divide(b.array(size - 1, "float32"), b.array(count - 1, "float32"))
     return b.divide(b.array(size, "float32"), b.array(count, "float32"))

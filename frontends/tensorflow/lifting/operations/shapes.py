@@ -22,7 +22,7 @@ def size_of(operand: Any, what: str = "a size") -> Any:
 
 @rows.row("Reshape", static=("shape",))
 def reshape(b: TensorFlowBuilder, tensor: Any, shape: Any, **_: Any) -> Any:
-    sizes = list(numbers(shape, "the shape"))
+    sizes = list(b.fix_negative(numbers(shape, "the shape")))
     free = [place for place, size in enumerate(sizes) if isinstance(size, int) and size == -1]
     if free:
         sizes[free[0]] = _rest(b, tensor, sizes, free[0])
@@ -118,7 +118,10 @@ def split_v(
     b: TensorFlowBuilder, value: Any, size_splits: Any, axis: Any, *, num_split: int, **_: Any
 ) -> Any:
     """Lift ``SplitV``, where one of the sizes may be -1."""
-    axis, sizes = axis_in(axis, value.ndim), list(numbers(size_splits, "the sizes of parts"))
+    axis, sizes = (
+        axis_in(axis, value.ndim),
+        list(b.fix_negative(numbers(size_splits, "the sizes of parts"))),
+    )
     if -1 in sizes:
         sizes[sizes.index(-1)] = value.shape[axis] - sum(
             size for size in sizes if not (isinstance(size, int) and size == -1)
@@ -165,7 +168,7 @@ def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode
         (x, 1),
         (b.flip(cut(b, x, axis, size - high, None), axis=axis), high),
     ]
-    there = [part for part, amount in parts if hint_of(amount)]
+    there = [part for part, amount in parts if amount != 0]
     return b.concat(*there, axis=axis) if len(there) > 1 else x
 
 
@@ -293,7 +296,7 @@ def data_format_vec_permute(
     If the vector is shorter than ``src_format``, its entries are those of the spatial axes.
     """
     letters = (
-        src_format if hint_of(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
+        src_format if b.fix(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
     )
     wanted = dst_format if len(letters) == len(dst_format) else "".join(c for c in dst_format if c in "DHW")
     return b.take(x, b.array(tuple(letters.index(letter) for letter in wanted), "int64"), axis=0)
@@ -389,7 +392,7 @@ class _SliceBounds:
     def __init__(
         self, b: TensorFlowBuilder, begin: Any, end: Any, strides: Any, masks: dict[str, Any]
     ) -> None:
-        steps = numbers(strides, "the step of a slice")
+        steps = tuple(map(b.fix, numbers(strides, "the step of a slice")))
         count = len(steps)
         self.begin, self.end, self.steps = entries(b, begin, count), entries(b, end, count), steps
         self.masks = {
@@ -436,7 +439,7 @@ def tensor_strided_slice_update(
 
 @rows.row("Slice", static=("begin", "size"))
 def slice_(b: TensorFlowBuilder, input: Any, begin: Any, size: Any, **_: Any) -> Any:
-    sizes = numbers(size, "the size of a slice")
+    sizes = b.fix_negative(numbers(size, "the size of a slice"))
     for axis, (start, length) in enumerate(zip(entries(b, begin, input.ndim), sizes)):
         input = _part(b, input, axis, start, length)
     return input
