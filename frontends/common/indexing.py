@@ -106,6 +106,8 @@ def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start
 
 
 WHOLE = (None, None, 1)
+# The element-wise operation of each reduction of a scatter.
+ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
 
 
 def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
@@ -728,15 +730,15 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
     """Return ``x`` with ``value`` written where ``mask`` is true. The axes of the mask begin at ``axis``.
 
-    If ``value`` broadcasts, no array of data-dependent size is made, and it is added if ``reduce`` is set.
-    If it has an element for each true element of the mask, it is combined by ``reduce``.
+    With ``reduce``, it is combined with the old elements by that reduction. If ``value`` broadcasts, no array
+    of data-dependent size is made.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
     value = without_leading_ones(b, value, x.ndim - mask.ndim + 1)
     spread = _spread(b, x, axis, mask, value, behind)
     if spread is not None:
-        return b.where(aligned, spread if reduce is None else b.add(x, spread), x)
+        return b.where(aligned, spread if reduce is None else getattr(b, ELEMENTWISE[reduce])(x, spread), x)
     if reduce is not None:
         places = b.nonzero(mask, hint=hint_of(value.shape[-1 - behind]))
         return b.scatter_nd(x, value, *places, axes=tuple(range(axis, axis + mask.ndim)), reduce=reduce)

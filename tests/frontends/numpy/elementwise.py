@@ -94,6 +94,20 @@ SAMPLES: list[Sample] = [
         i(8, low=0, high=5),
         f(8),
     ),
+    *(
+        sample(
+            f"{of.__name__}.at a mask",
+            lambda x, m, v, of=of: (
+                _after(x, lambda z: of.at(z, m, 0.25)),
+                _after(x, lambda z: of.at(z, m, v)),
+                _after(x, lambda z: of.at(z, m, x[m] * 2)),
+            ),
+            f(5, 3),
+            b(5),
+            f(3),
+        )
+        for of in (np.add, np.subtract, np.multiply, np.maximum, np.minimum)
+    ),
     sample(
         "bitwise_count",
         lambda x, y: (np.bitwise_count(x), np.bitwise_count(y)),

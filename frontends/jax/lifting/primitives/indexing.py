@@ -8,7 +8,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import UNSIGNED, is_complex, is_inexact, is_integer
 from .....sizes import apply, hint_of, product
-from ....common.indexing import cut, holds
+from ....common.indexing import ELEMENTWISE, cut, holds
 from ..ranges import clamp_index, is_inside
 from ..table import JaxBuilder, int_tuple, rows
 from .elementwise import known_number
@@ -361,7 +361,6 @@ _REDUCE = {
     "scatter_min": "min",
     "scatter_max": "max",
 }
-_ELEMENT = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
 
 
 def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
@@ -408,7 +407,7 @@ def _scattered(
 ) -> Any:
     # There is only one element, which needs no index.
     if x.ndim == updates.ndim == 0:
-        return getattr(b, _ELEMENT[reduce])(x, updates) if reduce else updates
+        return getattr(b, ELEMENTWISE[reduce])(x, updates) if reduce else updates
     gone, batched = int_tuple(d.inserted_window_dims), int_tuple(d.operand_batching_dims)
     windows = int_tuple(d.update_window_dims)
     kept = [axis for axis in range(x.ndim) if axis not in gone and axis not in batched]
