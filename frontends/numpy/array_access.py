@@ -13,7 +13,7 @@ class ElementStamp:
     """Copy of the elements of an array, to detect later writes, which NumPy does not count.
 
     elements: the bytes of an array with gaps, or of one without elements; None for any other.
-    pieces: copy of the memory of any other array. Above 16 KiB it has only parts of the memory.
+    pieces: copy of the memory of any other array.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)
@@ -27,7 +27,8 @@ class ElementStamp:
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         # The memory of an array with gaps has elements of other arrays in between.
         fills = array.size and (array.flags.c_contiguous or array.flags.f_contiguous)
-        self.pieces = Pieces(array, array.ctypes.data, array.nbytes) if fills else None
+        # A write to single elements is usual in NumPy, so all of them are compared.
+        self.pieces = Pieces(array, array.ctypes.data, array.nbytes, whole=True) if fills else None
         self.elements = None if fills else array.tobytes()
 
     def fits(self, array: np.ndarray[Any, Any]) -> bool:

@@ -171,3 +171,21 @@ def test_numpy_arrays_that_overlap_without_an_owner() -> None:
         graph_compiler.compile(function, source="numpy", to="jax", args=(np.ones(6, np.float32),))
     # The failed recording must leave nothing behind.
     assert not cells.any()
+
+
+@pytest.mark.parametrize("target", ["jax", "torch", "tensorflow"])
+def test_write_to_one_element_of_a_large_array_between_calls_is_seen(target: str) -> None:
+    kept = np.zeros(10_000, np.float32)
+
+    def add(x: Any) -> Any:
+        kept[3] += x.sum()
+        return kept.sum() + x
+
+    graph = graph_compiler.transpile(add, source="numpy", to=target)
+    x = np.ones(2, np.float32)
+    graph(x)
+    graph(x)
+    kept[777] = 100
+    np.testing.assert_allclose(np.asarray(graph(x)), [107, 107])
+    assert kept[3] == 6
+    assert kept[777] == 100
