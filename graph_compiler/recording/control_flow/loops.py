@@ -280,12 +280,12 @@ def source_maker(regions: Regions, function: Any) -> Any:
 
     def made(*args: Any, **kwargs: Any) -> Any:
         found = make(regions, *args, **kwargs)
-        return function(*map(_plain, args), **kwargs) if found is None else found
+        return function(*map(plain_items, args), **kwargs) if found is None else found
 
     return made
 
 
-def _plain(item: Any) -> Any:
+def plain_items(item: Any) -> Any:
     return (
         in_python(item)
         if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource))

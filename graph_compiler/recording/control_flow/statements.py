@@ -23,7 +23,7 @@ from .branches import VALUE, BranchRecorder, Raised
 from .conversion import convert_function
 from .element_uses import OF_ELEMENTS
 from .lists import NOWHERE, function_of, with_grown_lists, with_plain_lists
-from .loops import LoopRecorder, Source, in_python, source_maker, source_of
+from .loops import LoopRecorder, Source, in_python, plain_items, source_maker, source_of
 from .regions import Regions, RowsWritten, regions, regions_of, suspended_regions
 from .variables import ClosureCells, ContentsDiffer, plain
 
@@ -237,7 +237,7 @@ class Statements:
         # A function of the user may have the name of a builtin. It receives a generator, as written.
         if isinstance(function_of(consumer), (types.BuiltinFunctionType, type)):
             return self.listed(items, function)
-        return (function(item) for item in in_python(items))
+        return (function(item) for item in plain_items(items))
 
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
         """Run a loop in Python. Raise ``TracingError`` if values decide whether it was left."""

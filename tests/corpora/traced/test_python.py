@@ -325,3 +325,15 @@ def test_a_whole_number_of_what_is_no_number_is_an_error() -> None:
     np.testing.assert_allclose(graph(np.array([0.5, 2.5, 1.0])), [0.5, 1.0, 2.5])
     with pytest.raises(ValueError, match="NaN"):
         graph(np.array([0.5, np.nan]))
+
+
+def test_function_of_the_user_named_as_a_builtin_receives_the_items_of_a_list() -> None:
+    def sum(items: Any) -> Any:
+        return next(iter(items))
+
+    @graph_compiler.trace
+    def first(x: Any) -> Any:
+        rows = [x, x + 1]
+        return sum(row * 2 for row in rows)
+
+    assert first(3.0) == 6.0
