@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...errors import GraphCompilerError, UnsupportedOperation
 from ...ir.builder import Body
-from ...ir.graph import check, guard_of
+from ...ir.graph import Graph, check, guard_of
 from ...ir.node import Node, Region, Value, draws, every, values_in
 from ...ir.pairs import pairs_of
 from ...ops.control import has_derivative, own_inputs, own_operands
@@ -17,8 +17,26 @@ from ...sizes import Size, apply
 from .numbered_checks import at_ends, ends_of
 from .read_numbers import number_of
 
-if TYPE_CHECKING:
-    from .lifter import Lifter
+
+class RegionLifter(Protocol):
+    """Protocol of the lifter of a graph, as far as nodes with regions are lifted by it.
+
+    The attributes are those of ``Lifter``.
+    """
+
+    framework: str
+    b: Any
+    result: Graph
+    held: dict[Value, Any]
+    counted: set[Value]
+    problems: list[str]
+    regions: LiftedRegions
+
+    def read(self, value: Value) -> Any: ...
+
+    def follow(self, nodes: Iterable[Node]) -> None: ...
+
+    def mapped(self, structure: Any) -> Any: ...
 
 
 class LiftedDerivative:
@@ -28,7 +46,7 @@ class LiftedDerivative:
     raises.
     """
 
-    def __init__(self, lifter: Lifter, node: Node) -> None:
+    def __init__(self, lifter: RegionLifter, node: Node) -> None:
         self.lifter, self.node = lifter, node
         self.operands = [lifter.read(item) for item in node.inputs]
         self.differentiated = [self.operands[place] for place in node.params["differentiated"]]
@@ -159,7 +177,7 @@ class LiftedRegions:
     The builder of the graph writes them, so they share its sizes and guards.
     """
 
-    def __init__(self, lifter: Lifter) -> None:
+    def __init__(self, lifter: RegionLifter) -> None:
         self.lifter = lifter
         # Lifted calls by region and operand specs.
         self._lifted: dict[Any, Node] = {}

@@ -34,6 +34,7 @@ from .dtypes import dtype_name, is_key, narrow_dtype
 from .intercept.associative_scans import symbolic_associative_scan
 from .intercept.counted_loops import symbolic_fori_loop, symbolic_scan
 from .names import CUSTOM, INDEXED, METHOD, holder_of
+from .programs import is_array
 from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
@@ -130,16 +131,6 @@ class Mapped:
         return jax.vmap(one, in_axes=self.axes)(*leaves)
 
 
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """Callable that calls ``function`` and returns the arrays in its result as a list."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
-        return flatten(forward(self.function, *args, **kwargs), is_array)[0]
-
-
 def _batch_custom_call(arrays: Any, axes: tuple[int | None, ...], call: PublicCall) -> Any:
     """Batch a call of a function with a derivative rule as one call, so that its rule still applies."""
     (function, *args), kwargs = unflatten(call.arguments, arrays)
@@ -181,10 +172,6 @@ mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 
 
 # ----------------------------------------------------------------------------- replacing the public functions
-def is_array(item: Any) -> bool:
-    return isinstance(item, (jax.Array, np.ndarray))
-
-
 class _FunctionNames:
     """Cache of the modules of JAX and its libraries, and of the names under which they contain functions."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,19 +20,17 @@ from ...ir.node import CallRecord, Node, Value, values_in
 from ...ops.registry import ArraySpec, get
 from ...recording.faults import is_fault
 from ...sizes import Size, apply, expression_of
-from .dtypes import words_type
+from .dtypes import spec_of, words_type
 from .error_checks import read_error_check
 from .intercept.checkpoints import CHECKPOINTS, checkpointed_program, is_checkpoint
 from .intercept.loops import read_mark
 from .intercept.rules import TracedRule, has_derivative, name_of, rule_of
 from .names import PRIMITIVE, REFUSE_GRADIENT, ValueNumbers
+from .programs import ProgramReader
 from .regions import read_expectation
 
-if TYPE_CHECKING:
-    from .equations import Reader
 
-
-def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def scan(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``scan`` equation, without the sequences that its body does not read.
 
     ``lax.map``, and ``lax.fori_loop`` with a constant trip count, are ``scan`` equations too.
@@ -64,7 +62,7 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
     return constants, carry
 
 
-def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if its trip count is known.
 
     Under ``vmap``, the loop runs while any element of the batch does, and finished elements keep their
@@ -90,7 +88,7 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     )
 
 
-def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation (``lax.cond``, ``lax.switch``) as a ``branch`` node.
 
     A constant index inlines its branch. For other frameworks, so does a guard if all other branches only
@@ -119,7 +117,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     return step.node("branch", [index if truth is None else truth], bodies)
 
 
-def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     combine, sequences = equation.params["combine"], equation.params["sequences"]
     held, given = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     step = _RegionWriter(reader, equation, combine.program.in_avals[len(held) :], combine.pairs)
@@ -129,7 +127,7 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
     return step.node("associative_scan", arrays, [body], sequences=sequences, axis=axis, reverse=reverse)
 
 
-def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
 
     Inline it if all operands are numbers, or if it saves more than its operands. ``scan`` reads a
@@ -143,7 +141,7 @@ def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 _RESULTS = {"associative_scan": "prefixes", "branch": "chosen", "call": "made", "scan": "outputs"}
-READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
+READ: dict[str, Callable[[ProgramReader, Any, list[Any]], list[Any]]] = {
     "associative_scan": associative_scan,
     **dict.fromkeys(CHECKPOINTS, checkpoint),
     "cond": cond,
@@ -162,7 +160,11 @@ class _RegionWriter:
     """
 
     def __init__(
-        self, reader: Reader, equation: Any, avals: Sequence[Any], inputs: Sequence[Value] | None = None
+        self,
+        reader: ProgramReader,
+        equation: Any,
+        avals: Sequence[Any],
+        inputs: Sequence[Value] | None = None,
     ) -> None:
         self.reader, self.equation = reader, equation
         self.avals, self._inputs = avals, inputs
@@ -230,8 +232,6 @@ class _RegionWriter:
         return list(outputs)
 
     def _spec(self, aval: Any) -> ArraySpec:
-        from .equations import spec_of
-
         return spec_of(words_type(aval) if self.reader.as_words else aval)
 
     def array(self, item: Any, aval: Any) -> Value:
@@ -312,7 +312,7 @@ def _frozen_if_done(
 
 # ------------------------------------------------------------------------------------- loops that count
 def _trip_count(
-    reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int
+    reader: ProgramReader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int
 ) -> Any:
     """Return the trip count of a ``lax.fori_loop``, or None for other loops and unknown trip counts.
 
@@ -347,7 +347,7 @@ def _is_one(atom: Any) -> bool:
     return isinstance(atom, Literal) and np.ndim(atom.val) == 0 and int(atom.val) == 1
 
 
-def _known_number(reader: Reader, item: Any) -> Any:
+def _known_number(reader: ProgramReader, item: Any) -> Any:
     """Return the int or size that ``item`` is or was made of by ``asarray``, possibly converted, or None."""
     if not isinstance(item, Value):
         return int(item)
@@ -371,7 +371,7 @@ def _known_number(reader: Reader, item: Any) -> Any:
 
 
 def _counting_scan(
-    reader: Reader, equation: Any, length: Any, stepped: list[Any], state: list[Any]
+    reader: ProgramReader, equation: Any, length: Any, stepped: list[Any], state: list[Any]
 ) -> list[Any]:
     """Read a counting ``while`` as a ``scan`` without sequences, and return the state after it.
 
@@ -396,7 +396,7 @@ def _counting_scan(
     return [counter, end, *rest]
 
 
-def _truth_of(reader: Reader, index: Value) -> Value | None:
+def _truth_of(reader: ProgramReader, index: Value) -> Value | None:
     # `lax.cond` converts its predicate to the index of one of two branches.
     node = reader.maker(index)
     if (
@@ -412,7 +412,9 @@ def _truth_of(reader: Reader, index: Value) -> Value | None:
 ORDERS = 2
 
 
-def call_with_rule(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+def call_with_rule(
+    reader: ProgramReader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
+) -> list[Any]:
     """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
 
     Inline the function if ``reader.orders`` is None, or if no operand or no result has a derivative. If
@@ -453,7 +455,7 @@ class CallWriter:
     operands: values and numbers, one for each input of ``inner``.
     """
 
-    def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
+    def __init__(self, reader: ProgramReader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
         self.reader, self.equation, self.inner, self.operands = reader, equation, inner, list(operands)
         self.results = [var.aval for var in equation.outvars]
         self.arrays = [place for place, item in enumerate(operands) if isinstance(item, Value)]

@@ -1,4 +1,4 @@
-"""Names of JAX dtypes in the canonical vocabulary."""
+"""Names of JAX dtypes in the canonical vocabulary, and specs of JAX types."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from ...errors import UnsupportedOperation
 from ...ops.dtypes import NARROWED
+from ...ops.registry import ArraySpec
+from ...sizes import expression_of, hint_of
 
 
 def dtype_name(dtype: Any) -> str:
@@ -45,3 +47,7 @@ def words_type(array: Any) -> Any:
             "other frameworks"
         )
     return jax.ShapeDtypeStruct((*array.shape, 2), np.dtype("uint32"))
+
+
+def spec_of(aval: Any) -> ArraySpec:
+    return ArraySpec(tuple(int(hint_of(expression_of(dim))) for dim in aval.shape), dtype_name(aval.dtype))

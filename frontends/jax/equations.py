@@ -25,18 +25,17 @@ from ...ops.dtypes import is_inexact
 from ...ops.registry import ArraySpec
 from ...recording.code.names import stored_names
 from ...recording.code.ownership import owner_of_file
-from ...sizes import expression_of, hint_of, is_symbolic
+from ...sizes import expression_of, is_symbolic
 from ...trees import Tree, iterate_structure, map_structure, unflatten
-from .calls import Leaves
 from .control_flow import ORDERS, READ, CallWriter, call_with_rule
-from .dtypes import dtype_name, is_key, words_type
+from .dtypes import is_key, spec_of, words_type
 from .error_checks import PURE, Callback, holds_checks
 from .foreign_primitives import foreign_program
 from .intercept.combining import COMBINED
 from .intercept.rules import RULED, public_of
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called_program, programs_in, solve_program
-from .programs import CallProgram, OnWords, Whole
+from .programs import CallProgram, Leaves, OnWords, Whole
 from .sizes import as_array
 
 # A function with fewer equations reads better inlined.
@@ -566,10 +565,6 @@ def _operand(held: dict[Any, Any], atom: Any) -> Any:
         if getattr(atom.aval, "weak_type", False) and type(value.item()) in _WEAK.get(value.dtype.kind, ())
         else value
     )
-
-
-def spec_of(aval: Any) -> ArraySpec:
-    return ArraySpec(tuple(int(hint_of(expression_of(dim))) for dim in aval.shape), dtype_name(aval.dtype))
 
 
 # ---------------------------------------------------------------------------------- where equations come from

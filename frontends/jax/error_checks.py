@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 from jax.extend.core import ClosedJaxpr
@@ -12,10 +12,7 @@ from jax.extend.core import ClosedJaxpr
 from ...ir.graph import Guard, check
 from ...ir.node import Origin, Value
 from .nested import called_program, programs_in
-from .programs import Whole
-
-if TYPE_CHECKING:
-    from .equations import Reader
+from .programs import ProgramReader, Whole
 
 PURE = "pure_callback"
 _CALL = "an error check (a branch whose results come from jax.pure_callback alone)"
@@ -36,7 +33,7 @@ class Callback(Whole):
 
 
 def read_error_check(
-    reader: Reader,
+    reader: ProgramReader,
     branches: tuple[ClosedJaxpr, ...],
     is_taken: Callable[[int], tuple[Value, bool]],
     origin: Origin,

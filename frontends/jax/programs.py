@@ -4,13 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import jax
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 
-from ...ir.node import Node
+from ...forwarding import forward
+from ...ir.node import Node, Origin, Value
+from ...ops.registry import ArraySpec
+from ...trees import flatten
 from .dtypes import is_key
+
+
+class ProgramReader(Protocol):
+    """Protocol of the reader of jaxprs, for those who read the programs inside of an equation by it.
+
+    The attributes are those of ``Reader``.
+    """
+
+    nodes: list[Node]
+    constant: Callable[[Any], Value]
+    as_words: bool
+    stands_for: dict[Value, Value]
+    around: Origin
+    checks: bool
+    orders: int | None
+
+    def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]: ...
+
+    def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]: ...
+
+    def origin(self, equation: Any, call: str) -> Origin: ...
+
+    def made(
+        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any
+    ) -> Value: ...
+
+    def append(self, node: Node) -> None: ...
+
+    def spec(self, aval: Any) -> ArraySpec: ...
+
+    def maker(self, value: Value) -> Node | None: ...
+
+    def has_tangent(self, value: Value) -> bool: ...
+
+    def is_constant(self, value: Value) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +107,17 @@ class OnWords(Whole):
 
 
 _UNKNOWN = CallProgram()
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Callable that calls ``function`` and returns the arrays in its result as a list."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+        return flatten(forward(self.function, *args, **kwargs), is_array)[0]
+
+
+def is_array(item: Any) -> bool:
+    return isinstance(item, (jax.Array, np.ndarray))

@@ -10,24 +10,52 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...ir.graph import Graph
+from ...ir.node import Value
 from ...ir.recorded_loop import RecordedLoop
 from ...passes.loop_reconstruction.reconstruct import rest_of_loop
 from ...recording import Recorder
 from ...recording.faults import is_fault
 from ...sizes import is_symbolic
-from ..common.read_numbers import LARGE
+from ..common.read_numbers import LARGE, Reading
 from .calls import METHOD
 from .layouts import share_memory
 from .sizes import hint
 from .traced import Traced, is_traced, seen_of
 
-if TYPE_CHECKING:
-    from .capture import NumpyCapture
+
+class CallCapture(Protocol):
+    """Protocol of the capture of NumPy's calls, as far as reads of numbers are recorded by it.
+
+    The attributes are those of ``NumpyCapture``.
+    """
+
+    recorder: Recorder
+    reading: Reading
+    weak: set[Value]
+    read: set[Value]
+
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+    def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any: ...
+
+    def record(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        gives_number: Callable[[], bool] = lambda: False,
+        reads: bool = False,
+    ) -> Any: ...
+
+    def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any: ...
+
+    def elements(self, array: Any, as_constants: bool = False) -> Any: ...
 
 
 class UnrecordedIterations:
@@ -113,7 +141,7 @@ _INDEXED = ("__getitem__", "__setitem__")
 _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarray.argmin")
 
 
-def number_in(capture: NumpyCapture, array: Any) -> Any:
+def number_in(capture: CallCapture, array: Any) -> Any:
     """Return the element of a 0-d array as a traced Python number, and note this in ``capture.reading``.
 
     Return None if numbers are not recorded as symbols, or if the array has axes, is boolean or no number,
@@ -137,7 +165,7 @@ def fits_everywhere(number: Any) -> bool:
     return bool(abs(hint(number)) < LARGE)
 
 
-def rounded_number(capture: NumpyCapture, array: Any) -> Any:
+def rounded_number(capture: CallCapture, array: Any) -> Any:
     """Return ``round(array)`` as a traced int.
 
     If that cannot be recorded, guard its value and return a plain int.
@@ -150,7 +178,7 @@ def rounded_number(capture: NumpyCapture, array: Any) -> Any:
     return number if isinstance(number, int) else round(capture.elements(array))
 
 
-def decide_operands(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the operands of an operator, with numbers that Python has read as guarded constants if need be.
 
     This is for powers and shifts, if the sign of the second operand decides the type of the result, or
@@ -166,7 +194,7 @@ def decide_operands(capture: NumpyCapture, key: str, operands: tuple[Any, ...]) 
     )
 
 
-def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
+def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     """Return True if ``base ** exponent`` is surely a float in Python, and guard a base that was read.
 
     The guard is that the base is positive, or not 0 if the exponent is a constant whole number. Return
@@ -187,7 +215,7 @@ def _has_float_power(capture: NumpyCapture, base: Any, exponent: Any) -> bool:
     return True
 
 
-def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], result: Any) -> None:
+def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
     """Add guards on numbers that Python has read: a divisor is not 0, and an index is in bounds.
 
     For other values Python or NumPy would raise, but the targets do not.
@@ -198,7 +226,7 @@ def expect_as_read(capture: NumpyCapture, key: str, operands: Sequence[Any], res
         _expect_inside(capture, operands)
 
 
-def _expect_inside(capture: NumpyCapture, operands: Sequence[Any]) -> None:
+def _expect_inside(capture: CallCapture, operands: Sequence[Any]) -> None:
     """Guard that indices that Python has read are in bounds.
 
     If the array is not traced, or if the index also has an array, None or Ellipsis, guard the value of
@@ -216,7 +244,7 @@ def _expect_inside(capture: NumpyCapture, operands: Sequence[Any]) -> None:
             _expect(capture, "__ge__", item, -array.shape[axis])
 
 
-def _expect(capture: NumpyCapture, name: str, item: Any, other: Any) -> None:
+def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
     capture.element(capture.operator(name, getattr(operator, name), item, other), bool, True)
 
 

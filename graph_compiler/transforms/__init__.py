@@ -26,7 +26,7 @@ from .derivatives import jvp as jvp
 from .derivatives import linearize as linearize
 from .derivatives import value_and_grad as value_and_grad
 from .derivatives import vjp as vjp
-from .functions import Transformed as Transformed
 from .jitting import Jitted as Jitted
 from .jitting import jit as jit
 from .mapping import vmap as vmap
+from .transformed import Transformed as Transformed

@@ -16,7 +16,8 @@ from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
 from ..trees import Tree, flatten, iterate_structure, map_structure, unflatten
-from .functions import FlattenedFunction, Function, Transformed, is_value, name_of, owner_of, where
+from .functions import FlattenedFunction, Function, is_value, name_of, owner_of, where
+from .transformed import Transformed
 
 T = TypeVar("T")
 POLICIES = ("nothing", "dots", "everything", "min_cut")

@@ -22,7 +22,6 @@ from .functions import (
     DifferentiatedCall,
     Function,
     FunctionWrapper,
-    Transformed,
     argument_positions,
     arrange,
     converter_to,
@@ -38,7 +37,7 @@ from .functions import (
     target_of,
     where,
 )
-from .verifying import DerivativeOptions
+from .transformed import DerivativeOptions, Transformed
 
 Chosen = tuple[Sequence[int], Sequence[str]]
 

@@ -22,10 +22,8 @@ from ..recording.code.syntax import place_of
 from ..recording.reachability.framework import framework_of
 from ..registration import BackendEntry, backends
 from ..runtime import Graph
-from ..runtime.boundary import public
 from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
-from ..runtime.options import require_function
 from ..trees import (
     Branch,
     Path,
@@ -86,7 +84,7 @@ def is_inside() -> bool:
 
 
 @dataclass(frozen=True)
-class _BoundRule:
+class BoundRule:
     """A transform's rule applied to ``inner``, as a function that another transform can call."""
 
     rule: Rule
@@ -104,94 +102,6 @@ class FunctionWrapper:
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """Resolve the wrapped function for these arguments, as :func:`resolve_function` does."""
         raise NotImplementedError
-
-
-class Transformed(FunctionWrapper):
-    """Function that a transform returned. It may be transformed again.
-
-    Attributes:
-        function: The function that was transformed.
-        rule: Computes the result of a call from a :class:`Function` and the arguments.
-        words: Name of the transform, for messages.
-        inner: Maps arguments of this function to arguments of ``function``. A graph that was not called yet
-            is recorded with them, because arrays that a transform passes have no values.
-        differences: ``DerivativeOptions`` for :meth:`verify`; None if the transform is no derivative.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        rule: Rule,
-        words: str,
-        inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
-        differences: Any = None,
-    ) -> None:
-        # A wrapper is resolved by its arguments and need not be callable.
-        if not isinstance(function, FunctionWrapper):
-            require_function(words, function)
-        self.function, self.rule, self.words, self.inner, self.differences = (
-            function,
-            rule,
-            words,
-            inner,
-            differences,
-        )
-        self.__name__ = f"{words}({name_of(function)})"
-        self.__doc__ = getattr(function, "__doc__", None)
-
-    @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = resolve_function(self.function, *self.inner(*args, **kwargs))
-        return found.hand_back(self.rule(found, args, kwargs))
-
-    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        inner = resolve_function(self.function, *self.inner(*args, **kwargs))
-        return replace(inner, call=_BoundRule(self.rule, inner), name=self.__name__)
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__}>"
-
-    @public
-    def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
-        """Compare a derivative with central differences in a random direction.
-
-        Works for ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and ``hessian``, in float64 if the
-        function takes it. Without arguments, the derivative of a graph is computed for random ones like those
-        of its recording. Returns the dtype of the computation and the relative difference.
-
-        Raises:
-            VerificationFailed: They differ by more than ``rtol`` (by default 7e-7 in float64).
-            NotCompilable: The transform is not a derivative.
-            CallMismatch: No arguments were passed, and the function is not a graph or was not recorded yet.
-
-        >>> import torch
-        >>> from graph_compiler import transforms
-        >>> transforms.grad(lambda x: torch.sin(x).sum()).verify(torch.ones(3)).dtype
-        'float64'
-        """
-        from .verifying import synthetic_arguments, verify_derivative
-
-        if self.differences is None:
-            raise NotCompilable(
-                f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and "
-                "hessian"
-            )
-        if not args and not kwargs:
-            args, kwargs = synthetic_arguments(self)
-        return verify_derivative(self, args, kwargs, self.differences, rtol, seed)
-
-    @property
-    def source(self) -> str:
-        """Name of the transform as a comment, and the source of the transformed graph if there is one."""
-        graph = graph_of(self.function)
-        inner = (
-            self.function.source
-            if isinstance(self.function, Transformed)
-            else graph.source
-            if graph is not None
-            else ""
-        )
-        return f"# {self.__name__}\n{inner}"
 
 
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
@@ -420,7 +330,7 @@ def name_of(function: Any) -> str:
 
 def where(function: Any) -> str:
     """Return the file and line of ``function`` for an error message, or an empty string."""
-    if isinstance(function, (FunctionWrapper, _BoundRule)):
+    if isinstance(function, (FunctionWrapper, BoundRule)):
         return where(function.function if isinstance(function, FunctionWrapper) else function.inner.call)
     graph = graph_of(function)
     return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)

@@ -15,12 +15,12 @@ from .functions import (
     Arguments,
     FlattenedFunction,
     Function,
-    Transformed,
     is_array,
     name_of,
     translating_refusals,
     where,
 )
+from .transformed import Transformed
 
 _RANDOMNESS = ("error", "different", "same")
 

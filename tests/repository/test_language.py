@@ -40,14 +40,7 @@ CYCLES: dict[str, str] = {
     "graph_compiler.runtime.calling.mismatch": "loaded to explain a call that does not match",
     "graph_compiler.runtime.saving.save": "loaded with the first file",
     "graph_compiler.runtime.weights.load_weights": "loaded with the first weights of a file",
-    "graph_compiler.frontends.jax.lifting.abstract_eval": "loaded with the first rule of shapes",
-    "graph_compiler.transforms.verifying": "loaded with the first verification",
-    "graph_compiler.recording.control_flow.statements": _TAKEN,
-    "graph_compiler.frontends.common.lifter": _TAKEN,
     "graph_compiler.frontends.jax.lifting.table": _TAKEN,
-    "graph_compiler.frontends.jax.equations": _TAKEN,
-    "graph_compiler.frontends.jax.tracers": _TAKEN,
-    "graph_compiler.frontends.numpy.capture": _TAKEN,
     "graph_compiler.frontends.tensorflow.reader": _TAKEN,
 }
 

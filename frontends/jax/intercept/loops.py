@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -29,15 +29,20 @@ from ....recording.patches import Patch, Session, replace_call
 from ....recording.patches.patch import Replacement
 from ....sizes import Size, expression_of
 from ..dtypes import dtype_name, is_key
+from ..programs import ProgramReader
 from ..sizes import current, hints, symbolic
-
-if TYPE_CHECKING:
-    from ..equations import Reader
-    from ..tracers import HiddenTracers
 
 mark_p = Primitive("mark")
 mark_p.multiple_results = True
 mark_p.def_abstract_eval(lambda *arrays, note: [])
+
+
+class OwnTracers(Protocol):
+    """Tracers of one recording: ``trace`` made them, and is None before the tracing begins."""
+
+    trace: Any
+
+    def is_own(self, item: Any) -> bool: ...
 
 
 class TracedLoops(Loops):
@@ -48,7 +53,7 @@ class TracedLoops(Loops):
     """
 
     def __init__(
-        self, recorder: Recorder, shown: HiddenTracers, here: Callable[[], Origin], is_on: bool
+        self, recorder: Recorder, shown: OwnTracers, here: Callable[[], Origin], is_on: bool
     ) -> None:
         self._shown, self._is_on = shown, is_on
         self._known: dict[int, tuple[Any, Value]] = {}
@@ -87,7 +92,7 @@ class TracedLoops(Loops):
         waiting, self._waiting, number = self._waiting, [], len(self._positions)
         self._positions.append(-1)
 
-        def note(reader: Reader, operands: list[Any]) -> None:
+        def note(reader: ProgramReader, operands: list[Any]) -> None:
             self._positions[number] = len(reader.nodes)
             for (_, value), operand in zip(waiting, operands, strict=True):
                 self._values[value] = (
@@ -113,7 +118,7 @@ class TracedLoops(Loops):
         return replace(mark, position=self._positions[mark.position], state=state, asked=asked)
 
 
-def read_mark(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+def read_mark(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     equation.params["note"](reader, operands)
     return []
 

@@ -10,20 +10,24 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from ..code.syntax import Position
 from .conversion import is_converted
 from .grown import GrownList, StackedItems
 from .regions import ArrayKind, Regions, regions
 from .variables import AppendableList, ContainerForm, GrowingView, plain
 
-if TYPE_CHECKING:
-    from .statements import Statements
+
+class LoopStatements(Protocol):
+    """Protocol of the runtime of rewritten statements, as far as functions of lists run loops by it."""
+
+    def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None: ...
 
 
-def with_grown_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
+def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, called: Any) -> Any:
     """Return a function to call for ``called`` that accepts lists which a loop has appended to.
 
     ``called`` is the traced form of ``function``. The result applies ``function`` to a list of any length
@@ -78,7 +82,7 @@ def function_of(function: Any) -> Any:
     return found if isinstance(found, (types.BuiltinFunctionType, type)) else function
 
 
-def _answer(statements: Statements, found: Regions, function: Any, args: Any, kwargs: Any) -> Any:
+def _answer(statements: LoopStatements, found: Regions, function: Any, args: Any, kwargs: Any) -> Any:
     items, *others = args
     original = function_of(function)
     if (
@@ -150,15 +154,15 @@ def _takes(use: Callable[..., Any], first: int, others: Any, kwargs: Any) -> boo
 
 
 # ------------------------------------------------------------------------------------- Python's own
-def _length(statements: Statements, found: Regions, items: AppendableList) -> Any:
+def _length(statements: LoopStatements, found: Regions, items: AppendableList) -> Any:
     return items.symbolic_length()
 
 
-def _copied(statements: Statements, found: Regions, items: AppendableList) -> Any:
+def _copied(statements: LoopStatements, found: Regions, items: AppendableList) -> Any:
     return items.copy() if isinstance(items, GrownList) else NotImplemented
 
 
-def _sum(statements: Statements, found: Regions, items: AppendableList, start: Any = 0) -> Any:
+def _sum(statements: LoopStatements, found: Regions, items: AppendableList, start: Any = 0) -> Any:
     if not isinstance(items, GrownList) or not items.at_least(1):
         return NotImplemented
     total = start
@@ -175,7 +179,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
     better = getattr(operator, symbol)
 
     def extreme(
-        statements: Statements, found: Regions, items: AppendableList, *others: Any, **options: Any
+        statements: LoopStatements, found: Regions, items: AppendableList, *others: Any, **options: Any
     ) -> Any:
         if not isinstance(items, GrownList) or others or options or not items.at_least(1):
             return NotImplemented

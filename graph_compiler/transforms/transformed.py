@@ -1,26 +1,31 @@
-"""Comparison of derivatives with central differences, in float64 if the function takes it."""
+"""Functions that a transform returned, and comparison of derivatives with central differences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import CallMismatch, VerificationFailed
+from ..errors import CallMismatch, NotCompilable, VerificationFailed
 from ..recording.faults import is_fault
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
+from ..runtime.options import require_function
 from ..runtime.verify.synthetic_inputs import synthetic_call
 from ..trees import flatten, map_structure
 from .functions import (
     Arguments,
+    BoundRule,
     DifferentiatedCall,
     Function,
-    Transformed,
+    FunctionWrapper,
+    Rule,
     graph_of,
     is_array,
     is_value,
+    name_of,
     owner_of,
     resolve_function,
 )
@@ -212,3 +217,89 @@ def _require_agreement(
             "derivative; verify at other arguments"
         )
     return DerivativeVerification(str(dtype), worst)
+
+
+class Transformed(FunctionWrapper):
+    """Function that a transform returned. It may be transformed again.
+
+    Attributes:
+        function: The function that was transformed.
+        rule: Computes the result of a call from a :class:`Function` and the arguments.
+        words: Name of the transform, for messages.
+        inner: Maps arguments of this function to arguments of ``function``. A graph that was not called yet
+            is recorded with them, because arrays that a transform passes have no values.
+        differences: ``DerivativeOptions`` for :meth:`verify`; None if the transform is no derivative.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        rule: Rule,
+        words: str,
+        inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
+        differences: Any = None,
+    ) -> None:
+        # A wrapper is resolved by its arguments and need not be callable.
+        if not isinstance(function, FunctionWrapper):
+            require_function(words, function)
+        self.function, self.rule, self.words, self.inner, self.differences = (
+            function,
+            rule,
+            words,
+            inner,
+            differences,
+        )
+        self.__name__ = f"{words}({name_of(function)})"
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    @public
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = resolve_function(self.function, *self.inner(*args, **kwargs))
+        return found.hand_back(self.rule(found, args, kwargs))
+
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        inner = resolve_function(self.function, *self.inner(*args, **kwargs))
+        return replace(inner, call=BoundRule(self.rule, inner), name=self.__name__)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+    @public
+    def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
+        """Compare a derivative with central differences in a random direction.
+
+        Works for ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and ``hessian``, in float64 if the
+        function takes it. Without arguments, the derivative of a graph is computed for random ones like those
+        of its recording. Returns the dtype of the computation and the relative difference.
+
+        Raises:
+            VerificationFailed: They differ by more than ``rtol`` (by default 7e-7 in float64).
+            NotCompilable: The transform is not a derivative.
+            CallMismatch: No arguments were passed, and the function is not a graph or was not recorded yet.
+
+        >>> import torch
+        >>> from graph_compiler import transforms
+        >>> transforms.grad(lambda x: torch.sin(x).sum()).verify(torch.ones(3)).dtype
+        'float64'
+        """
+        if self.differences is None:
+            raise NotCompilable(
+                f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and "
+                "hessian"
+            )
+        if not args and not kwargs:
+            args, kwargs = synthetic_arguments(self)
+        return verify_derivative(self, args, kwargs, self.differences, rtol, seed)
+
+    @property
+    def source(self) -> str:
+        """Name of the transform as a comment, and the source of the transformed graph if there is one."""
+        graph = graph_of(self.function)
+        inner = (
+            self.function.source
+            if isinstance(self.function, Transformed)
+            else graph.source
+            if graph is not None
+            else ""
+        )
+        return f"# {self.__name__}\n{inner}"
