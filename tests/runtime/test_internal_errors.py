@@ -195,7 +195,7 @@ CALLS = {
     "verify": lambda graph: graph.verify(),
 }
 BROKEN = {
-    "transforms": ("graph_compiler.transforms.functions", "resolve_function"),
+    "transforms": ("graph_compiler.transforms.transformed", "resolve_function"),
     "a call": ("graph_compiler.runtime.graph", "CallMiss"),
     "to": ("graph_compiler.runtime.pipeline", "write"),
     "save": ("graph_compiler.runtime.saving.save", "save"),
