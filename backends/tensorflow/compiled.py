@@ -17,7 +17,14 @@ from tensorflow.python.eager import context, record
 
 from ...trees import Tree, flatten, unflatten
 from ..common.compiled_shapes import CompiledShapes, NewShape
-from .unchecked import NotForXla, NotTraceable, dropped_checks, require_no_global_random, writes
+from .unchecked import (
+    NotForXla,
+    NotTraceable,
+    dropped_checks,
+    python_checks,
+    require_no_global_random,
+    writes,
+)
 
 _VARIABLE = "XLA_FLAGS"
 # Both are true by default: the first ignores NaN in maxima on CPU, the second drops casts to half precision
@@ -238,6 +245,8 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], static: tuple[int, ...]) -> None:
         self._function, self.__name__ = function, function.__name__
         self.__wrapped__ = function
+        # The helper of generated code that reads a number in Python.
+        self._reads_numbers = "item" in getattr(getattr(function, "__code__", None), "co_names", ())
         self._shapes = CompiledShapes(function, is_limited=True, sizes=static)
         self._why_not_xla = self._why_not_traced = ""
         self._run, self._writes = self._by_xla, False
@@ -267,7 +276,7 @@ class Compiled:
     def _by_xla(self, *args: Any) -> Any:
         if self._xla is None:
             self._xla = ConcreteFunctions(
-                self._function, self._shapes, {"jit_compile": True}, _checks_of_trace
+                self._function, self._shapes, {"jit_compile": True}, self._checks_of_trace
             )
         try:
             if inexact := why_not_exact():
@@ -327,15 +336,23 @@ class Compiled:
     def _note_writes(self) -> list[Any]:
         graph = tf.compat.v1.get_default_graph()
         require_no_global_random(graph)
+        if self._reads_numbers and python_checks(graph):
+            raise NotTraceable("Python divides by a number that it reads from an array")
         self._writes = self._writes or writes(graph)
         return []
 
-
-def _checks_of_trace() -> list[Any]:
-    graph = tf.compat.v1.get_default_graph()
-    require_no_global_random(graph)
-    checks = dropped_checks(graph)
-    return [tf.reduce_all(tf.stack(checks))] if checks else []
+    def _checks_of_trace(self) -> list[Any]:
+        graph = tf.compat.v1.get_default_graph()
+        require_no_global_random(graph)
+        checks = dropped_checks(graph)
+        if self._reads_numbers:
+            of_python = python_checks(graph)
+            if of_python and writes(graph):
+                raise NotForXla(
+                    "Python divides by a number that it reads, in a function that writes to variables"
+                )
+            checks += of_python
+        return [tf.reduce_all(tf.stack(checks))] if checks else []
 
 
 _GRAPPLER_OFF = config_pb2.ConfigProto()

@@ -45,6 +45,20 @@ def dropped_checks(graph: Any) -> list[Any]:
     return checks
 
 
+def python_checks(graph: Any) -> list[Any]:
+    """Add boolean scalars to ``graph`` that are True if Python would not raise for its arithmetic on numbers.
+
+    Return these scalars. A number that Python reads from an array is a scalar tensor in a trace, and its
+    division by 0 or power gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a
+    complex number. Scalars that TensorFlow divides get a check, too, which may be a false alarm.
+    """
+    found = []
+    for op in graph.get_operations():
+        if op.type in _OF_PYTHON and op.outputs[0].dtype.is_floating and op.outputs[0].shape.rank == 0:
+            found.append(_OF_PYTHON[op.type](*op.inputs))
+    return found
+
+
 def writes(graph: Any) -> bool:
     return any(
         # `ResourceGather` only reads a variable.
@@ -209,6 +223,10 @@ _STATELESS_CONTROL = ("StatelessIf", "StatelessCase", "StatelessWhile")
 _DROPPED = ("Print", "PrintV2")
 _SEGMENTS = ("Sum", "Prod", "Min", "Max")
 # Checks by type of operation. A type whose kernel agrees with XLA for all elements has none.
+_OF_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(["RealDiv", "FloorDiv", "FloorMod"], lambda _, divisor: tf.not_equal(divisor, 0)),
+    "Pow": lambda base, _: base > 0,
+}
 _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     "Gather": _gather,
     "GatherV2": _gather,

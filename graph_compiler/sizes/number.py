@@ -72,7 +72,7 @@ def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
     else:
         is_open = exponent >= 0 or _holds(apply("ne", base, 0), decide)
     if not is_open:
-        return operator.pow(*_decided((base, exponent), decide))
+        return computed(operator.pow, tuple(_decided((base, exponent), decide)), decide)
     return computed(functools.partial(apply, "pow"), (base, exponent), decide)
 
 

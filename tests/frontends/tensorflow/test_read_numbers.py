@@ -14,6 +14,7 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 import graph_compiler  # noqa: E402
+from tests.support.compare import assert_same  # noqa: E402
 
 TARGETS = ("numpy", "jax", "tensorflow", "torch")
 
@@ -127,3 +128,29 @@ def test_a_gradient_is_taken_beside_a_number() -> None:
     x = torch.tensor([3.0, 5.0], requires_grad=True)
     graph(x).backward()
     assert x.grad is not None and x.grad.tolist() == [18.0, 30.0]
+
+
+@pytest.mark.parametrize("compiled", [None, False], ids=["by default", "operation by operation"])
+def test_a_division_by_zero_raises_in_programs_that_are_compiled(compiled: bool | None) -> None:
+    """A compiled program divides tensors, which gives infinity where Python raises."""
+
+    def scaled(x: Any) -> Any:
+        try:
+            return x * (1.0 / float(tf.round(x[0])))
+        except ZeroDivisionError:
+            return x + 7.0
+
+    x = tf.constant([2.0, 3.0])
+    graph = graph_compiler.compile(scaled, to="tensorflow", args=(x,), return_backend_compiled_fn=compiled)
+    for first in (4.0, 0.0, -0.2, 2.0):
+        given = tf.constant([first, 1.0])
+        assert_same(graph(given), scaled(given))
+
+
+def test_a_power_that_python_refuses_raises_in_a_compiled_program() -> None:
+    def inverse(x: Any) -> Any:
+        return x * float(x[0]) ** -1.0
+
+    graph = graph_compiler.compile(inverse, to="tensorflow", args=(tf.constant([2.0, 3.0]),))
+    with pytest.raises(ZeroDivisionError):
+        graph(tf.constant([0.0, 1.0]))
