@@ -357,13 +357,14 @@ class NumpyCapture:
         made: dict[int, Any] = {}
         # Only arrays are recognized by identity: np.True_ is always the same object.
         given = {id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
+        if self._may_return_another(noted.key, inputs, params, operands):
+            # With a view the call is a node, whose row guards what the call depends on.
+            kept = {id(item._seen) for item in written}
+            result = map_structure(
+                lambda item: item.view() if id(item) in given and id(item) not in kept else item, result
+            )
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
         self._check_result(result, operands)
-        if any(id(leaf) in given and given[id(leaf)] not in written for leaf in leaves):
-            # Whether a call returns its argument may depend on a number: numpy.diff does for n=0.
-            for item in iterate_structure((inputs, params)):
-                if isinstance(item, Size):
-                    self.decide(item)
         for leaf in leaves:
             if id(leaf) not in given:
                 made.setdefault(
@@ -381,6 +382,17 @@ class NumpyCapture:
             record = self._record(noted, known, operands, written, list(made.values()), result)
             self.recorder.add_call(name, inputs, params, self.locator.locate(name, 3), outputs, record)
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
+
+    def _may_return_another(self, key: str, inputs: Any, params: Any, operands: list[Any]) -> bool:
+        """Return True if a call that returns its argument may return another array at other sizes or numbers.
+
+        ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
+        """
+        return (
+            key in kinds.BY_SIZES
+            or any(item._value in self.weak for item in operands)
+            or any(isinstance(item, Size) for item in iterate_structure((inputs, params)))
+        )
 
     def _record(
         self,

@@ -510,6 +510,7 @@ def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -
             "insert at computed places, or at such that are counted from both ends, has no row; concatenate "
             "the parts"
         )
+    b.guard(apply("lt" if hint_of(obj) < 0 else "ge", obj, 0))
     first = obj + x.shape[place] if hint_of(obj) < 0 else obj
     new = b.array(b.array(values), x.dtype)
     if new.ndim < x.ndim and new.ndim:

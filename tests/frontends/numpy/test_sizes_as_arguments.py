@@ -47,6 +47,8 @@ SIZES: dict[str, tuple[Callable[[Any, int], Any], Any, int, tuple[int, ...]]] = 
     "derivatives of a polynomial": (lambda x, n: np.polyder(x, m=n), V, 2, (1, 3)),
     "inferred size": (lambda x, n: x.reshape(n - 4, 4), X, 3, (6 + 4,)),
     "windows": (lambda x, n: (np.hanning(n - 1), np.bartlett(n - 1), np.kaiser(n - 1, 3.0), x), V, 5, (2, 1)),
+    "range": (lambda x, n: np.zeros(np.arange(n - 3).shape[0] + 4) + x[0], V, 5, (2, 1, 9)),
+    "range downwards": (lambda x, n: np.arange(n, 3, -1) * x[0], V, 5, (2, 9)),
     "step of a series": (lambda x, n: np.linspace(0.0, x[0], n, retstep=True)[1], V, 5, (2, 3)),
     "reflected": (lambda x, n: np.pad(x[:n], 2, mode="reflect"), V, 1, (3, 5)),
     "reflected long ones": (lambda x, n: np.pad(x[: n - 1], 2, mode="reflect"), V, 4, (2, 6)),
@@ -100,3 +102,41 @@ def test_a_number_that_is_computed_from_elements() -> None:
     graph = graph_compiler.compile(turned, to="torch", args=(M,))
     for x in (M, M[:, ::-1].copy(), M + 1):
         assert_same(graph(x), turned(x))
+
+
+# name: (function of an array and an array of numbers, arrays of the recorded call, of other calls)
+RETURNED: dict[str, tuple[Callable[[Any, Any], Any], tuple[Any, Any], list[tuple[Any, Any]]]] = {
+    "differences": (
+        lambda x, k: np.diff(x, int(k[0])),
+        (V, np.array([0])),
+        [(V, np.array([2])), (V, np.array([1]))],
+    ),
+    "power": (
+        lambda x, k: np.linalg.matrix_power(x, int(k[0])),
+        (M, np.array([1])),
+        [(M, np.array([3])), (M, np.array([2]))],
+    ),
+    "squeeze": (
+        lambda x, k: np.squeeze(x) + k[0],
+        (np.ones((2, 3)), V),
+        [(np.ones((3, 1)), V), (np.ones((1, 1)), V), (np.ones((4, 2)), V)],
+    ),
+    "method squeeze": (lambda x, k: x.squeeze() + k[0], (np.ones((2, 3)), V), [(np.ones((1, 3)), V)]),
+}
+
+
+@pytest.mark.parametrize("to", ["numpy", "torch"])
+@pytest.mark.parametrize("name", RETURNED)
+def test_another_call_does_not_return_its_argument(name: str, to: str) -> None:
+    function, recorded, others = RETURNED[name]
+    graph = graph_compiler.compile(function, to=to, source="numpy", args=recorded)
+    for arguments in (recorded, *others):
+        assert_same(graph(*arguments), function(*arguments))
+
+
+def test_a_number_that_changes_its_sign_is_another_place() -> None:
+    graph = graph_compiler.compile(
+        lambda x, like: np.insert(x, like.shape[0] - 2, 7.0), to="torch", args=(V, _of_length(1))
+    )
+    for count in (1, 2, 4):
+        assert_same(graph(V, _of_length(count)), np.insert(V, count - 2, 7.0))
