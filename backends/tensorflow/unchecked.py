@@ -93,6 +93,8 @@ def _checks_of(op: Any) -> Iterator[Any]:
     for tensor in op.outputs:
         if not tensor.shape.is_fully_defined():
             raise NotForXla(f"a size of what {op.type} returns is not known before it runs")
+    if op.type in _IMPRECISE and op.inputs[0].dtype in (tf.float64, tf.complex128):
+        raise NotForXla(f"XLA computes {op.type} of {op.inputs[0].dtype.name} to seven digits only")
     if op.type in _CHECKS:
         yield from _CHECKS[op.type](op)
 
@@ -223,6 +225,8 @@ _STATELESS_CONTROL = ("StatelessIf", "StatelessCase", "StatelessWhile")
 _DROPPED = ("Print", "PrintV2")
 _SEGMENTS = ("Sum", "Prod", "Min", "Max")
 # Checks by type of operation. A type whose kernel agrees with XLA for all elements has none.
+# Iterative algorithms of XLA, which stop at an error that suits float32.
+_IMPRECISE = frozenset({"Svd", "SelfAdjointEigV2"})
 _OF_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(["RealDiv", "FloorDiv", "FloorMod"], lambda _, divisor: tf.not_equal(divisor, 0)),
     "Pow": lambda base, _: base > 0,

@@ -8,8 +8,8 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....ops.dtypes import is_inexact
 from ....ops.bounds import nonnegative
+from ....ops.dtypes import is_inexact
 from ....sizes import apply, hint_of
 from ...common.indexing import cut
 from .manipulation import moveaxis
