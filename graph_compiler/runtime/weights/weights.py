@@ -26,7 +26,7 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
     do weights whose rank or sizes are unknown while TensorFlow traces.
     """
     for name, recorded in shapes.items():
-        shape = getattr(parameters.get(name), "shape", None)
+        shape: Any = getattr(parameters.get(name), "shape", None)
         # tf.TensorShape is no tuple, and has a rank only if that is known.
         sizes = (
             tuple(shape) if isinstance(shape, tuple) or getattr(shape, "rank", None) is not None else recorded
