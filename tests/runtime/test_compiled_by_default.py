@@ -365,3 +365,12 @@ def test_elements_that_xla_treats_otherwise_end_its_use() -> None:
     for _ in range(2):
         assert_same(graph(x), plain(x))
         assert "without XLA, because elements came" in how(graph)
+
+
+def test_decompositions_of_doubles_are_as_precise_as_in_tensorflow() -> None:
+    """XLA computes them to seven digits."""
+    x = np.random.default_rng(0).standard_normal((20, 20))
+    graph = graph_compiler.compile(np.linalg.svd, to="tensorflow", args=(x,))
+    u, s, v = (part.numpy() for part in graph(x))
+    np.testing.assert_allclose((u * s) @ v, x, atol=1e-12)
+    assert "Svd of float64" in str(graph.explain())

@@ -8,7 +8,6 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....ops.bounds import nonnegative
 from ....ops.dtypes import is_inexact
 from ....sizes import apply, hint_of
 from ...common.indexing import cut
@@ -68,8 +67,6 @@ def arange(
     if not any(type(hint_of(item)) is float for item in (first, last, by)):
         # The range is empty, but at other sizes it may not be.
         beyond = isinstance(by, int) and (hint_of(last) - hint_of(first)) * by < 0
-        if isinstance(by, int) and not beyond and not nonnegative((last - first) * by):
-            b.guard(apply("ge" if by > 0 else "le", last, first))
         return b.arange(
             start=first,
             stop=apply("max" if by > 0 else "min", last, first) if beyond else last,

@@ -47,8 +47,6 @@ SIZES: dict[str, tuple[Callable[[Any, int], Any], Any, int, tuple[int, ...]]] = 
     "derivatives of a polynomial": (lambda x, n: np.polyder(x, m=n), V, 2, (1, 3)),
     "inferred size": (lambda x, n: x.reshape(n - 4, 4), X, 3, (6 + 4,)),
     "windows": (lambda x, n: (np.hanning(n - 1), np.bartlett(n - 1), np.kaiser(n - 1, 3.0), x), V, 5, (2, 1)),
-    "range": (lambda x, n: np.zeros(np.arange(n - 3).shape[0] + 4) + x[0], V, 5, (2, 1, 9)),
-    "range downwards": (lambda x, n: np.arange(n, 3, -1) * x[0], V, 5, (2, 9)),
     "step of a series": (lambda x, n: np.linspace(0.0, x[0], n, retstep=True)[1], V, 5, (2, 3)),
     "reflected": (lambda x, n: np.pad(x[:n], 2, mode="reflect"), V, 1, (3, 5)),
     "reflected long ones": (lambda x, n: np.pad(x[: n - 1], 2, mode="reflect"), V, 4, (2, 6)),
