@@ -15,24 +15,22 @@ from .errors import InvalidOption, NotCompilable, SourceNotFound
 from .recording.code.syntax import place_of
 from .recording.control_flow import trace
 from .recording.reachability.containers import COMPILED
-from .recording.reachability.framework import framework_of
+from .recording.reachability.libraries import framework_of
 from .recording.request import give_arguments
 from .recording.state.places import Stateful, stateful_paths
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
-from .runtime.calling.narrowing import NarrowingPolicy
-from .runtime.calling.signatures import require_arguments
+from .runtime.calling.binding import require_arguments
 from .runtime.calling.static_arguments import StaticArguments, StaticGraph, own_static_arguments
-from .runtime.compilation import Compilation
 from .runtime.containers import LazyMethod, compile_class, compile_module
-from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
+from .runtime.lazy import DeferredPipeline, UnifiedGraph
 from .runtime.options import short_repr, validated
 from .runtime.overloads import declared
-from .runtime.pipeline import Options, Pipeline
+from .runtime.pipeline import NarrowingPolicy, Options, Pipeline
 from .runtime.saving import load as files
-from .runtime.unified import UnifiedGraph
+from .runtime.variant import Compilation
 
 
 @declared

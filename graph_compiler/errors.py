@@ -73,7 +73,7 @@ class InvalidRegistration(GraphCompilerError, TypeError):
 
     >>> import types
     >>> from graph_compiler.contracts import Backend
-    >>> from graph_compiler.contracts.checked import require
+    >>> from graph_compiler.contracts.modules import require
     >>> require(Backend, types.ModuleType("mine"), "mine")
     Traceback (most recent call last):
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops.layouts import CHANNELS_FIRST
+from ...ops.convolution import CHANNELS_FIRST
 from .rows import Operand, Rows, call, unless, unless_all
 
 rows = Rows("helper calls")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...contracts.first_use import at_first_use, calls_at_first_use
+from ...contracts.modules import at_first_use, calls_at_first_use
 from . import prelude as prelude
 from .dialect import JaxDialect
 from .lowering import rows as rows

@@ -1,22 +1,443 @@
-"""Flat functions compiled by ``jax.jit``."""
+"""Flat functions compiled by ``jax.jit``, and caches of compiled programs between processes."""
 
 from __future__ import annotations
 
+import ast
+import base64
 import functools
-from collections.abc import Callable
+import hashlib
+import inspect
+import json
+import logging
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
-from jax._src import core
+import jaxlib
+import numpy as np
+from jax import export
+from jax._src import config, core
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace
+from jax.experimental.compilation_cache import compilation_cache
 
+from ...errors import InvalidFile, Signal
 from ...forwarding import forwards
-from ..common.compiled_shapes import CompiledShapes, NewShape
-from ..common.compilers import compiled_or_plain
-from .packed import Packed
-from .program_cache import PersistentCache, StoredPrograms
+from ...ir.json import KnownClasses, tree_from_json, tree_to_json
+from ...trees import Tree, flatten, unflatten
+from ..common.compilers import CompiledShapes, NewShape, cache_folder, compiled_or_plain
+
+# ----------------------------------------------------------------------------------------------------- packed
+# Results of compiled functions, divided into arrays and static structure.
 
 
+def is_leaf(item: Any) -> bool:
+    return isinstance(item, (jax.Array, np.ndarray)) or hasattr(item, "aval") or type(item) is object
+
+
+def weak(array: Any) -> Any:
+    # JAX has no public function that makes a dtype weak.
+    return jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None)
+
+
+class Packed:
+    """Pytree of a result: arrays are leaves, everything else (numbers, strings, key order) is static.
+
+    leaves: the arrays.
+    form: the static part.
+    """
+
+    def __init__(self, leaves: Any, form: ResultStructure) -> None:
+        self.leaves, self.form = leaves, form
+
+    @classmethod
+    def of(cls, result: Any) -> Packed:
+        leaves, tree = flatten(result, is_leaf)
+        return cls(leaves, ResultStructure(tree))
+
+    def unpacked(self) -> Any:
+        return unflatten(self.form.tree, self.leaves)
+
+
+class ResultStructure:
+    """Static part of a result, which ``jax.jit`` compares and hashes."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResultStructure) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        # Trees may have members that are not hashable, so all structures have one hash, and `==` decides.
+        return hash(ResultStructure)
+
+
+jax.tree_util.register_pytree_node(
+    Packed, lambda packed: (packed.leaves, packed.form), lambda form, leaves: Packed(leaves, form)
+)
+
+
+# ---------------------------------------------------------------------------------------------- program cache
+# Caches of compiled programs between processes.
+#
+# Lowered programs are stored in files of this package. XLA's own cache is enabled, in a folder of this
+# package, only while a graph is compiled, and not at all if the user has configured or disabled it.
+
+_FORMAT = 1
+# The module docstring says what the function was recorded with, which does not affect the program.
+_HEADER = re.compile(r'\A"""[\s\S]*?"""')
+_IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
+# The versions of these packages are part of every key.
+_OWN = ("jax", "numpy")
+_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
+# With these settings JAX runs the function operation by operation.
+_WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
+
+
+def key_of(text: str, args: Iterable[Any]) -> str | None:
+    """Return a digest of ``text`` and everything that a trace with ``args`` depends on.
+
+    Return None if that is not known, or if programs are not to be cached.
+    """
+    is_off = not jax.config.jax_enable_compilation_cache
+    if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
+        return None
+    facts = [_HEADER.sub("", text), *_versions(), *_settings(), *map(_described, args), *_packages(text)]
+    return None if None in facts else hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()
+
+
+def _versions() -> Iterator[str]:
+    device = jax.local_devices()[0]
+    numpy: Any = sys.modules["numpy"]
+    yield from (str(_FORMAT), jax.__version__, jaxlib.__version__, numpy.__version__)
+    yield from (device.platform, device.device_kind, device.client.platform_version)
+
+
+def _settings() -> Iterator[str]:
+    return (f"{name}={value!r}" for name, value in sorted(jax.config.values.items()) if "cache" not in name)
+
+
+def _is_in_a_context() -> bool:
+    """Return True if a context manager of JAX is open in this thread, such as a mesh or a precision."""
+    seen: list[Any] = []
+    # JAX has no public list of open contexts. A new thread has none, so its context is compared.
+    context = config.trace_context
+    thread = threading.Thread(target=lambda: seen.append(context()))
+    thread.start()
+    thread.join()
+    return bool(context() != seen[0])
+
+
+def _described(arg: Any) -> str | None:
+    """Describe a traced array, a dict of traced arrays, or a static number. Return None for anything else."""
+    if isinstance(arg, jax.core.Tracer):
+        aval = arg.aval
+        return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
+    if type(arg) is dict:
+        parts = {
+            name: _described(array) if isinstance(array, jax.core.Tracer) else None
+            for name, array in arg.items()
+        }
+        return None if None in parts.values() else repr(sorted(parts.items()))
+    return repr(arg) if type(arg) in (bool, int, float) else None
+
+
+def _packages(text: str) -> Iterator[str | None]:
+    """Yield name and version of each package that ``text`` imports.
+
+    JAX, NumPy and the standard library are left out. Yield None for a package that is not installed in
+    site-packages, because its code may change.
+    """
+    for name in dict.fromkeys(_IMPORT.findall(text)):
+        if name in _OWN or name in sys.stdlib_module_names:
+            continue
+        module = sys.modules.get(name)
+        version, file = getattr(module, "__version__", None), getattr(module, "__file__", None) or ""
+        yield (
+            f"{name} {version}" if version and _INSTALLED.search(file) and name != "graph_compiler" else None
+        )
+
+
+Classes = Mapping[tuple[str, str], type]
+
+
+class NotStorable(Signal):
+    """Raised if a file says that its program cannot be stored."""
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """Stored program of a function.
+
+    program: the exported program.
+    form: structure of the result.
+    passed: for each array of the result, the index of the argument that it is, or None if the program
+        computes it.
+    weak: for each computed array, True if its dtype is weak.
+    """
+
+    program: export.Exported
+    form: Tree
+    passed: list[int | None]
+    weak: list[bool]
+
+
+def classes_of(function: Callable[..., Any]) -> Classes:
+    # A decorated function would return the globals of its decorator.
+    held = inspect.unwrap(function).__globals__.values()
+    return {(cls.__module__, cls.__qualname__): cls for cls in held if isinstance(cls, type)}
+
+
+def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
+    """Write ``kept`` to ``path`` atomically.
+
+    Raise ``InvalidFile`` if the result's structure does not survive JSON.
+    """
+    form = tree_to_json(kept.form, repr)
+    # Static parts of a result, such as the user's objects, may have no text that can be read back.
+    if _form(json.loads(json.dumps(form)), classes) != kept.form:
+        raise InvalidFile("the form of the result cannot be kept")
+    program = base64.b64encode(kept.program.serialize()).decode()
+    _put(path, {"form": form, "passed": kept.passed, "weak": kept.weak, "program": program})
+
+
+def write_none(path: Path) -> None:
+    with suppress(OSError):
+        _put(path, {})
+
+
+def _put(path: Path, held: dict[str, Any]) -> None:
+    body = json.dumps({"key": path.stem, **held})
+    # Another process may read the file at any time, so it is written under another name and renamed.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(f"{_digest(body)}\n{body}")
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def read(path: Path, classes: Classes) -> ProgramFile | None:
+    """Read the program at ``path``. Return None if the file is missing or corrupt.
+
+    Raise ``NotStorable`` if it says that its program cannot be stored.
+    """
+    try:
+        digest, _, body = path.read_text().partition("\n")
+        held = json.loads(body) if digest == _digest(body) else {}
+    except (OSError, ValueError):
+        return None
+    if held.get("key") != path.stem:
+        return None
+    if "program" not in held:
+        raise NotStorable
+    program = export.deserialize(bytearray(base64.b64decode(held["program"])))
+    return ProgramFile(program, _form(held["form"], classes), held["passed"], held["weak"])
+
+
+def _form(data: Any, classes: Classes) -> Tree:
+    return tree_from_json(data, ast.literal_eval, KnownClasses(classes))
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+log = logging.getLogger("graph_compiler")
+# Functions that trace faster than this are not worth a file.
+_LEAST_SECONDS = 0.05
+
+
+class StoredPrograms:
+    """Stored programs of one ``function``, whose whole source is ``text``, or None if it depends on more.
+
+    They apply only to calls that are not transformed: a stored program has no derivative and no batching
+    rule.
+
+    are_used: False once a trace has neither found nor stored a program.
+    are_for_another_platform: True once a stored program was refused on this platform.
+    """
+
+    def __init__(self, function: Callable[..., Any], text: str | None) -> None:
+        self._function, self._text = function, text or ""
+        self._folder = cache_folder("jax") if text else None
+        # The first trace shows whether the program can be stored.
+        self.are_used = self._folder is not None
+        self.are_for_another_platform = False
+        self._has_any = False
+        self._tracing = threading.RLock()
+
+    def traced(self, *args: Any) -> Packed:
+        """Return the result of ``function``, from a stored program if possible. Called while JAX traces."""
+        with self._tracing:
+            found = self._found(args) if self.are_used else None
+            self.are_used = self._has_any
+        return Packed.of(self._function(*args)) if found is None else found
+
+    def _found(self, args: tuple[Any, ...]) -> Packed | None:
+        """Return the result of the stored program for ``args``, which is traced and written if it is missing.
+
+        A program that is quick to trace is not written. Return None if programs are not to be cached, or
+        if this one cannot be stored, which a file then remembers.
+        """
+        try:
+            key = key_of(self._text, args)
+        # JAX's settings have no public names, so another version may rename them.
+        except AttributeError as problem:
+            log.debug("no program of %s is kept: %s", self._function.__name__, problem)
+            return None
+        if self._folder is None or key is None:
+            return None
+        path, classes, call = (
+            Path(self._folder) / f"{key}.json",
+            classes_of(self._function),
+            _ExportedCall(self._function, args),
+        )
+        try:
+            kept = read(path, classes)
+            if kept is None and call.is_quick():
+                return call.traced()
+            if kept is None:
+                kept = call.lowered()
+                write(path, kept, classes)
+            result = call.by(kept)
+        except NotStorable:
+            return None
+        # JAX cannot export every program, and has no exception class of its own for that. An exception of the
+        # function itself is raised again by its trace.
+        except Exception as problem:
+            log.debug(
+                "the program of %s is not kept: %s: %s",
+                self._function.__name__,
+                type(problem).__name__,
+                problem,
+            )
+            write_none(path)
+            return None
+        self._has_any = True
+        return result
+
+
+class _ExportedCall:
+    """Lowering of a function for arguments of one structure.
+
+    Results that are arguments are not part of the program.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        static = {place: arg for place, arg in enumerate(args) if isinstance(arg, (bool, int, float))}
+        self._leaves, structure = jax.tree.flatten(
+            [arg for arg in args if not isinstance(arg, (bool, int, float))]
+        )
+        self._form: Tree | None = None
+        self._passed: list[int | None] = []
+
+        def flat(*leaves: Any) -> list[Any]:
+            given = iter(jax.tree.unflatten(structure, leaves))
+            packed = Packed.of(
+                function(*[static[place] if place in static else next(given) for place in range(len(args))])
+            )
+            # An exported program would return a new array for an argument that is returned unchanged.
+            places = {id(leaf): place for place, leaf in enumerate(leaves)}
+            self._form, self._passed = packed.form.tree, [places.get(id(leaf)) for leaf in packed.leaves]
+            return [leaf for leaf, place in zip(packed.leaves, self._passed) if place is None]
+
+        self._jitted = jax.jit(flat, inline=True)
+
+    def is_quick(self) -> bool:
+        start = time.perf_counter()
+        self._jitted.trace(*self._leaves)
+        return time.perf_counter() - start < _LEAST_SECONDS
+
+    def traced(self) -> Packed:
+        results = self._jitted(*self._leaves)
+        return self._whole(results, self._passed, self._form)
+
+    def lowered(self) -> ProgramFile:
+        """Export the program. JAX raises ``NotImplementedError`` and others if it cannot be serialised."""
+        # The export is a trace of its own, and must not be part of the current one.
+        with jax.core.eval_context():
+            program = export.export(self._jitted)(*self._leaves)
+        assert self._form is not None
+        return ProgramFile(program, self._form, self._passed, [aval.weak_type for aval in program.out_avals])
+
+    def by(self, kept: ProgramFile) -> Packed:
+        results = [
+            weak(array) if is_weak else array
+            for array, is_weak in zip(kept.program.call(*self._leaves), kept.weak)
+        ]
+        return self._whole(results, kept.passed, kept.form)
+
+    def _whole(self, results: list[Any], passed: list[int | None], form: Tree | None) -> Packed:
+        made = iter(results)
+        assert form is not None
+        return Packed(
+            [next(made) if place is None else self._leaves[place] for place in passed], ResultStructure(form)
+        )
+
+
+_SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
+
+
+class PersistentCache:
+    """Enables XLA's cache for the compilation of one function, from its trace until the call returns."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, Any] | None = None
+
+    def opened_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``function`` wrapped to enable the cache after it is traced."""
+
+        def traced(*args: Any) -> Any:
+            result = function(*args)
+            self._open()
+            return result
+
+        return traced
+
+    def _open(self) -> None:
+        folder = cache_folder("xla")
+        is_users = jax.config.jax_compilation_cache_dir or not jax.config.jax_enable_compilation_cache
+        if self._before is not None or is_users or folder is None:
+            return
+        settings = {"jax_compilation_cache_dir": folder, **_SETTINGS}
+        self._before = {name: getattr(jax.config, name) for name in settings}
+        for name, value in settings.items():
+            jax.config.update(name, value)
+
+    def closed_after(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``compiled`` wrapped to restore the cache settings after each call, also if it raises."""
+
+        def call(*args: Any) -> Any:
+            try:
+                return compiled(*args)
+            finally:
+                if self._before is not None:
+                    self._close(self._before)
+
+        return call
+
+    def _close(self, before: dict[str, Any]) -> None:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        # JAX opens its cache once, and would go on to use this package's folder.
+        compilation_cache.reset_cache()
+        self._before = None
+
+
+# --------------------------------------------------------------------------------------------------- compiled
 def compiled(
     function: Callable[..., Any],
     options: dict[str, Any],

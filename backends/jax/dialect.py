@@ -17,7 +17,7 @@ from ...ir.graph import Graph
 from ...ir.node import Node, distinct
 from ...ops.registry import SECTIONS, get
 from ...trees import map_structure
-from ..common.dialect import CanonicalDialect
+from ..common.rows import CanonicalDialect
 
 
 def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:

@@ -1,4 +1,4 @@
-"""JAX's arrays, dtypes, random keys and compiler."""
+"""JAX's arrays, dtypes, random keys, transformations and compiler."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import core
+from jax._src.interpreters.batching import BatchTrace, BatchTracer
 
 from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
@@ -22,12 +24,54 @@ from ...trees import flatten, unflatten
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import check_compiler_options
 from ..common.failures import failure_text, shows_as_nan
-from ..common.keys import KeysOfSlices
-from .compiled import compiled
-from .forward_mode import is_without_forward_mode
-from .mapped_calls import is_one_call_for_rows
-from .packed import is_leaf, weak
+from ..common.row_texts import KeysOfSlices
+from .compiled import compiled, is_leaf, weak
 
+# ----------------------------------------------------------------------------------------------- forward mode
+# Recognition of functions that JAX cannot differentiate in forward mode.
+
+
+def is_without_forward_mode(problem: Exception) -> bool:
+    """Return True if ``problem`` says that a function with a ``jax.custom_vjp`` rule has no forward mode.
+
+    JAX raises a ``TypeError``, or a ``NotImplementedError`` inside of another transformation.
+    """
+    is_refused = (
+        isinstance(problem, TypeError) and "forward-mode" in str(problem) and "custom_vjp" in str(problem)
+    )
+    return is_refused or (isinstance(problem, NotImplementedError) and "'custom_lin'" in str(problem))
+
+
+# ----------------------------------------------------------------------------------------------- mapped calls
+# Recognition of calls within ``jax.vmap``, where one call has one random key for all rows.
+
+
+def is_one_call_for_rows(leaves: Iterable[Any]) -> bool:
+    """Return True if ``jax.vmap`` is active and computes all rows by one call with these ``leaves``.
+
+    Return False if it maps over directions only, as ``jax.jacfwd`` and ``jax.hessian`` do: the values are
+    those of one call, and only the tangents are batched.
+    """
+    if not _inside_vmap():
+        return False
+    primals, tangents = [], []
+    for leaf in leaves:
+        while hasattr(leaf, "primal") and hasattr(leaf, "tangent"):
+            tangents.append(leaf.tangent)
+            leaf = leaf.primal
+        primals.append(leaf)
+    are_directions = any(isinstance(item, BatchTracer) for item in tangents)
+    return any(isinstance(item, BatchTracer) for item in primals) or not are_directions
+
+
+def _inside_vmap() -> bool:
+    trace: Any = core.trace_ctx.trace
+    while trace is not None and not isinstance(trace, BatchTrace):
+        trace = getattr(trace, "parent_trace", None)
+    return trace is not None
+
+
+# ----------------------------------------------------------------------------------------------------- native
 # DLPack's number for the device type CPU.
 _CPU = 1
 # XLA requires GPU arrays to be aligned to this many bytes. On a CPU it copies unaligned arrays itself.

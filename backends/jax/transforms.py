@@ -16,8 +16,7 @@ from jax.extend.core import Literal
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...forwarding import forward
-from .forward_mode import is_without_forward_mode
-from .native import target
+from .native import is_without_forward_mode, target
 
 _DEAR = frozenset({"conv_general_dilated", "dot_general", "fft", "ragged_dot", "scan", "sort", "while"})
 _OPENED = frozenset({"jit", "pjit", "closed_call", "core_call"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...contracts.first_use import calls_at_first_use
+from ...contracts.modules import calls_at_first_use
 from ...errors import FrameworkNotInstalled
 from . import prelude as prelude
 from .dialect import NumpyDialect, dtype_text

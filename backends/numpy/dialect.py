@@ -1,12 +1,17 @@
-"""Writing of canonical nodes for NumPy.
+"""Writing of canonical nodes for NumPy, with half precision computed in float32.
 
 Every function ignores floating-point warnings, as tensor libraries do.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...ir.graph import Graph
-from ..common.dialect import CanonicalDialect
+from ...ops import ArraySpec
+from ...ops.text import Text
+from ..common.row_texts import HALF, rounded_literal
+from ..common.rows import CanonicalDialect, Operand, Rows, operand
 
 
 def dtype_text(dtype: str) -> str:
@@ -16,3 +21,114 @@ def dtype_text(dtype: str) -> str:
 class NumpyDialect(CanonicalDialect):
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         return ('@np.errstate(all="ignore")',)
+
+
+# ------------------------------------------------------------------------------------------------------- half
+# Half precision in NumPy: computed in float32 and rounded once, as tensor libraries do.
+#
+# float16 would accumulate rounding errors. bfloat16 (of ``ml_dtypes``) has no matrix products and no place in
+# NumPy's type promotion.
+
+_HALF_TEXTS = tuple(map(dtype_text, HALF))
+
+# Operations that compute no elements, or that depend on the precision, so they run in half precision.
+_AS_THEY_ARE = frozenset({
+    "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed",
+    "diagonal", "eye", "flip", "full", "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot",
+    "ones", "permute_dims", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "random_uniform", "repeat",
+    "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient", "take",
+    "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient",
+    "refuse_gradient",
+})  # fmt: skip
+# Operators that round once, so they run in half precision, too. With a Python number as an operand, bfloat16
+# would become float32, so then they are computed in float32.
+_ROUNDED_ONCE = frozenset({
+    "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum",
+    "multiply", "negative", "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
+})  # fmt: skip
+# Operations whose decomposition is computed in float32 as a whole, so that it is rounded only once.
+_OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})
+
+
+def compute_dtype(op: str, dtype: str) -> str | None:
+    """Return the dtype in which the decomposition of ``op`` computes with arrays of ``dtype``.
+
+    Return None if it is ``dtype`` itself.
+
+    >>> compute_dtype("lstm", "bfloat16"), compute_dtype("lstm", "float64")
+    ('float32', None)
+    """
+    return "float32" if op in _OPENED_IN_FLOAT32 and dtype in HALF else None
+
+
+class NumpyRows(Rows):
+    """Rows that cast half-precision operands to float32, and the results back.
+
+    Operations that compute no elements, or round only once, run in half precision.
+    """
+
+    def expression(
+        self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
+    ) -> str:
+        if not _is_widened(name, operands, out):
+            return super().expression(name, operands, params, out)
+        half = next(spec.dtype for spec in (*_specs(operands), *out) if spec.dtype in HALF)
+        # A number has the precision of the arrays that it is combined with, so it is rounded first.
+        wide = tuple(_widened(rounded_literal(item, name, half)) for item in operands)
+        params = {
+            key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()
+        }
+        text = super().expression(name, wide, params, tuple(_wide_spec(spec) for spec in out))
+        return _narrowed(text, out)
+
+
+def _is_widened(name: str, operands: tuple[Any, ...], out: tuple[ArraySpec, ...]) -> bool:
+    if name in _AS_THEY_ARE or not any(spec.dtype in HALF for spec in (*_specs(operands), *out)):
+        return False
+    return name not in _ROUNDED_ONCE or any(
+        isinstance(item, Operand) and item.spec is None for item in operands
+    )
+
+
+def _specs(operands: tuple[Any, ...]) -> list[ArraySpec]:
+    return [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
+
+
+def _wide_spec(spec: ArraySpec) -> ArraySpec:
+    return ArraySpec(spec.shape, "float32") if spec.dtype in HALF else spec
+
+
+def _widened(item: Any) -> Any:
+    if not isinstance(item, Operand) or item.spec is None or item.dtype not in HALF:
+        return item
+    return operand(f"{item}.astype(np.float32)", _wide_spec(item.spec))
+
+
+def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
+    # Results that are indices or booleans stay as they are.
+    half = {spec.dtype for spec in out} & set(HALF)
+    if not half:
+        return text
+    dtype = dtype_text(half.pop())
+    if len(out) > 1:
+        return f"rounded({text}, {dtype})"
+    return f"{text if is_call(text) else f'({text})'}.astype({dtype})"
+
+
+def is_call(text: str) -> bool:
+    """Return True if ``text`` is a single call of a dotted name.
+
+    Then ``.method()`` may follow it without parentheses.
+
+    >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")
+    (True, False, False)
+    """
+    head = text.partition("(")[0]
+    if not text.endswith(")") or not all(part.isidentifier() for part in head.split(".")):
+        return False
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if sign == ")" and depth == 0:
+            return place == len(text) - 1
+    return False

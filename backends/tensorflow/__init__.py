@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import preloading as preloading  # isort: skip
-from ...contracts.first_use import at_first_use, calls_at_first_use
+from ...contracts.modules import at_first_use, calls_at_first_use
 from . import prelude as prelude
 from .dialect import TensorFlowDialect
 from .lowering import rows as rows

@@ -12,9 +12,8 @@ from ...ops import ArraySpec
 from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating, is_integer
 from ...ops.text import Text
 from ...sizes import Size, Symbol, hint_of
-from ..common.dialect import CanonicalDialect
-from ..common.half_numbers import HALF, rounded_literal
-from ..common.rows import Operand, Rows, operand
+from ..common.row_texts import HALF, rounded_literal
+from ..common.rows import CanonicalDialect, Operand, Rows, operand
 from .compute_dtypes import compute_dtype
 
 _OPERATORS = frozenset({

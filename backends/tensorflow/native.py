@@ -20,7 +20,7 @@ from ...trees import flatten, map_structure
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import check_compiler_options, compiled_or_plain
 from ..common.failures import failure_text, shows_as_nan
-from ..common.keys import KeysOfSlices
+from ..common.row_texts import KeysOfSlices
 from .compiled import Compiled, traced_with_any_result, why_not_traced
 
 # Kernels of TensorFlow may crash on memory that is not aligned to this many bytes.

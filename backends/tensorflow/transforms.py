@@ -13,7 +13,7 @@ from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Pol
 from ...contracts.parallelism import running_over
 from ...errors import CallMismatch
 from ...recording.lock import active
-from ..common.keys import UNSAID
+from ..common.row_texts import UNSAID
 from .axes import VectorizedMapAxis
 from .native import target
 from .prelude.control import run_again, scan

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...contracts.first_use import at_first_use, calls_at_first_use
-from ..common.dialect import CanonicalDialect
+from ...contracts.modules import at_first_use, calls_at_first_use
+from ..common.rows import CanonicalDialect
 from . import prelude as prelude
 from .lowering import rows as rows
 from .native import copy_aliased_outputs as copy_aliased_outputs

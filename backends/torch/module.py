@@ -12,8 +12,8 @@ import torch
 
 from ...errors import NotCompilable
 from ...forwarding import passes_on
-from ...ir.call_signature import call_signature
-from ...recording.environment_guards.versions import is_readable, memory_versions, versions_read_by
+from ...ir.graph import call_signature
+from ...recording.environment_guards import is_readable, memory_versions, versions_read_by
 from .native import TensorSlots
 
 

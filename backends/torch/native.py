@@ -1,15 +1,19 @@
-"""torch as a runtime: arrays, random state and compilation."""
+"""torch as a runtime: arrays, devices, random state and compilation."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from operator import is_
 from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.checkpoint import _StopRecomputationError
 
@@ -20,11 +24,142 @@ from ...passes import copy_overwritten
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import cache_folder, check_compiler_options, compiled_or_plain
 from ..common.failures import failure_text
-from .assertions import assert_guards, is_tracing
-from .devices import placed
-from .following import DynamoTracer
-from .forward_mode import is_without_derivative
+from .traced_guards import DynamoTracer, assert_guards, is_tracing
 
+# ---------------------------------------------------------------------------------------------------- devices
+# Devices and autocast: new arrays are made on the device of the arguments, and autocast is disabled.
+
+# Calls that make an array on the current default device.
+_CREATES_ARRAY = re.compile(
+    r"\btorch\."
+    r"(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("
+)
+# The kinds of devices on which autocast may be enabled.
+_AUTOCAST = ("cpu", "cuda")
+
+
+def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
+    """Return ``function``, wrapped so that it runs on the device of its arguments.
+
+    torch does not move arrays between devices. So if an argument is on an accelerator, constants of a
+    canonical graph are moved there at each call, and new arrays are made there. Graphs of recorded torch
+    calls name their devices themselves. If the source contains the casts of autocast, autocast is
+    disabled. Return ``function`` itself if it needs none of this.
+    """
+    if graph.demands.casts_are_written:
+        function = _without_autocast(function)
+    leading = program.arguments
+    if graph.dialect != "canonical" or not ("constants" in leading or _CREATES_ARRAY.search(program.source)):
+        return function
+    constants = leading.index("constants") if "constants" in leading else None
+
+    @functools.wraps(function)
+    def on_device(*given: Any) -> Any:
+        device = _accelerator_of(given)
+        if device is None:
+            return function(*given)
+        if constants is not None:
+            given = (*given[:constants], _move_constants(given[constants], device), *given[constants + 1 :])
+        with device:
+            return function(*given)
+
+    return on_device
+
+
+def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` without autocast, because its source contains the casts made while recording."""
+
+    @functools.wraps(function)
+    def exactly(*given: Any) -> Any:
+        with contextlib.ExitStack() as off:
+            for kind in _AUTOCAST:
+                if torch.is_autocast_enabled(kind):
+                    off.enter_context(torch.autocast(kind, enabled=False))
+            return function(*given)
+
+    return exactly
+
+
+def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
+    """Return the device of the first tensor in ``given`` that is not on the CPU, or None.
+
+    Only the first value of a mapping is looked at.
+    """
+    for item in given:
+        if isinstance(item, Mapping):
+            item = next(iter(item.values()), None)
+        if isinstance(item, torch.Tensor) and not item.is_cpu:
+            return item.device
+    return None
+
+
+def _move_constants(constants: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
+    return {
+        name: array.to(device) if isinstance(array, torch.Tensor) else array
+        for name, array in constants.items()
+    }
+
+
+# ----------------------------------------------------------------------------------------------- forward mode
+# Operations without a derivative in torch, or with a wrong one in forward mode.
+
+
+def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Compute ``torch.logcumsumexp`` by sums of pairs over doubling distances.
+
+    Their derivatives are right in any mode and order. Complex numbers are not supported.
+    """
+    rows, reach = x.movedim(dim, 0) if x.ndim else x.reshape(1), 1
+    while reach < rows.shape[0]:
+        rows = torch.cat([rows[:reach], torch.logaddexp(rows[reach:], rows[:-reach])])
+        reach *= 2
+    return rows.movedim(0, dim) if x.ndim else rows.reshape(())
+
+
+# Functions whose derivative in forward mode is wrong.
+REFUSED = frozenset({"cholesky_inverse"})
+# Functions with a wrong derivative in forward mode, and their replacements. Two reverse modes would be no
+# remedy, because the second derivative of these functions is NaN. The forward mode of logcumsumexp loses
+# values far below the largest.
+REPLACED: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumexp}
+
+
+class CorrectForwardMode(TorchFunctionMode):
+    """Context in which operations with a wrong forward mode are replaced or raise ``NotImplementedError``."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name, given = getattr(function, "__name__", ""), kwargs or {}
+        short = name.partition(".")[0]
+        if (
+            short in REPLACED
+            and "out" not in given
+            and not any(isinstance(item, torch.Tensor) and item.is_complex() for item in args)
+        ):
+            return REPLACED[short](*args, **given)
+        if short in REFUSED or (name.startswith("scatter_reduce") and _is_product(args, given)):
+            raise NotImplementedError(f"torch's forward mode of {name} is wrong")
+        return function(*args, **given)
+
+
+def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return kwargs.get("reduce", args[4] if len(args) > 4 else None) == "prod"
+
+
+def is_without_derivative(problem: Exception) -> bool:
+    """Return True if ``problem`` is torch's error for a missing derivative.
+
+    The derivative may be of first or second order, in forward or reverse mode. The error of ``torch.func``
+    for calls that it cannot transform, such as ``requires_grad_``, counts too.
+    """
+    words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
+    return isinstance(problem, NotImplementedError) or (
+        isinstance(problem, RuntimeError) and any(word in str(problem) for word in words)
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- native
 # Operations whose row may return a view of the first tensor, or the tensor itself.
 VIEWS = frozenset({
     "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag", "matrix_power",

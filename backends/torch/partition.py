@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...contracts.parallelism import Arrays, Layout, running_over_mesh
 from ...errors import UnsupportedOperation
 from .collectives import COMMUNICATION, communication_errors
-from .composed import OutOfPlaceMode
+from .transforms import OutOfPlaceMode
 
 _REMEDY = (
     "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out "

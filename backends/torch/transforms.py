@@ -16,6 +16,8 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext, tracing
 from torch._higher_order_ops.scan import scan
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
@@ -23,12 +25,46 @@ from ...contracts.parallelism import running_over
 from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...recording.control_flow.loops import recomputing_iterations
 from ...recording.lock import active
-from ..common.keys import UNSAID
+from ..common.row_texts import UNSAID
 from .axes import VmapAxis
-from .forward_mode import CorrectForwardMode, is_without_derivative
-from .native import target
+from .native import CorrectForwardMode, is_without_derivative, target
 from .prelude.control import run_again
 
+# --------------------------------------------------------------------------------------------------- composed
+# Operations that torch composes of in-place writes, written without them.
+#
+# ``DTensor`` rejects in-place writes that change the layout.
+
+
+def rms_norm(
+    x: torch.Tensor,
+    normalized_shape: Sequence[int],
+    weight: torch.Tensor | None = None,
+    eps: float | None = None,
+) -> torch.Tensor:
+    """Compute ``torch.nn.functional.rms_norm``. Half precision is computed in float32.
+
+    >>> x = torch.randn(2, 3)
+    >>> torch.allclose(rms_norm(x, (3,)), functional.rms_norm(x, (3,)))
+    True
+    """
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    square = wide.pow(2).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    normed = wide * torch.rsqrt(square + (torch.finfo(wide.dtype).eps if eps is None else eps))
+    return (normed if weight is None else normed * weight).to(x.dtype)
+
+
+_COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch.rms_norm: rms_norm}
+
+
+class OutOfPlaceMode(TorchFunctionMode):
+    """Context in which the operations of ``_COMPOSED`` are computed without in-place writes."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _COMPOSED.get(function, function)(*args, **(kwargs or {}))
+
+
+# ------------------------------------------------------------------------------------------------- transforms
 _PRODUCTS = {
     getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")
 }

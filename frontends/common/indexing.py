@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...assumptions.disjoint_memory import lie_together
+from ...assumptions import lie_together
 from ...ir import Value
 from ...ir.node import Node
-from ...ops.bounds import at_most, nonnegative
+from ...ops.rules import at_most, nonnegative
 from ...sizes import Size, apply, hint_of, product
 from .builder import RaisingBuilder
 

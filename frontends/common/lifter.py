@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from ...assumptions import InputFact
 from ...errors import DuplicateRow, GraphCompilerError, UnsupportedOperation
-from ...ir.aliases import Aliases
-from ...ir.graph import DebugInfo, Effect, Graph, Guard, guard_of
+from ...ir.graph import Aliases, DebugInfo, Effect, Graph, Guard, guard_of
 from ...ir.node import Node, Origin, Value, distinct
 from ...naming import legal
 from ...ops.dtypes import DTYPES, is_floating
@@ -30,10 +29,25 @@ from ...trees import Branch, Path, Tree, count_leaves, iterate_structure, map_st
 from .builder import RaisingBuilder
 from .lifted_regions import LiftedRegions
 from .read_numbers import is_read, number_of, rounding_of
-from .steps import ViewStep
-from .views import write_through
+from .views import ViewStep, write_through
+
+# ------------------------------------------------------------------------------------------------ collectives
+# Lifting of the collectives that ``graph_compiler.parallel`` calls in a recorded function.
+
+# Prefix of the names of recorded collectives in frameworks that have none of their own.
+CALLS = "graph_compiler.parallel."
 
 
+def lift_collective(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
+    # All gathers over an axis have the same symbolic size, that of its indices.
+    if name == "axis_indices":
+        return b.indices_of_axis(axis_name)
+    if name == "all_gather":
+        return b.all_gather(*operands, axis_name=axis_name, size=b.indices_of_axis(axis_name).shape[0])
+    return getattr(b, name)(*operands, axis_name=axis_name)
+
+
+# ----------------------------------------------------------------------------------------------------- lifter
 class RecordedCalls:
     """Base of the dialects of recorded graphs.
 

@@ -1,4 +1,4 @@
-"""Writes through views: compute the owner's new value after a write into a view.
+"""Views, and writes through them: compute the owner's new value after a write into a view.
 
 The view is taken with canonical operations, which are inverted in reverse order. If one of them has no
 inverse here, the same view is taken of an array of positions, and the new elements are scattered to these.
@@ -7,16 +7,40 @@ inverse here, the same view is taken of an array of positions, and the new eleme
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, Generic, TypeVar, Union
 
 from ...errors import UnsupportedOperation
 from ...ir import Node, Value
-from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.environment_guards import EnvironmentGuard
 from ...sizes import product
 from .builder import RaisingBuilder
 from .indexing import along, views_among, without_leading_ones
 
+# ------------------------------------------------------------------------------------------------------ steps
+# One view in a chain of views, stored so that it can be taken again and inverted.
+
+
+@dataclass(frozen=True)
+class ViewStep:
+    """Recorded call that takes a view. Calling the step takes the same view of another array.
+
+    key: name of the call in the lifting table.
+    args, kwargs: arguments after the viewed array.
+    again: function that takes the same view of another array of the same shape.
+    """
+
+    key: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    again: Callable[[Any], Any]
+
+    def __call__(self, array: Any) -> Any:
+        return self.again(array)
+
+
+# ------------------------------------------------------------------------------------------------------ views
 Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
 
 

@@ -31,8 +31,8 @@ from ...recording.patches.patch import Replacement
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
 from .dtypes import dtype_name, is_key, narrow_dtype
-from .intercept.associative_scans import symbolic_associative_scan
-from .intercept.counted_loops import symbolic_fori_loop, symbolic_scan
+from .intercept.combining import symbolic_associative_scan
+from .intercept.loops import symbolic_fori_loop, symbolic_scan
 from .names import CUSTOM, INDEXED, METHOD, holder_of
 from .programs import is_array
 from .sizes import ReadNumber, current, decided, hints, symbolic
@@ -395,7 +395,7 @@ def _abstract_results(
     Guard the conditions on sizes that the row requires. Return None if the row does not accept the call,
     or if JAX raises for the current sizes.
     """
-    from .lifting.abstract_eval import abstract_eval
+    from .lifting.driver import abstract_eval
 
     recording = current()
     # Public functions that the body calls would be recorded as calls of their own.

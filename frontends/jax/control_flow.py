@@ -21,12 +21,18 @@ from ...ops.registry import ArraySpec, get
 from ...recording.faults import is_fault
 from ...sizes import Size, apply, expression_of
 from .dtypes import spec_of, words_type
-from .error_checks import read_error_check
-from .intercept.checkpoints import CHECKPOINTS, checkpointed_program, is_checkpoint
 from .intercept.loops import read_mark
-from .intercept.rules import TracedRule, has_derivative, name_of, rule_of
+from .intercept.rules import (
+    CHECKPOINTS,
+    TracedRule,
+    checkpointed_program,
+    has_derivative,
+    is_checkpoint,
+    name_of,
+    rule_of,
+)
 from .names import PRIMITIVE, REFUSE_GRADIENT, ValueNumbers
-from .programs import ProgramReader
+from .programs import ProgramReader, read_error_check
 from .regions import read_expectation
 
 

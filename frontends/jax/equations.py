@@ -29,15 +29,61 @@ from ...sizes import expression_of, is_symbolic
 from ...trees import Tree, iterate_structure, map_structure, unflatten
 from .control_flow import ORDERS, READ, CallWriter, call_with_rule
 from .dtypes import is_key, spec_of, words_type
-from .error_checks import PURE, Callback, holds_checks
-from .foreign_primitives import foreign_program
 from .intercept.combining import COMBINED
 from .intercept.rules import RULED, public_of
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
-from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called_program, programs_in, solve_program
-from .programs import CallProgram, Leaves, OnWords, Whole
+from .programs import (
+    CALLBACKS,
+    PURE,
+    SOLVES,
+    WRITTEN_OUT,
+    Callback,
+    CallProgram,
+    Leaves,
+    OnWords,
+    Whole,
+    branch_of_cpu,
+    called_program,
+    holds_checks,
+    programs_in,
+    solve_program,
+)
 from .sizes import as_array
 
+# ----------------------------------------------------------------------------------------- foreign primitives
+# Primitives of packages other than JAX, which are read by tracing their implementations.
+
+_OWN = ("jax.", "jaxlib.", "graph_compiler.")
+
+
+def foreign_program(equation: Any) -> ClosedJaxpr | None:
+    """Trace the implementation of a primitive of another package. Return None for a primitive of JAX.
+
+    The jaxpr has the operands of ``equation`` as inputs. The implementation is the other package's code,
+    so its exceptions propagate.
+    """
+    primitive = equation.primitive
+    if not _is_foreign(primitive):
+        return None
+
+    def run(*operands: Any) -> Any:
+        return primitive.impl(*operands, **equation.params)
+
+    return jax.make_jaxpr(run)(*(_type(atom.aval) for atom in equation.invars))
+
+
+def _is_foreign(primitive: Any) -> bool:
+    implementation = primitive.impl
+    while hasattr(implementation, "func"):
+        implementation = implementation.func
+    return not f"{getattr(implementation, '__module__', 'jax')}.".startswith(_OWN)
+
+
+def _type(aval: Any) -> Any:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+# -------------------------------------------------------------------------------------------------- equations
 # A function with fewer equations reads better inlined.
 _FEWEST = 3
 
@@ -480,10 +526,6 @@ def _program_on_words(equation: Any) -> ClosedJaxpr:
         out_axes=-1,
     )
     return jax.make_jaxpr(move)(*(words_type(atom.aval) for atom in equation.invars))
-
-
-def _type(aval: Any) -> Any:
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
 class OpaqueOperand:

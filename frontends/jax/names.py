@@ -1,9 +1,11 @@
-"""Names of JAX's public functions and primitives, and the source text of primitives."""
+"""Names of JAX's public functions, primitives and folders, and the source text of primitives."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,6 +20,19 @@ from ...sizes import Size
 from ...trees import map_structure
 from .programs import jax_record
 
+# ---------------------------------------------------------------------------------------------------- folders
+# Folders of JAX's own code, as prefixes of file names.
+
+
+def folders_of(*files: str) -> Iterator[str]:
+    for file in map(Path, files):
+        yield from (f"{folder}{os.sep}" for folder in (file.absolute().parent, file.resolve().parent))
+
+
+JAX = tuple(folders_of(jax.__file__))
+
+
+# ------------------------------------------------------------------------------------------------------ names
 PRIMITIVE = "jax.lax."
 METHOD = "jax.Array."
 # The only element of an array as a Python number.

@@ -12,8 +12,7 @@ from ... import contracts
 from ...recording import Reached
 from ...recording.reachability.walk import replaceable_parts, replacing_parts
 from .array_access import own
-from .models import Model, model_of
-from .models.nnx import is_nnx_module, nodes_of
+from .models import Model, is_nnx_module, model_of, nodes_of
 
 # Attributes that train() and eval() of nnx modules set.
 _MODES = ("deterministic", "use_running_average")

@@ -1,4 +1,4 @@
-"""Data that JAX has of a recorded call besides its name and arguments."""
+"""Programs inside of equations: calls, linear solves, branches by platform, callbacks and error checks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Primitive
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 
 from ...forwarding import forward
+from ...ir.graph import Guard, check
 from ...ir.node import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...trees import flatten
@@ -121,3 +122,159 @@ class Leaves:
 
 def is_array(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray))
+
+
+# ----------------------------------------------------------------------------------------------------- nested
+# Programs inside of equations: calls, linear solves, and branches by platform.
+
+# A loop that becomes longer than this is not unrolled.
+MOST_EQUATIONS = 2000
+# Order of derivatives that solutions of linear equations have.
+_ORDERS = 2
+# Primitives that only call a program, with the parameter that holds the program.
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_lin": "call_jaxpr",
+}
+SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
+CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "outside_call"})
+
+
+def called_program(equation: Any) -> ClosedJaxpr | None:
+    program = equation.params.get(_CALLS.get(equation.primitive.name, ""))
+    return program if program is None or isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
+
+
+def solve_program(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+    lengths = params["const_lengths"]
+    before = lengths.matvec + lengths.vecmat
+    return params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[sum(lengths) :]]
+
+
+def branch_of_cpu(platforms: Any) -> int:
+    named = next(
+        (place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None
+    )
+    return platforms.index(None) if named is None else named
+
+
+# ------------------------------------------------------------------------------------- written out
+def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """Return a function that computes a linear solve, with the gradients of the equation that is solved.
+
+    Return None if the solver has a ``while``, which would divide by 0 if the right-hand side is 0.
+    """
+    lengths = params["const_lengths"]
+    before, count = lengths.matvec + lengths.vecmat, sum(lengths)
+    solve, matvec = jaxpr_as_fun(params["jaxprs"].solve), jaxpr_as_fun(params["jaxprs"].matvec)
+    if holds_loop(params["jaxprs"].solve.jaxpr):
+        return None
+
+    def straight(*operands: Any) -> list[Any]:
+        held, wanted = operands[before : before + lengths.solve], operands[count:]
+        # The solver may be cut off from gradients, as the factors in JAX's own functions are. Newton steps
+        # that add zero to the solution restore the gradients, one step for each order of derivatives.
+        found = [jax.lax.stop_gradient(part) for part in solve(*held, *wanted)]
+        for _ in range(_ORDERS):
+            missing = [want - part for want, part in zip(wanted, matvec(*operands[: lengths.matvec], *found))]
+            steps = solve(*held, *(part - jax.lax.stop_gradient(part) for part in missing))
+            found = [part + step for part, step in zip(found, steps)]
+        return found
+
+    return straight
+
+
+WRITTEN_OUT = dict.fromkeys(SOLVES, _solve)
+
+
+def holds_loop(program: Any) -> bool:
+    return any(
+        equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params)))
+        for equation in program.eqns
+    )
+
+
+def programs_in(params: dict[str, Any]) -> list[Any]:
+    items = [
+        item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))
+    ]
+    return [
+        item.jaxpr if isinstance(item, ClosedJaxpr) else item
+        for item in items
+        if isinstance(item, ClosedJaxpr) or hasattr(item, "eqns")
+    ]
+
+
+# ----------------------------------------------------------------------------------------------- error checks
+# Callbacks into Python (``jax.pure_callback``), and error checks made of them, which become guards.
+
+PURE = "pure_callback"
+_CALL = "an error check (a branch whose results come from jax.pure_callback alone)"
+
+
+@dataclass(frozen=True, eq=False)
+class Callback(Whole):
+    """Callable that calls back into Python. Its first argument is the shapes of the results."""
+
+    def __call__(self, shapes: tuple[tuple[int, ...], ...], *operands: Any) -> Any:
+        types = [
+            jax.ShapeDtypeStruct(shape, aval.dtype)
+            for shape, aval in zip(shapes, self.params["result_avals"])
+        ]
+        return jax.pure_callback(
+            self.params["callback"], types, *operands, vmap_method=self.params["vmap_method"]
+        )
+
+
+def read_error_check(
+    reader: ProgramReader,
+    branches: tuple[ClosedJaxpr, ...],
+    is_taken: Callable[[int], tuple[Value, bool]],
+    origin: Origin,
+) -> int | None:
+    """Return the index of the only branch that computes its results, and guard that it is taken.
+
+    Return None unless all other branches only call back into Python. ``is_taken(index)`` returns a value,
+    and the truth value that it has if that branch is taken. If ``reader.checks`` is False, add no guard.
+    """
+    computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
+    if len(computing) != 1 or len(branches) == 1:
+        return None
+    (place,) = computing
+    if reader.checks:
+        reader.append(check(Guard(*is_taken(place), replace(origin, call=_CALL)), is_recorded=True))
+    return place
+
+
+def is_called_back(program: ClosedJaxpr) -> bool:
+    """Return True if each result of ``program`` depends on the result of a callback into Python."""
+    jaxpr = program.jaxpr
+    made: set[Any] = set()
+    for equation in jaxpr.eqns:
+        inner = called_program(equation)
+        if (
+            equation.primitive.name == PURE
+            or inner is not None
+            and is_called_back(inner)
+            or not made.isdisjoint(_variables(equation))
+        ):
+            made.update(equation.outvars)
+    return bool(made) and made.issuperset(jaxpr.outvars)
+
+
+def holds_checks(program: Any) -> bool:
+    return any(
+        equation.primitive.name == "cond" and any(map(is_called_back, equation.params["branches"]))
+        or any(map(holds_checks, programs_in(equation.params)))
+        for equation in program.eqns
+    )  # fmt: skip
+
+
+def _variables(equation: Any) -> list[Any]:
+    return [atom for atom in equation.invars if not hasattr(atom, "val")]

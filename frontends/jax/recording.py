@@ -12,9 +12,7 @@ import jax
 import numpy as np
 from jax._src.traceback_util import api_boundary
 
-from ...assumptions import SameArray
-from ...assumptions.input_fact import assume_fact
-from ...assumptions.same_array import NO_ARRAY
+from ...assumptions import NO_ARRAY, SameArray, assume_fact
 from ...errors import TracingError
 from ...forwarding import forward
 from ...ir.graph import DebugInfo
@@ -24,8 +22,8 @@ from ...ops.registry import ArraySpec
 from ...passes.lowering.region_checks import TRUTH, carry_out
 from ...recording import EnvironmentGuards, Locator, Reached, Recorder, Recording, Request, facts_outside
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finish_lists
-from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.control_flow.lists import finish_lists
+from ...recording.environment_guards import EnvironmentGuard
 from ...recording.escapes import refuse_escapes
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
@@ -47,20 +45,15 @@ from ..common.lifter import argument_names, input_names
 from ..common.read_numbers import DTYPES, Reading, decide, with_numbers
 from .calls import CUSTOM_RULES, as_jax, dtype_name_of, recording_calls
 from .dtypes import dtype_name, is_key, narrow_dtype, words_type
-from .element_errors import UnknownElements, explain_outer_trace, explain_unknown_elements
 from .equations import Reader
-from .intercept.host_math import SYMBOLS, dimension_shims
+from .intercept.elements import ANSWERS, SYMBOLS, Answers, TracerReads, dimension_shims, update_patches
 from .intercept.loops import ROWS, TracedLoops
-from .intercept.reads import ANSWERS, Answers, TracerReads
-from .intercept.updates import update_patches
-from .models import is_model, settings_of
-from .models.called_graphs import CalledGraph
-from .models.nnx import is_nnx
+from .models import CalledGraph, is_model, is_nnx, settings_of
 from .names import OF_LOOPS, SETITEM, row_key
 from .parameters import JaxWeights
 from .regions import JaxRegions
 from .sizes import deciding, example_of, symbolic
-from .tracers import ERRORS, HiddenTracers
+from .tracers import ERRORS, HiddenTracers, UnknownElements, explain_outer_trace, explain_unknown_elements
 
 
 @dataclass(frozen=True)

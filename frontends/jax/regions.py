@@ -18,7 +18,7 @@ from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs, 
 from ...sizes import is_symbolic
 from .dtypes import dtype_name
 from .intercept.collectives import collective
-from .intercept.counted_loops import symbolic_scan
+from .intercept.loops import symbolic_scan
 from .sizes import as_array, decided, hints, symbolic
 
 

@@ -24,16 +24,13 @@ from ...ops.dtypes import DTYPES
 from ...ops.text import factor
 from ...sizes import Size, Symbol
 from ...trees import Branch, Leaf, Path, Tree, TypedLeaf, flatten, leaves_at, map_structure, plain_classes
-from ..common.collectives import CALLS
 from ..common.indexing import index_text
-from ..common.lifter import RecordedCalls
+from ..common.lifter import CALLS, RecordedCalls
 from ..common.read_numbers import DTYPES as NUMBER_DTYPES
 from ..common.read_numbers import with_numbers
 from .draws import GENERATORS
 from .draws import METHOD as GENERATOR
-from .layouts import Flags
-from .sizes import symbolic
-from .traced import BINARY, COMPARISONS, UNARY, TracedArray, TracedScalar, is_traced
+from .traced import BINARY, COMPARISONS, UNARY, Flags, TracedArray, TracedScalar, is_traced, symbolic
 
 METHOD = "numpy.ndarray."
 _HOST = (math.__name__, cmath.__name__, builtins.__name__)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import contracts
 from ...errors import GuardFailed, TracingError
-from ...recording.environment_guards.guards import EnvironmentGuard, conjunction
+from ...recording.environment_guards import EnvironmentGuard, conjunction
 from ...recording.reachability.containers import MISSING, ContainerKind
 from ...recording.reachability.references import NamespacePart
 from ...recording.reachability.snapshot import ORDER, Change, ObjectSnapshot, TrackedContainer

@@ -30,12 +30,9 @@ from ...sizes import Size, computed, expression_of, is_symbolic
 from ...trees import iterate_structure
 from .calls import PYTHON_MODULES
 from .draws import NAMES, draw
-from .index_tricks import COMPUTED, IndexTrick
-from .opened import OPENED
 from .reading import fits_everywhere, number_in
-from .sizes import symbolic
-from .traced import TracedScalar, is_traced
-from .vectorized import TracedVectorize
+from .reimplemented import COMPUTED, OPENED, IndexTrick, TracedVectorize
+from .traced import TracedScalar, is_traced, symbolic
 
 _OF_ONE = (
     "sqrt", "cbrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin",

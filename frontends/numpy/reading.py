@@ -17,15 +17,13 @@ import numpy as np
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...ir.recorded_loop import RecordedLoop
-from ...passes.loop_reconstruction.reconstruct import rest_of_loop
+from ...passes.loops.reconstruction import rest_of_loop
 from ...recording import Recorder
 from ...recording.faults import is_fault
 from ...sizes import is_symbolic
 from ..common.read_numbers import LARGE, Reading
 from .calls import METHOD
-from .layouts import share_memory
-from .sizes import hint
-from .traced import Traced, is_traced, seen_of
+from .traced import Traced, hint, is_traced, seen_of, share_memory
 
 
 class CallCapture(Protocol):

@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...assumptions import DisjointMemory, SameArray
-from ...assumptions.disjoint_memory import overlap
-from ...assumptions.input_fact import assume_fact
-from ...assumptions.same_array import NO_ARRAY
+from ...assumptions import NO_ARRAY, DisjointMemory, SameArray, assume_fact, overlap
 from ...errors import TracingError
 from ...forwarding import forward
-from ...ir.aliases import Aliases
-from ...ir.graph import DebugInfo, Effect, Graph, GraphState
+from ...ir.graph import Aliases, DebugInfo, Effect, Graph, GraphState
 from ...passes.lowering.region_checks import carry_out
 from ...recording import (
     EnvironmentGuards,
@@ -30,8 +26,8 @@ from ...recording import (
 )
 from ...recording.code.ownership import following_libraries
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finish_lists
-from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.control_flow.lists import finish_lists
+from ...recording.environment_guards import EnvironmentGuard
 from ...recording.lock import recording_lock
 from ...recording.loop_marks import counting_arguments
 from ...recording.patches import PatchSet, Session, patching
@@ -39,16 +35,14 @@ from ...recording.patches.global_reads import GlobalReads, all_of
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS, restore_host_state
 from ...recording.patches.settings import SETTINGS, refused
-from ...recording.reachability.containers import slotted
-from ...recording.reachability.free_parts import free_parts
+from ...recording.reachability.containers import free_parts, slotted
 from ...recording.reachability.libraries import LibraryCode, library_code
 from ...recording.reachability.walk import WalkPolicy
 from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
-from ...recording.state.locks import reserved
-from ...recording.state.places import StatePlace, merge_places
+from ...recording.state.places import StatePlace, merge_places, reserved
 from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
 from ...trees import Path, Tree, call_of, flatten, referred, statics

@@ -29,11 +29,10 @@ from ...recording.control_flow.branches import OuterCopies
 from ...recording.control_flow.recorded_regions import RecordedBlock, RecordedRegions, TiedArrays
 from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
 from ...sizes import hint_of
-from ..common.collectives import CALLS
+from ..common.lifter import CALLS
 from .calls import METHOD
 from .capture import NumpyCapture
-from .sizes import hint, symbolic
-from .traced import TracedArray, TracedScalar, clamp_index, is_traced, seen_of
+from .traced import TracedArray, TracedScalar, clamp_index, hint, is_traced, seen_of, symbolic
 
 _ARRAYS = (np.ndarray, np.generic)
 

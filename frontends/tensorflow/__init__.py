@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ...contracts.first_use import calls_at_first_use
+from ...contracts.modules import calls_at_first_use
 from . import array_access as array_access
 from . import files as files
 from . import reference as reference

@@ -1,9 +1,10 @@
-"""Operations without a node of their own: constants, shapes, and reads and writes of variables."""
+"""Operations without a node of their own: constants, shapes, assertions, variables and generators."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,76 @@ import tensorflow as tf
 from tensorflow.python.framework import tensor_util
 
 from ...errors import UnsupportedOperation
+from ...ir.node import CallRecord, Node, Origin, Value
+from ...passes.lowering.region_checks import TRUTH
 from ...sizes import Size, apply, hint_of
-from .dtypes import dtype_name
-from .evaluation import ASSIGNS, constant_of, handle_number
-from .known_numbers import is_few, known
+from .evaluation import ASSIGNS, advance_state, constant_of, handle_number
+from .known_numbers import elements_of, is_few, known, nested
+from .lifting.driver import static_places
+from .lists import Arrays
 from .made_later import constant
-from .names import RAW, WITH_GRADIENT
+from .names import CONVERT, RAW, WITH_GRADIENT, definition, dtype_name, row_key
+from .operations import FACTORS, READS, WRITES, attributes_of, factors
 from .reader import GraphReader, Handler, as_operand
 from .variables import TensorValue, sizes_of
 
+# ------------------------------------------------------------------------------------------------- assertions
+# Lifts ``tf.Assert`` and the ``tf.debugging`` functions built on it to guards.
 
+_NAMES = {"full": CONVERT, "logical_and": f"{RAW}LogicalAnd", "logical_not": f"{RAW}LogicalNot"}
+
+
+def record_operation(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+    name, made = _NAMES[op], Value("held", TRUTH)
+    given, named = ((params["fill_value"],), {"dtype": params["dtype"]}) if op == "full" else (inputs, {})
+    return Node(name, given, named, origin, (made,), CallRecord(row_key(name), result=made))
+
+
+_INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
+
+
+def asserts_alone(graphs: Sequence[Any]) -> bool:
+    """Return True if the branches of an ``If`` (else, then) only assert the condition that selects them.
+
+    ``tf.Assert`` is traced as such an ``If``: the else branch asserts and the then branch is empty. The
+    assertion can then be recorded without a branch.
+    """
+    kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
+    return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
+
+
+def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    """Record ``Assert`` as a guard, unless its condition is known.
+
+    If the operation is not hypothetical, it is also run on the arrays of the call, so a false condition
+    raises TensorFlow's own error.
+    """
+    condition, *data = operands
+    if not reader.is_hypothetical:
+        reader.seen(operation, operands)
+    origin = _with_message(reader.origin(operation), data)
+    if isinstance(condition.item, Value):
+        # An assertion in a branch is checked only if the branch runs, so its guard stays there.
+        reader.recorder.decide_value(condition.item, True, origin, in_place=True)
+    elif hasattr(nested(condition.item), "hint"):
+        reader.recorder.decide_size(nested(condition.item), origin)
+    return []
+
+
+def _with_message(origin: Origin, data: Sequence[TensorValue]) -> Origin:
+    texts = [str(one.seen.numpy().decode(errors="replace")) for one in data if _is_string(one)]
+    message = " ".join(" ".join(texts).split())
+    return dataclasses.replace(origin, call=f"tf.Assert ({message})" if message else "tf.Assert")
+
+
+def _is_string(held: TensorValue) -> bool:
+    return isinstance(held.seen, tf.Tensor) and held.made.dtype == tf.string and held.made.shape.rank == 0
+
+
+_ASSERTIONS: dict[str, Handler] = {"Assert": lift_assert}
+
+
+# ------------------------------------------------------------------------------------------------ bookkeeping
 def _const(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     proto = operation.get_attr("value")
     shape = tuple(dim.size for dim in proto.tensor_shape.dim)
@@ -212,6 +273,218 @@ def _empty_string(reader: GraphReader, operation: Any, operands: Sequence[Tensor
     return [TensorValue(None, tf.constant(""))]
 
 
+# ------------------------------------------------------------------------------------------------- generators
+# Random number generators with their state, a 128-bit counter and a 64-bit key, in a variable.
+
+_PHILOX = 1
+_STATELESS = {
+    "StatefulUniform": "StatelessRandomUniformV2",
+    "StatefulUniformFullInt": "StatelessRandomUniformFullIntV2",
+    "StatefulUniformInt": "StatelessRandomUniformIntV2",
+    "StatefulStandardNormalV2": "StatelessRandomNormalV2",
+    "StatefulTruncatedNormal": "StatelessTruncatedNormalV2",
+}  # fmt: skip
+
+
+def _read_and_skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    handle, algorithm, delta = operands
+    return [_advance(reader, operation, handle, algorithm, delta)]
+
+
+def _skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    _read_and_skip(reader, operation, operands)
+    return []
+
+
+def _advance(
+    reader: GraphReader, operation: Any, handle: TensorValue, algorithm: TensorValue, delta: TensorValue
+) -> TensorValue:
+    if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != _PHILOX:
+        raise UnsupportedOperation(
+            f"a generator by another algorithm than Philox\n    {reader.origin(operation)}"
+        )
+    arrays, before = Arrays(reader, operation), variable_of(reader, operation, handle)
+    kind = dtype_name(delta.made.dtype)
+    wide = arrays.call(
+        "Cast", [delta], {"SrcT": kind, "DstT": "int64", "Truncate": False}, tf.cast(delta.seen, tf.int64)
+    )
+    steps = arrays.call("Mul", [wide, 256], {"T": "int64"}, wide.seen * 256)
+    row = arrays.call(
+        "Reshape", [steps, (1,)], {"T": "int64", "Tshape": "int32"}, tf.reshape(steps.seen, [1])
+    )
+    # The state has three words: the lower and the upper half of the counter, and the key.
+    whole = arrays.call(
+        "Pad", [row, ((0, 2),)], {"T": "int64", "Tpaddings": "int32"}, tf.pad(row.seen, [[0, 2]])
+    )
+    after = arrays.call("AddV2", [before, whole], {"T": "int64"}, advance_state(before.seen, delta.seen))
+    number = handle_number(handle.seen)
+    reader.variables[number], reader.assigned[number] = after, str(reader.weights.name_of(handle.seen, ()))
+    return before
+
+
+def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    """Lift a stateful random operation to the stateless one, and advance the state of the generator.
+
+    Raise ``UnsupportedOperation`` if the generator uses another algorithm than Philox.
+    """
+    handle, algorithm, shape, *bounds = operands
+    arrays = Arrays(reader, operation)
+    count = TensorValue(
+        known(np.prod(shape.item) if shape.item.size else 1), tf.reduce_prod(tf.cast(shape.seen, tf.int64))
+    )
+    state = _advance(reader, operation, handle, algorithm, count)
+    counter, key = (_state_words(arrays, state, first, size) for first, size in ((0, 2), (2, 1)))
+    name, dtype = _STATELESS[operation.type], operation.get_attr("dtype")
+    given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
+    given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
+    attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
+    return [
+        arrays.call(
+            name, [shape, key, counter, _PHILOX, *bounds], attributes, getattr(tf.raw_ops, name)(**given)
+        )
+    ]
+
+
+def _state_words(arrays: Arrays, state: TensorValue, first: int, size: int) -> TensorValue:
+    part = arrays.call(
+        "Slice",
+        [state, (first,), (size,)],
+        {"T": "int64", "Index": "int32"},
+        state.seen[first : first + size],
+    )
+    return arrays.call("Bitcast", [part], {"T": "int64", "type": "uint64"}, tf.bitcast(part.seen, tf.uint64))
+
+
+_OWN: dict[str, Callable[..., list[TensorValue]]] = {"RngReadAndSkip": _read_and_skip, "RngSkip": _skip}
+_GENERATORS: dict[str, Handler] = {**_OWN, **dict.fromkeys(_STATELESS, _draw)}
+
+
+# --------------------------------------------------------------------------------------------- partial writes
+# Lifts operations that assign or read a part of a variable to operations on its whole value.
+
+
+def _scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    handle, places, rows = operands
+    _write(reader, operation, handle, {"indices": places, "updates": rows})
+    return []
+
+
+def _scatter_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    handle, places, rows = operands
+    _refuse_one_for_many(reader, operation, operands)
+    return _scatter(reader, operation, (handle, _with_axis(reader, operation, places), rows))
+
+
+def _scale_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times.
+
+    Raise ``UnsupportedOperation`` if one number scales several rows, or if the variable is a scalar.
+    """
+    handle, places, rows = operands
+    _refuse_one_for_many(reader, operation, operands)
+    before, arrays, dtype = (
+        variable_of(reader, operation, handle),
+        Arrays(reader, operation),
+        dtype_name(rows.seen.dtype),
+    )
+    count, seen, kind = (
+        sizes_of_variable(reader, operation, handle)[0],
+        factors(before.seen, places.seen, rows.seen),
+        dtype_name(places.seen.dtype),
+    )
+    attributes = {"T": dtype, "Tindices": kind, "Tnumsegments": "int32"}
+    product = arrays.call("UnsortedSegmentProd", [arrays.array(rows), places, count], attributes, seen)
+    of_rows = {"batch_dims": 0, "Tparams": dtype, "Tindices": kind, "Taxis": "int32"}
+    old, factor = (
+        arrays.call("GatherV2", [arrays.array(whole), places, 0], of_rows, tf.gather(whole.seen, places.seen))
+        for whole in (before, product)
+    )
+    name = FACTORS[operation.type]
+    new = arrays.call(name, [old, factor], {"T": dtype}, getattr(tf.raw_ops, name)(x=old.seen, y=factor.seen))
+    wide = _with_axis(reader, operation, places)
+    after = tf.tensor_scatter_nd_update(before.seen, wide.seen, new.seen)
+    attributes = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
+    _store(
+        reader,
+        handle,
+        arrays.call("TensorScatterUpdate", [arrays.array(before), wide, new], attributes, after),
+    )
+    return []
+
+
+def _refuse_one_for_many(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> None:
+    handle, places, rows = operands
+    if (
+        rows.seen.shape.rank == 0
+        and places.seen.shape.rank != 0
+        or variable_of(reader, operation, handle).seen.shape.rank == 0
+    ):
+        raise UnsupportedOperation(
+            f"{operation.type} of one number for many rows; give it a row for each (tf.fill)\n    "
+            f"{reader.origin(operation)}"
+        )
+
+
+def _with_axis(reader: GraphReader, operation: Any, places: TensorValue) -> TensorValue:
+    seen = tf.expand_dims(places.seen, -1)
+    if isinstance(places.item, np.ndarray):
+        return TensorValue(np.expand_dims(places.item, -1), seen)
+    attributes = {"T": dtype_name(seen.dtype), "Tdim": "int32"}
+    return reader.call(f"{RAW}ExpandDims", (places.item, -1), attributes, [seen], reader.origin(operation))[0]
+
+
+def _assign_slice(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    handle, begin, end, strides, value = operands
+    _write(reader, operation, handle, {"begin": begin, "end": end, "strides": strides, "value": value})
+    return []
+
+
+def _write(
+    reader: GraphReader, operation: Any, handle: TensorValue, operands: dict[str, TensorValue]
+) -> None:
+    _store(reader, handle, _compute(reader, operation, variable_of(reader, operation, handle), operands))
+
+
+def _store(reader: GraphReader, handle: TensorValue, array: TensorValue) -> None:
+    number = handle_number(handle.seen)
+    reader.variables[number], reader.assigned[number] = array, str(reader.weights.name_of(handle.seen, ()))
+
+
+def _compute(
+    reader: GraphReader, operation: Any, array: TensorValue, operands: dict[str, TensorValue]
+) -> TensorValue:
+    name = (WRITES | READS)[operation.type]
+    declared = definition(name)
+    own = {
+        "T": dtype_name(array.made.dtype),
+        "Tparams": dtype_name(array.made.dtype),
+        "bad_indices_policy": "",
+        **attributes_of(operation),
+    }
+    attributes = {attribute.name: own[attribute.name] for attribute in declared.attr}
+    masks = {attribute: value for attribute, value in attributes.items() if attribute.endswith("_mask")}
+    first = declared.input_arg[0].name
+    seen = getattr(tf.raw_ops, name)(
+        **{first: array.seen}, **{key: held.seen for key, held in operands.items()}, **masks
+    )
+    inputs = (reader.value(array), *(as_operand(held.item) for held in operands.values()))
+    record = CallRecord(extra=elements_of(reader.recorder, [array, *operands.values()], static_places(name)))
+    return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation), record)[0]
+
+
+def _gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    handle, places = operands
+    return [_compute(reader, operation, read_of(reader, operation, handle), {"indices": places})]
+
+
+_PARTS: dict[str, Handler] = {
+    **{kind: _scatter if "ScatterNd" in kind else _scatter_rows for kind in WRITES},
+    **dict.fromkeys(FACTORS, _scale_rows),
+    "ResourceStridedSliceAssign": _assign_slice,
+    "ResourceGatherNd": _gather,
+}
+
+
 READ: dict[str, Handler] = {
     "Const": _const,
     "Shape": _shape,
@@ -227,4 +500,7 @@ READ: dict[str, Handler] = {
     **dict.fromkeys(("NoOp", "PrintV2"), _no_results),
     **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), _refuse_callback),
     **dict.fromkeys(("StringFormat",), _empty_string),
+    **_ASSERTIONS,
+    **_GENERATORS,
+    **_PARTS,
 }

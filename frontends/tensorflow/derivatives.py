@@ -18,10 +18,9 @@ from ...ir.builder import Body
 from ...ir.node import Value
 from ...ops.control import has_derivative
 from ...recording.faults import is_fault
-from .blocks import BlockNode, TracedBlock
 from .evaluation import record_on_tapes
 from .names import REFUSE_GRADIENT
-from .reader import ORDERS, GraphReader, Handler
+from .reader import ORDERS, BlockNode, GraphReader, Handler, TracedBlock
 from .variables import TensorValue
 
 _KIND = "_gradient_op_type"

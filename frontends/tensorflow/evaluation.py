@@ -21,8 +21,7 @@ from ...ir.node import Node, Value
 from ...sizes import hint_of
 from ...trees import map_structure
 from .names import definition, row_key
-from .operations import declaration_of, execution_attributes, in_order
-from .partial_operations import READS, WRITES, result_of
+from .operations import READS, WRITES, declaration_of, execution_attributes, in_order, result_of
 
 MISSING = (tf.errors.UnimplementedError, tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 # TensorFlow has no class of errors for a missing kernel, so its messages are searched.

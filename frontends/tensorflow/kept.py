@@ -15,8 +15,7 @@ from keras.src.utils.tracking import TrackedList
 from tensorflow.python.framework import ops
 from tensorflow.python.trackable.data_structures import ListWrapper
 
-from ...recording.reachability.containers import MISSING, is_whole
-from ...recording.reachability.free_parts import FreeParts, free_parts
+from ...recording.reachability.containers import MISSING, FreeParts, free_parts, is_whole
 from ...recording.reachability.snapshot import Change, ObjectSnapshot
 from ...recording.state.container_updates import Containers
 from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost_places, place_at

@@ -12,9 +12,8 @@ import tensorflow as tf
 from ...errors import UnsupportedOperation
 from ...ir.node import Value
 from ...sizes import Size, Symbol, apply, hint_of
-from .dtypes import dtype_name
 from .known_numbers import known, nested
-from .names import RAW
+from .names import RAW, dtype_name
 from .reader import GraphReader, Handler, as_operand
 from .variables import TensorValue
 

@@ -20,10 +20,8 @@ from ...ir.builder import Body
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import apply, hint_of
-from .blocks import BlockNode, TracedBlock
-from .counting import Count, consumers_of, count_of, input_index, is_invariant, source_of
 from .evaluation import BRANCHES, CALLS, LOOPS, branches_of, constant_of, function_of
-from .known_numbers import known
+from .known_numbers import Count, consumers_of, count_of, input_index, is_invariant, known, source_of
 from .lists import (
     Arrays,
     InputRow,
@@ -36,7 +34,7 @@ from .lists import (
     list_to_array,
     stack_of,
 )
-from .reader import GraphReader, Handler
+from .reader import BlockNode, GraphReader, Handler, TracedBlock
 from .variables import TensorValue
 
 _SUMS = ("AddV2", "Add", "Sub")

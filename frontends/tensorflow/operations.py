@@ -1,19 +1,88 @@
-"""Operations of a traced graph: their attributes, their order, and their origin in the user's code."""
+"""Operations of a traced graph: attributes, order, dtypes of operands, and origin in the user's code."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, tensor_shape_pb2
 
-from ...ir.node import Origin
-from .dtypes import dtype_name
-from .folders import is_users
-from .names import RAW, definition
+from ...ir.node import Node, Origin
+from .names import RAW, definition, dtype_name, is_users, row_key
+
+# --------------------------------------------------------------------------------------------------- operands
+# Dtypes of the operands of a recorded operation.
 
 
+def dtypes_of_operands(node: Node) -> tuple[Any, ...]:
+    """Return the dtype of each operand of a recorded node; for a list of operands, a tuple of dtypes."""
+    return tuple(
+        _dtype(argument, node.params, item)
+        for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs)
+    )
+
+
+def _dtype(argument: Any, attributes: dict[str, Any], operand: Any) -> Any:
+    if argument.type_list_attr:
+        return tuple(attributes[argument.type_list_attr])
+    dtype = attributes[argument.type_attr] if argument.type_attr else tf.as_dtype(argument.type).name
+    return (dtype,) * len(operand) if argument.number_attr else dtype
+
+
+# ----------------------------------------------------------------------------------------- partial operations
+# Operations that read or write a part of a variable, and the array operations that compute the same.
+
+_SCATTERS = ("Update", "Add", "Sub", "Min", "Max")
+# The indices of these are row numbers, without an axis of index vectors.
+_BY_ROWS = {f"ResourceScatter{kind}": f"TensorScatter{kind}" for kind in _SCATTERS}
+# There is no ``TensorScatterMul``, so all rows are multiplied or divided by the product of their updates.
+FACTORS = {"ResourceScatterMul": "Mul", "ResourceScatterDiv": "RealDiv"}
+
+WRITES = {
+    **{f"ResourceScatterNd{kind}": f"TensorScatter{kind}" for kind in _SCATTERS},
+    **_BY_ROWS,
+    **FACTORS,
+    "ResourceStridedSliceAssign": "TensorStridedSliceUpdate",
+}
+READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "VariableShape": "Shape"}
+
+
+def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
+    """Return the new value of a variable for an operation in ``WRITES``, or the result of one in ``READS``.
+
+    ``array`` is what the variable holds.
+    """
+    kind = operation.type
+    if kind == "ResourceGather":
+        batch = operation.get_attr("batch_dims")
+        return tf.gather(array, operands[0], axis=batch, batch_dims=batch)
+    if kind == "VariableShape":
+        return tf.shape(array, operation.get_attr("out_type"))
+    if kind in FACTORS:
+        return getattr(tf.raw_ops, FACTORS[kind])(x=array, y=factors(array, *operands))
+    if kind in _BY_ROWS:
+        operands = [tf.expand_dims(operands[0], -1), *operands[1:]]
+    masks = {
+        one.name: operation.get_attr(one.name) for one in operation.op_def.attr if one.name.endswith("_mask")
+    }
+    return getattr(tf.raw_ops, (WRITES | READS)[kind])(
+        **dict(zip(_PARAMETERS[kind], [array, *operands])), **masks
+    )
+
+
+def factors(array: Any, places: Any, rows: Any) -> Any:
+    return tf.math.unsorted_segment_prod(rows, places, tf.shape(array)[0])
+
+
+_PARAMETERS = {
+    **dict.fromkeys(WRITES, ("tensor", "indices", "updates")),
+    "ResourceStridedSliceAssign": ("input", "begin", "end", "strides", "value"),
+    "ResourceGatherNd": ("params", "indices"),
+}
+
+
+# ------------------------------------------------------------------------------------------------- operations
 def declaration_of(operation: Any) -> Any:
     return definition(operation.type) or operation.op_def
 

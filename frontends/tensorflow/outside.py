@@ -14,8 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from ...recording import Reached, facts_outside
-from ...recording.environment_guards.guards import EnvironmentGuard, same_items
-from ...recording.reachability.free_parts import FreeParts
+from ...recording.environment_guards import EnvironmentGuard, same_items
+from ...recording.reachability.containers import FreeParts
 from ...recording.reachability.walk import WalkPolicy
 from .evaluation import run_eagerly
 

@@ -22,22 +22,100 @@ from tensorflow.python.util import tf_stack
 
 from ...errors import UnsupportedOperation
 from ...forwarding import forwards
-from ...ir.node import CallRecord, Origin, Value
+from ...ir.builder import Body, close
+from ...ir.node import CallRecord, Node, Origin, Value
+from ...ops.collectives import RECORDED_DEVICES
+from ...ops.registry import get
 from ...recording import Recorder
 from ...sizes import Size
-from . import collectives
+from ..common.lifter import CALLS
 from . import known_numbers as of_shapes
-from .counting import source_of
-from .dtypes import dtype_name
 from .evaluation import PASSES_ON, Evaluator, called_graph, handle_number, is_call, is_repeatable
-from .folders import is_users
-from .known_numbers import elements_of, known, nested
+from .known_numbers import elements_of, known, nested, source_of
 from .lifting.driver import static_places
 from .made_later import made_later
-from .names import CONVERT, RAW, row_key
+from .names import CONVERT, RAW, dtype_name, is_users, row_key
 from .operations import attributes_of, declaration_of, in_order, layer_path, origin_of
 from .variables import TensorValue, VariableWeights, spec_of
 
+# ------------------------------------------------------------------------------------------------ collectives
+# Collectives in a recorded function: marked TensorFlow operations, which the reader records as collectives.
+#
+# A recorded function runs on one device. It sees ``RECORDED_DEVICES`` devices with equal arrays.
+
+_MARK = "_graph_compiler_collective"
+
+
+def collective(name: str, x: Any, axis_name: str) -> Any:
+    """Return the result of the collective ``name`` while recording, marked so that the reader records it."""
+    if name in ("axis_index", "axis_indices"):
+        kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
+        return _mark(_with_unknown_size(kept), name, axis_name)
+    return _exchange(x, name, axis_name)
+
+
+def _exchange(x: Any, name: str, axis_name: str) -> Any:
+    @tf.custom_gradient
+    def exchanged(x: Any) -> Any:
+        found = (
+            _with_unknown_size(tf.stack([x] * RECORDED_DEVICES), x.shape)
+            if name == "all_gather"
+            else tf.identity(x)
+        )
+        return found, lambda cotangent: _transpose(cotangent, name, axis_name)
+
+    return _mark(exchanged(x), name, axis_name)
+
+
+@forwards
+def _transpose(cotangent: Any, name: str, axis_name: str) -> Any:
+    if name == "all_gather":
+        return tf.gather(_exchange(cotangent, "psum", axis_name), collective("axis_index", None, axis_name))
+    if name in ("psum", "pmean"):
+        return _exchange(cotangent, name, axis_name)
+    raise TypeError(
+        "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what "
+        "they are given"
+    )
+
+
+def _with_unknown_size(array: Any, rest: Any = ()) -> Any:
+    # With an unknown size, the number of devices of the recording does not become a constant.
+    shape = [None, *rest] if array.shape.rank else []
+    return tf.raw_ops.PlaceholderWithDefault(input=array, shape=shape)
+
+
+def _mark(tensor: Any, name: str, axis_name: str) -> Any:
+    tensor.op._set_attr(_MARK, tf.compat.v1.AttrValue(s=f"{name} {axis_name}".encode()))
+    return tensor
+
+
+# Reading an attribute of every operation takes as long as lifting it, so only these types are checked.
+_MARKED = ("IdentityN", "PlaceholderWithDefault")
+
+
+def read_collective(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue] | None:
+    """Return the results of an operation with the mark of a collective, or None if it has no mark.
+
+    An ``IdentityN`` with a custom gradient also has the arguments of the function as outputs, so the
+    operands follow the result.
+    """
+    if operation.type not in _MARKED:
+        return None
+    try:
+        name, _, axis_name = operation.get_attr(_MARK).decode().partition(" ")
+    except ValueError:
+        return None
+    inputs = tuple(map(reader.value, operands[1:]))
+    found = reader.call(
+        CALLS + name, inputs, {"axis_name": axis_name}, [operands[0].seen], reader.origin(operation)
+    )
+    return [*found, *operands[1:]]
+
+
+# ----------------------------------------------------------------------------------------------------- reader
 # TensorFlow itself maps lines of such files to the user's.
 _GENERATED_FILE = "__autograph_generated_file"
 Line = tuple[str, int]
@@ -285,7 +363,7 @@ class GraphReader:
             self.handlers.get(operation.type),
         )
         # The operation of a collective is an ordinary one with a mark, so this comes first.
-        if (exchanged := collectives.read(self, operation, operands)) is not None:
+        if (exchanged := read_collective(self, operation, operands)) is not None:
             found: Sequence[TensorValue] = exchanged
         elif is_call(operation):
             found = self._call_graph(operation, operands)
@@ -573,3 +651,93 @@ def _watched_variables(graph: Any) -> Iterator[Any]:
     for function in graph._functions.values():
         if function.graph:
             yield from _watched_variables(function.graph)
+
+
+# ----------------------------------------------------------------------------------------------------- blocks
+# Reading a traced graph into a block, and adding the node that runs such blocks.
+
+
+class TracedBlock:
+    """Block of the nodes that ``run`` adds to the recorder.
+
+    The variables of ``reader`` are reset to their state before the block.
+
+    nodes: the nodes of the block.
+    results: what ``run`` returned.
+    variables: what each variable that existed before and was assigned in the block holds at its end, by
+        handle number.
+    names: the names of the variables assigned, by handle number.
+    """
+
+    def __init__(
+        self, reader: GraphReader, inputs: Sequence[Value], run: Callable[[], list[TensorValue]]
+    ) -> None:
+        self.reader = reader
+        before, assigned = dict(reader.variables), dict(reader.assigned)
+        with reader.recorder.block(inputs) as self.nodes:
+            self.results = run()
+        changed = {
+            number: held
+            for number, held in reader.variables.items()
+            if number in before and held is not before[number]
+        }
+        self.variables, self.names = (
+            changed,
+            {number: reader.assigned[number] for number in changed if number in reader.assigned},
+        )
+        # Other branches, and the code after the block, must not see the assignments of this block.
+        reader.variables.update(before)
+        reader.assigned.clear()
+        reader.assigned.update(assigned)
+
+    @property
+    def assigned(self) -> list[int]:
+        return list(self.variables)
+
+    def closed(self, results: Sequence[TensorValue]) -> tuple[list[Node], list[Value]]:
+        # Known numbers among the results become arrays, by calls that belong to the block.
+        with self.reader.recorder.block(()) as more:
+            outputs = [self.reader.value(held) for held in results]
+        return [*self.nodes, *more], outputs
+
+
+@dataclass
+class BlockNode:
+    """Builder of the node with regions that replaces one operation of a traced graph."""
+
+    reader: GraphReader
+    operation: Any
+
+    def made(
+        self,
+        op: str,
+        operands: Sequence[Value],
+        bodies: Sequence[Body],
+        like: Sequence[TensorValue],
+        **params: Any,
+    ) -> list[TensorValue]:
+        """Append the node for ``op`` and return its results, with the specs and arrays of ``like``.
+
+        What the bodies capture becomes further operands. Parameters that are not given have their
+        defaults.
+        """
+        regions, captured = close(*bodies)
+        whole = {name: params.get(name, default) for name, default in get(op).params.items()}
+        names = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]
+        wishes = [*names, *["outputs" if op == "scan" else "chosen"] * len(like)]
+        outputs = self.reader.recorder.new_values(
+            [(name, one.seen, one.spec) for name, one in zip(wishes, like)]
+        )
+        origin, record = self.reader.origin(self.operation), CallRecord(op, result=outputs)
+        self.reader.recorder.add_call(op, (*operands, *captured), whole, origin, outputs, record, regions)
+        return [TensorValue(value, one.seen) for value, one in zip(outputs, like)]
+
+    def with_assigned(
+        self, found: Sequence[TensorValue], assigned: Sequence[int], blocks: Sequence[TracedBlock]
+    ) -> list[TensorValue]:
+        """Store the last results of ``found`` in the variables ``assigned``, and return the others."""
+        own = len(found) - len(assigned)
+        names = {number: name for block in blocks for number, name in block.names.items()}
+        for number, held in zip(assigned, found[own:]):
+            self.reader.variables[number], self.reader.assigned[number] = held, names[number]
+        return list(found[:own])

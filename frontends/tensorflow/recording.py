@@ -16,8 +16,7 @@ import tensorflow as tf
 from tensorflow.python.autograph.impl.api import StagingError
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, _UnreadVariable
 
-from ...assumptions import SameArray
-from ...assumptions.same_array import NO_ARRAY
+from ...assumptions import NO_ARRAY, SameArray
 from ...errors import GraphCompilerError, TracingError, UnsupportedOperation
 from ...forwarding import forward
 from ...ir.graph import Effect, GraphState
@@ -28,8 +27,8 @@ from ...recording import EnvironmentGuards, Locator, Recorder, Recording, Reques
 from ...recording.code.names import catches, compares_identities
 from ...recording.code.ownership import owner_of
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finish_lists
-from ...recording.environment_guards.versions import is_readable, memory_versions
+from ...recording.control_flow.lists import finish_lists
+from ...recording.environment_guards import is_readable, memory_versions
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
 from ...recording.patches import PatchSet, Session, patching, replaced
@@ -40,44 +39,23 @@ from ...recording.patches.settings import SETTINGS, refused
 from ...recording.search import Refutation, gives_up, search_recording
 from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
-from ...recording.state.locks import Reserved, reserved
-from ...recording.state.places import StatePlace, merge_places
+from ...recording.state.places import Reserved, StatePlace, merge_places, reserved
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
-from . import (
-    assertions,
-    bookkeeping,
-    branches,
-    derivatives,
-    generators,
-    intermediates,
-    lists,
-    loops,
-    partial_writes,
-)
-from . import assertions as checks
+from . import bookkeeping, branches, derivatives, lists, loops
 from .branches import TensorFlowRegions
 from .evaluation import run_eagerly
-from .folders import is_users
 from .kept import OutsideState
 from .known_numbers import number_shims, symbols_of
-from .lifting.operations import grouped_volumes
-from .modes import mode_of
+from .lifting import grouped_volumes
+from .names import is_users
 from .outside import is_compiled, layers_of, outside_guards, reach_of
-from .process_state import preserve_state
+from .process_state import mode_of, preserve_state
 from .reader import GraphReader, describe, is_numeric
 from .sizes import symbolic
-from .tracing import (
-    MissingAttribute,
-    TensorFlowTrace,
-    as_tensor,
-    is_array,
-    opens,
-    restore_unbuilt,
-    unwrap,
-)
+from .tracing import MissingAttribute, TensorFlowTrace, as_tensor, is_array, opens, restore_unbuilt, unwrap
 from .variables import VariableWeights
 
 
@@ -112,18 +90,7 @@ class VariableCounter:
             yield
 
 
-_READERS = (
-    bookkeeping,
-    assertions,
-    branches,
-    loops,
-    lists,
-    derivatives,
-    partial_writes,
-    generators,
-    intermediates,
-    grouped_volumes,
-)
+_READERS = (bookkeeping, branches, loops, lists, derivatives, grouped_volumes)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 # Treating a place as state may lead the function to further places, so several attempts may be refuted.
 _MOST_REFUTED = 5
@@ -586,7 +553,11 @@ class _TracingAttempt:
         is_opened = self.hypotheses.reading.any or bool(self.kept.places and self.hypotheses.numbers)
         environment = self._environment()
         return Recording(
-            carry_out(graph, checks.record_operation), self.weights, environment, self.kept.places, is_opened
+            carry_out(graph, bookkeeping.record_operation),
+            self.weights,
+            environment,
+            self.kept.places,
+            is_opened,
         )
 
     def _referred(self) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from ...trees import flatten
 from ..common import reference
 from ..common.reference import Range, random_array
 from . import tracing as arguments
-from .dtypes import dtype_of_array
+from .names import dtype_of_array
 from .variables import VariableWeights
 
 # Tensors never change, so there is nothing to save or watch.

@@ -17,7 +17,7 @@ from tensorflow.python.types import core
 
 from ...forwarding import forwards
 from ...sizes import Size, SymbolicNumber, product
-from .folders import PACKAGES
+from .names import PACKAGES
 
 # NumPy, and the modules that format containers (namedtuples, dataclasses), ask on behalf of their callers.
 # TensorFlow itself logs namedtuples of tensors (pfor), which must not count as a read by the user's code.

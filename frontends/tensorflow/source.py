@@ -12,12 +12,10 @@ import tensorflow as tf
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
-from ..common.collectives import CALLS
-from ..common.lifter import RecordedCalls
-from .dtypes import dtype_name
+from ..common.lifter import CALLS, RecordedCalls
 from .evaluation import has_grouped_gradient, has_kernel
-from .names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, definition, row_key
-from .operands import dtypes_of_operands
+from .names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, definition, dtype_name, row_key
+from .operations import dtypes_of_operands
 
 _OPERATORS = {
     "AddV2": "+", "Sub": "-", "Mul": "*", "RealDiv": "/", "FloorDiv": "//", "FloorMod": "%", "Pow": "**",

@@ -31,11 +31,9 @@ from ...recording import Locator, Recorder
 from ...recording.patches import replaced
 from ...sizes import Size, Symbol, hint_of, is_symbolic
 from ..common.read_numbers import Reading, can_be_symbols, decide, record_read
-from .dtypes import dtype_of_array
 from .evaluation import run_eagerly
-from .folders import BELOW, PACKAGES
 from .known_numbers import known
-from .names import READ
+from .names import BELOW, PACKAGES, READ, dtype_of_array
 from .reader import GraphReader, LineNotingGraph
 from .sizes import RequiredShape, Shape, SizeTensor, accept_partial_shapes, asked_by, symbolic
 from .variables import TensorValue

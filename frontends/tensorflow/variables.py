@@ -17,12 +17,12 @@ from tensorflow.python.trackable.autotrackable import AutoTrackable
 from ... import contracts
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.environment_guards import EnvironmentGuard
 from ...recording.state.places import StatePlace
 from ...sizes import Size, Symbol
-from .dtypes import dtype_name
-from .modes import Mode
+from .names import dtype_name
 from .outside import array_of
+from .process_state import Mode
 
 
 @dataclass(frozen=True, slots=True)

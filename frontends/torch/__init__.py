@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...contracts.first_use import calls_at_first_use
+from ...contracts.modules import calls_at_first_use
 from . import files as files
 from . import reference as reference
 from .calls import TorchCalls
 from .capture.capture import unrecorded as unrecorded
-from .examples import example_inputs as example_inputs
 from .recording import record as record
+from .reference import example_inputs as example_inputs
 from .state import array_access as array_access
 
 name = "torch"
@@ -21,6 +21,6 @@ lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def pretrained(source: str) -> Any:
-    from .examples import pretrained as load
+    from .reference import pretrained as load
 
     return load(source)

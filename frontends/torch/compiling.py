@@ -12,14 +12,13 @@ from typing import Any
 import torch
 
 from ...forwarding import forward
-from ...ir.aliases import Aliases
-from ...ir.graph import Graph
+from ...ir.graph import Aliases, Graph
 from ...recording.faults import is_fault
 from ...trees import iterate_structure
 from .capture.known_calls import FirstRunResults, ResultReuse
 from .compat import compiling_flag, set_compiling_flag
-from .process.settings import pop_new_modes
 from .reference import undone
+from .settings import pop_new_modes
 from .state.state import ReachableState
 
 # Tolerated difference relative to the largest element, by bytes of a real element. Another kernel may have

@@ -18,7 +18,7 @@ from .basics import tensors as reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
 from .compat import OpOverload
-from .gradients.rules import REFUSE_GRADIENT
+from .gradient_rules import REFUSE_GRADIENT
 from .lifting.table import rows
 
 # Files are untrusted, so only names of this form are looked up in torch.

@@ -21,8 +21,8 @@ from ...passes.lowering.region_checks import TRUTH, canonical, carry_out
 from ...recording import EnvironmentGuards, Recorder, Recording, Request, active
 from ...recording.caches import Caches
 from ...recording.control_flow import open_regions
-from ...recording.control_flow.grown import finish_lists
-from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.control_flow.lists import finish_lists
+from ...recording.environment_guards import EnvironmentGuard
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
 from ...recording.loop_marks import Loops, counting_arguments, loop_shims
@@ -36,8 +36,7 @@ from ...recording.reachability.outside import refuse_attributed
 from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
-from ...recording.state.locks import reserved
-from ...recording.state.places import StatePlace, merge_places
+from ...recording.state.places import StatePlace, merge_places, reserved
 from ...trees import (
     Path,
     Tree,
@@ -60,28 +59,25 @@ from .capture.known_calls import FirstRunResults
 from .capture.regions import TorchRegions
 from .compat import is_any_autocast_enabled, no_torch_dispatch, no_torch_function
 from .compiling import CompilingFlag, RunResults, compiling, copy_result, differs_outside
-from .gradients.gradients import CallsByKernel
-from .gradients.rules import RULES
-from .memory.kept_views import StoredTensorViews
-from .numbers.keys import KeySizes
-from .numbers.numbers import asks_for_types_unseen, conversion_shims, symbols_of, type_leaves, type_shims
-from .process.generators import (
-    ENCODERS,
-    HOST_DRAWS,
-    SEEDS,
-    Generators,
-    encoder_facts,
-    generators_in,
-    is_generator,
-)
-from .process.settings import CLOCKS, SETTING_READS, is_listening, with_compiler_if_wanted
-from .state.known_places import changed_often, drop_nested, foreign_places, note_changes
+from .generators import ENCODERS, HOST_DRAWS, SEEDS, Generators, encoder_facts, generators_in, is_generator
+from .gradient_rules import RULES
+from .gradients import CallsByKernel
+from .memory.memory import StoredTensorViews
+from .numbers import KeySizes, asks_for_types_unseen, conversion_shims, symbols_of, type_leaves, type_shims
+from .settings import CLOCKS, SETTING_READS, is_listening, with_compiler_if_wanted
 from .state.outside import environment_guards_of, reference_guards
 from .state.parameters import TorchWeights, guard_is_parameter
-from .state.places import substitute_zeros, with_elements
-from .state.reads import MODULE_READS, TRAINING, AttributeReads, member_facts
-from .state.state import ReachableState, enter
-from .state.versions import versions_of
+from .state.reads import MODULE_READS, TRAINING, AttributeReads, member_facts, versions_of
+from .state.state import (
+    ReachableState,
+    changed_often,
+    drop_nested,
+    enter,
+    foreign_places,
+    note_changes,
+    substitute_zeros,
+    with_elements,
+)
 
 _HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and "hooks" in name)
 

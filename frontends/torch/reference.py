@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ...errors import FrameworkNotInstalled
 from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
@@ -21,11 +25,188 @@ from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
 from .basics.tensors import NUMBERS
 from .memory import memory as counted
-from .memory.saved_contents import SavedContents
+from .memory.memory import SavedContents
 from .state.parameters import TorchWeights
+from .state.reads import restore_versions
 from .state.state import ReachableState
-from .state.versions import restore_versions
 
+# --------------------------------------------------------------------------------------------------- examples
+# Example inputs of models that describe what they take, such as those of transformers.
+
+# Seconds within which a hub must answer.
+_SECONDS = 10
+
+
+def pretrained(name: str) -> Any:
+    """Load the pretrained model `name` in evaluation mode.
+
+    Its class is the first one in ``architectures`` of its configuration that transformers has, or else
+    ``AutoModel``. Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if `name` is
+    neither local nor cached and the hub cannot be reached.
+    """
+    try:
+        import transformers
+    except ModuleNotFoundError as problem:
+        raise FrameworkNotInstalled(
+            f"{name} is read by transformers, and {problem.name} is not installed here; install it with: pip "
+            "install graph-compiler[huggingface]"
+        ) from None
+    _require_hub(name)
+    config = transformers.AutoConfig.from_pretrained(name)
+    named = (getattr(transformers, architecture, None) for architecture in config.architectures or ())
+    model_class: Any = next(filter(None, named), transformers.AutoModel)
+    return model_class.from_pretrained(name).eval()
+
+
+def _require_hub(name: str) -> None:
+    """Raise ``OSError`` if the model `name` has to be downloaded and the hub does not answer.
+
+    Return if `name` is an existing path, its configuration is cached, or the library of the hub is set to
+    work offline. Without this check, transformers would retry for half a minute.
+    """
+    hub: Any = importlib.import_module("huggingface_hub")
+    if (
+        Path(name).exists()
+        or hub.constants.HF_HUB_OFFLINE
+        or isinstance(hub.try_to_load_from_cache(name, "config.json"), str)
+    ):
+        return
+    try:
+        hub.HfApi().model_info(name, timeout=_SECONDS)
+    except hub.errors.HfHubHTTPError:
+        # The hub has answered, and transformers reports the problem better.
+        return
+    # The class depends on the HTTP client that this version of the hub's library uses.
+    except Exception as problem:
+        raise OSError(
+            f"{hub.constants.ENDPOINT} cannot be reached ({type(problem).__name__}: {problem}), and it is "
+            "not cached"
+        ) from problem
+
+
+Inputs = dict[str, torch.Tensor]
+
+
+def example_inputs(model: Any) -> Inputs | None:
+    """Return keyword arguments that `model` runs on, or None if it runs on no candidate.
+
+    Candidates are derived from its ``dummy_inputs`` and its configuration; a model without these has none.
+    Only parameters of ``forward`` are passed. Token ids come with an attention mask of ones, as from a
+    tokenizer. Images are [1, channels, height, width], sound is [1, samples], [1, channels, samples] or a
+    spectrum of [1, bins, frames], in the dtype of the model's first floating-point parameter. After a
+    trial run, buffers and torch's random state on the CPU are restored.
+    """
+    if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
+        return None
+    accepted = inspect.signature(model.forward).parameters
+    for candidate in _candidates(model):
+        given = {name: tensor for name, tensor in candidate.items() if name in accepted}
+        if given and _runs(model, given):
+            return given
+    return None
+
+
+def _candidates(model: Any) -> Iterator[Inputs]:
+    """Yield the inputs to try, the likeliest first.
+
+    For an encoder-decoder, each main input is tried with decoder ids before it is tried without them.
+    """
+    tokens: torch.Tensor = model.dummy_inputs.get("input_ids", torch.tensor([[7, 6, 1, 4, 2]]))
+    beside: list[Inputs] = [{}]
+    if getattr(model.config, "is_encoder_decoder", False):
+        beside.insert(0, {"decoder_input_ids": tokens[:1]})
+    for main in _main_inputs(model, tokens):
+        for more in beside:
+            yield {
+                **main,
+                **{name: tensor.expand(len(next(iter(main.values()))), -1) for name, tensor in more.items()},
+            }
+
+
+def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
+    text = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+    if model.main_input_name == "input_ids":
+        yield text
+        yield from (
+            {**{name: tensor[:1] for name, tensor in text.items()}, "pixel_values": image}
+            for image in _images(model)
+        )
+    for make in _SIGNALS.get(model.main_input_name, ()):
+        yield from ({model.main_input_name: signal.to(_dtype(model))} for signal in make(model))
+
+
+def _images(model: Any) -> Iterator[torch.Tensor]:
+    # Models whose configuration states no size were trained on ImageNet.
+    sizes = [_config_entry(model.config, "image_size"), 224]
+    channels = _config_entry(model.config, "num_channels") or 3
+    for size in dict.fromkeys(
+        tuple(size) if isinstance(size, (list, tuple)) else (size, size) for size in sizes if size
+    ):
+        yield _noise(1, channels, *size)
+
+
+def _sounds(model: Any) -> Iterator[torch.Tensor]:
+    yield _noise(1, 4000)
+    yield _noise(1, _config_entry(model.config, "audio_channels") or 1, 4000)
+
+
+def _spectra(model: Any) -> Iterator[torch.Tensor]:
+    bins = next((found for name in _BINS if (found := _config_entry(model.config, name))), 80)
+    frames = _config_entry(model.config, "max_source_positions")
+    # The encoder of Whisper halves the number of frames, and accepts no other number.
+    yield _noise(1, bins, 2 * frames if frames else 128)
+    # Audio spectrogram transformers take the frames before the bins.
+    yield _noise(1, 128, bins)
+
+
+def _noise(*shape: int) -> torch.Tensor:
+    # A generator of its own makes the examples reproducible, and leaves torch's random state unchanged.
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
+
+
+_BINS = (
+    "num_mel_bins",
+    "feature_size",
+    "input_feat_per_channel",
+    "feature_projection_input_dim",
+    "input_channels",
+)
+_SIGNALS: dict[str, tuple[Callable[[Any], Iterator[torch.Tensor]], ...]] = {
+    "pixel_values": (_images,),
+    "input_values": (_sounds,),
+    "input_features": (_spectra,),
+}
+
+
+def _config_entry(config: Any, name: str) -> Any:
+    if getattr(config, name, None) is not None:
+        return getattr(config, name)
+    inner = (
+        item for key, item in vars(config).items() if key.endswith("_config") and hasattr(item, "to_dict")
+    )
+    return next((found for item in inner if (found := _config_entry(item, name)) is not None), None)
+
+
+def _dtype(model: Any) -> torch.dtype:
+    return next((tensor.dtype for tensor in model.parameters() if tensor.is_floating_point()), torch.float32)
+
+
+def _runs(model: Any, given: Inputs) -> bool:
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        try:
+            model(**given)
+        # A model may raise anything for inputs that it does not take.
+        except Exception:
+            return False
+        finally:
+            for name, buffer in model.named_buffers():
+                if name in before and buffer.shape == before[name].shape:
+                    buffer.copy_(before[name])
+    return True
+
+
+# -------------------------------------------------------------------------------------------------- reference
 COPY = "torch.Tensor.clone"
 RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
 

@@ -110,7 +110,7 @@ def convert(
 
     graph-compiler convert net.py:model --to jax --input x=float32[2,3] --output model.zip
     """
-    from . import convert as converting
+    from . import sources as converting
     from .files import check_path
 
     check_path(output, () if not output.suffix else (".zip",), force)
@@ -167,7 +167,7 @@ def inspect(
     debug: Debug = False,
 ) -> Any:
     """Print the modules and guards of a graph, or with --source its generated source instead."""
-    from .convert import graph_of
+    from .sources import graph_of
 
     made = graph_of(source, to, given, framework)
     graph = made.graph
@@ -207,8 +207,8 @@ def show(
     debug: Debug = False,
 ) -> Any:
     """Write a graph as one HTML page to look through it."""
-    from .convert import graph_of
     from .files import check_path
+    from .sources import graph_of
 
     if output is not None:
         check_path(output, (".html", ".htm"), force)
@@ -238,7 +238,7 @@ def run(
     from . import files as inputs
     from . import files as outputs
     from . import sources
-    from .convert import graph_of
+    from .sources import graph_of
 
     if not graph.exists():
         raise WrongInput(f"there is no file {graph}")

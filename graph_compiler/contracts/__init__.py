@@ -7,8 +7,6 @@ which suit a framework with eager, immutable arrays that convert to NumPy.
 from .backend import Backend as Backend
 from .backend import Target as Target
 from .backend import Tracer as Tracer
-from .checked import default as default
-from .checked import require as require
 from .derivatives import Derivatives as Derivatives
 from .dialect import Dialect as Dialect
 from .dialect import Structured as Structured
@@ -24,6 +22,8 @@ from .frontend import Stamp as Stamp
 from .frontend import Unwatched as Unwatched
 from .frontend import Watch as Watch
 from .frontend import Weights as Weights
+from .modules import default as default
+from .modules import require as require
 from .parallelism import DeviceAxis as DeviceAxis
 from .parallelism import Parallelism as Parallelism
 from .parallelism import Spread as Spread

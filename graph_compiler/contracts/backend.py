@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import GuardFailed, NotCompilable, UnsupportedOperation
 from ..ir.graph import Graph
-from .checked import default
 from .derivatives import Derivatives
 from .dialect import TargetDialect
+from .modules import default
 from .parallelism import Parallelism
 from .training import Training
 

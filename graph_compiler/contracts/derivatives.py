@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from .checked import default
+from .modules import default
 
 Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]

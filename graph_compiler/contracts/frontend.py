@@ -13,8 +13,8 @@ from ..ir.graph import Graph
 from ..ir.node import Value
 from ..recording import Recording, Request
 from ..trees import Branch, Leaf, flatten
-from .checked import default
 from .dialect import Dialect
+from .modules import default
 
 
 class Watch(Protocol):

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Union
 
 from ..errors import InvalidOption
 from ..recording.control_flow.regions import regions
-from .checked import default
+from .modules import default
 from .training import Make, StepState, Training
 
 Arrays = list[Any]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .checked import default
+from .modules import default
 
 Arrays = dict[str, Any]
 """Arrays of the framework by name."""

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..errors import InvalidGraph, UnsupportedOperation
-from ..ops.identities import identity_of
 from ..ops.registry import ArraySpec, Op, Unknown, check_params, get
+from ..ops.rules import identity_of
 from ..sizes import Size, Symbol, substitute
 from ..trees import iterate_structure
-from .copying import copy_node
 from .graph import Graph
 from .node import Block, Node, Origin, Region, Value
-from .rewrite import Rewriter
+from .rewrite import Rewriter, copy_node
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ arrays or numbers, and params are static.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -18,7 +19,7 @@ import networkx
 
 from ..errors import GuardFailed, InvalidFile
 from ..sizes import Size, Symbol, substitute
-from ..trees import Leaf, Tree, iterate_structure, map_structure
+from ..trees import Leaf, Tree, iterate_structure, map_structure, unflatten
 from .assumption import (
     Assumption,
     JsonReader,
@@ -29,7 +30,7 @@ from .assumption import (
     row,
     same_elements,
 )
-from .node import Block, CallRecord, Makers, Node, Origin, Value, values_in
+from .node import Block, CallRecord, Makers, Node, Origin, Value, distinct, values_in
 from .recorded_loop import RecordedLoop
 
 if TYPE_CHECKING:
@@ -632,3 +633,54 @@ class _Bare(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+# ---------------------------------------------------------------------------------------------------- aliases
+# Alias analysis of recorded graphs: which values share storage, and which storage is written to.
+
+
+class Aliases:
+    """Values of a graph grouped by the storage they share.
+
+    The base of a value is the value whose storage it is a view of, or the value itself. In canonical
+    graphs nothing aliases and nothing is written.
+
+    written: bases that some node writes to.
+    touched: `written`, and the bases that are written to through another captured array with the same
+        storage.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._base: dict[Value, Value] = {}
+        self.written: set[Value] = set()
+        for node in distinct(graph.nodes) if graph.dialect != "canonical" else ():
+            # Most calls neither alias nor write.
+            if (record := node.record) is None or not (record.views or record.writes):
+                continue
+            for index, viewed in record.views.items():
+                self._base[node.outputs[index]] = self.base_of(viewed)
+            self.written.update(map(self.base_of, record.writes))
+        self.touched = self.written.union(graph.shared_memory)
+
+    def base_of(self, value: Value) -> Value:
+        return self._base.get(value, value)
+
+    def is_written(self, value: Value) -> bool:
+        return self.base_of(value) in self.touched
+
+
+# --------------------------------------------------------------------------------------------- call signature
+# Signature of a recorded call.
+
+
+def call_signature(graph: Graph) -> inspect.Signature:
+    """Return a signature with the names of the recorded arguments, for originals without a signature or
+    names.
+
+    Each parameter can be passed by position or by keyword, and has no default. A positional argument that
+    is a container or a constant is named ``argument_<position>``.
+    """
+    args, kwargs = unflatten(graph.input_tree, graph.inputs)
+    names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind) for name in dict.fromkeys((*names, *kwargs))])

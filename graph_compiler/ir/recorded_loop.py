@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..ops.bounds import nonnegative
+from ..ops.rules import nonnegative
 from ..sizes import Apply, Size, Symbol, hint_of, substitute
 from .node import Origin, Value
 

@@ -1,19 +1,18 @@
-"""The canonical vocabulary: declarations of all operations, without any framework.
+"""The Python array API standard (2024.12) by its sections, with its names, argument names and semantics."""
 
-:mod:`.array_api` follows the Python array API standard section by section; the other modules extend it.
-"""
+from __future__ import annotations
 
-from . import array_api as array_api
 from . import collectives as collectives
 from . import control as control
+from . import convolution as convolution
 from . import dtypes as dtypes
-from . import fft as fft
-from . import gradients as gradients
+from . import elementwise as elementwise
 from . import indexing as indexing
-from . import linalg as linalg
+from . import linear_algebra as linear_algebra
+from . import manipulation as manipulation
 from . import nn as nn
 from . import random as random
-from . import special as special
+from . import recurrent as recurrent
 from . import statistics as statistics
 from .registry import ArraySpec as ArraySpec
 from .registry import Op as Op

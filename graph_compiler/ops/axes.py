@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .layouts import CHANNELS_FIRST, CHANNELS_LAST, to_last
+from .convolution import CHANNELS_FIRST, CHANNELS_LAST, to_last
 from .registry import ArraySpec, all_ops
 from .rules import normalise_axes, normalise_axis
 

@@ -1,4 +1,4 @@
-"""Operations that run blocks: loops, branches and calls.
+"""Operations that run blocks: loops, branches, calls, and derivatives that the user defines.
 
 The blocks are the regions of the node (:class:`graph_compiler.ir.node.Region`). Each region takes its own
 arguments first, and then the captured values of the enclosing scope. Captured values are the last operands
@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from ..errors import InvalidGraph
 from .dtypes import is_inexact
-from .registry import ArraySpec, Dim, declare
+from .registry import ArraySpec, Dim, declare, decomposition
 
-_SECTION = "control flow"
+_CONTROL = "control flow"
 _Specs = tuple[ArraySpec, ...]
 
 
@@ -31,7 +31,7 @@ class RegionSpec(Protocol):
         """
 
 
-@declare(_SECTION, regions=("body",))
+@declare(_CONTROL, regions=("body",))
 def call(
     *operands: ArraySpec, body: RegionSpec, checkpoint: bool = False, strong_zero: bool = False
 ) -> _Specs:
@@ -45,7 +45,7 @@ def call(
     return body.specs_outside()
 
 
-@declare(_SECTION, regions=("*branches",))
+@declare(_CONTROL, regions=("*branches",))
 def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionSpec]) -> _Specs:
     """Call ``branches[index](*operands)`` and none of the others (``jax.lax.switch``, ``tf.switch_case``).
 
@@ -63,7 +63,7 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
     return first
 
 
-@declare(_SECTION, regions=("condition", "body"))
+@declare(_CONTROL, regions=("condition", "body"))
 def while_loop(
     *operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int, most: Dim | None = None
 ) -> _Specs:
@@ -81,7 +81,7 @@ def while_loop(
     return operands[:carried]
 
 
-@declare(_SECTION, regions=("body",))
+@declare(_CONTROL, regions=("body",))
 def scan(
     *operands: ArraySpec,
     body: RegionSpec,
@@ -106,7 +106,7 @@ def scan(
     return (*operands[:carried], *(ArraySpec((length, *spec.shape), spec.dtype) for spec in made[carried:]))
 
 
-@declare(_SECTION, regions=("combine",))
+@declare(_CONTROL, regions=("combine",))
 def associative_scan(
     *operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False
 ) -> _Specs:
@@ -140,7 +140,7 @@ def associative_scan(
     return own
 
 
-@declare(_SECTION, regions=("*regions",))
+@declare(_CONTROL, regions=("*regions",))
 def custom_derivative(
     *operands: ArraySpec,
     regions: Sequence[RegionSpec],
@@ -246,3 +246,54 @@ def own_inputs(op: str, params: dict[str, Any]) -> int:
     (3, 2)
     """
     return own_operands(op, params) * (2 if op == "associative_scan" else 1)
+
+
+# ------------------------------------------------------------------------------------ derivatives of the user
+# Operations with gradients that the user defines.
+
+_GRADIENTS = "gradients"
+
+
+@declare(_GRADIENTS)
+def with_gradient(*arrays: ArraySpec) -> ArraySpec:
+    """Return the first array, with gradients defined by pairs of a source and a derivative.
+
+    The gradient of each source is the gradient of the result times its derivative. No gradient flows to
+    the first array. The derivatives are themselves differentiated only for higher derivatives.
+    """
+    if len(arrays) % 2 == 0:
+        raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")
+    return arrays[0]
+
+
+@declare(_GRADIENTS)
+def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
+    """Return the first array. Differentiating it with respect to any of the arrays raises an error.
+
+    The error has the text ``message``.
+    """
+    return arrays[0]
+
+
+@declare(_GRADIENTS)
+def followed_where(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
+    """Return ``x``, with derivative 0 where ``condition`` is False.
+
+    The condition has the shape of ``x``. Nothing may read the elements where it is False: a target may
+    replace them by ``harmless``.
+    """
+    if condition.hints != x.hints:
+        raise InvalidGraph(f"a condition of the shape of the array is needed, got {condition} for {x}")
+    return x
+
+
+@declare(_GRADIENTS)
+def strong_product(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
+    """Compute ``x1 * x2`` of equal shapes and dtypes, with 0 wherever either is 0, also in derivatives."""
+    return x1
+
+
+@decomposition("followed_where")
+def _followed_where(b: Any, condition: Any, x: Any, *, harmless: float) -> Any:
+    # A target that can mask the gradient alone saves this pass over the array.
+    return b.where(condition, x, harmless)

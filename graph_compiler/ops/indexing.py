@@ -1,4 +1,4 @@
-"""Indexing beyond the standard: several index arrays, masks, writes through indices, and diagonals.
+"""Searching, sorting, sets and indexing, in the array API standard and beyond it.
 
 ``reduce`` of the writing operations says how several values for one element are combined. With None the
 new value replaces the old one; which of several is unspecified. ``"sum"``, ``"prod"``, ``"mean"``,
@@ -11,11 +11,170 @@ from typing import Any
 
 from ..errors import InvalidGraph
 from ..sizes import Dim, apply
-from .bounds import nonnegative
 from .registry import ArraySpec, Unknown, declare, decomposition
-from .rules import Input, broadcast, dtype_of
+from .rules import Input, broadcast, dtype_of, nonnegative, reduced, shape_of
+from .statistics import Axis
 
-_SECTION = "indexing"
+# -------------------------------------------------------------------------------------------------- searching
+# Searching functions (array API standard, "Searching Functions"), sets and sorting.
+#
+# Some of them find a number of elements that depends on data: ``hint`` is the number found while recording.
+
+_SEARCHING = "searching"
+
+
+@declare(_SEARCHING)
+def argmax(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
+    """Return the index of the first maximum over ``axis``, or of the first NaN.
+
+    Without ``axis`` it is an index into the flattened array.
+    """
+    return reduced(x, axis, keepdims, "int64")
+
+
+@declare(_SEARCHING)
+def argmin(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
+    """Return the index of the first minimum over ``axis``, or of the first NaN.
+
+    Without ``axis`` it is an index into the flattened array.
+    """
+    return reduced(x, axis, keepdims, "int64")
+
+
+@declare(_SEARCHING)
+def count_nonzero(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """Count the nonzero elements over ``axis``."""
+    return reduced(x, axis, keepdims, "int64")
+
+
+@declare(_SEARCHING)
+def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
+    """Return the indices of the nonzero elements in row-major order, as one array per axis."""
+    # All arrays share one object, because they have equal lengths.
+    count = Unknown(hint)
+    return (ArraySpec((count,), "int64"),) * x.ndim
+
+
+@declare(_SEARCHING)
+def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_value: int = -1) -> ArraySpec:
+    """Return the indices of the nonzero elements in row-major order, one row for each element.
+
+    With ``size`` there are that many rows, truncated or filled with ``fill_value``.
+    """
+    return ArraySpec((Unknown(hint) if size is None else size, x.ndim), "int64")
+
+
+@declare(_SEARCHING)
+def searchsorted(
+    x1: ArraySpec, x2: ArraySpec, sorter: ArraySpec | None = None, /, *, side: str = "left"
+) -> ArraySpec:
+    """Return the indices at which to insert ``x2`` into ``x1``, which is sorted along its last axis.
+
+    With ``side="left"`` an index precedes elements equal to the inserted one, with "right" it follows
+    these. ``x1`` is a vector, or has the leading axes of ``x2`` and is searched row by row. ``sorter``
+    holds indices that sort ``x1``.
+    """
+    return ArraySpec(x2.shape, "int64")
+
+
+@declare(_SEARCHING)
+def where(condition: ArraySpec, x1: Input, x2: Input, /) -> ArraySpec:
+    """Return ``x1`` where ``condition`` is true and ``x2`` elsewhere; all three broadcast."""
+    return ArraySpec(broadcast(condition.shape, shape_of(x1), shape_of(x2)), dtype_of(x1, x2))
+
+
+@declare(_SEARCHING)
+def isin(x1: ArraySpec, x2: ArraySpec, /, *, invert: bool = False) -> ArraySpec:
+    """Return True where an element of ``x1`` is in ``x2``; with ``invert``, where it is not."""
+    return ArraySpec(x1.shape, "bool")
+
+
+_SETS = "sets"
+
+
+@declare(_SETS)
+def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
+    """Return the sorted unique elements, with their first indices, inverse indices and counts.
+
+    With ``axis``, slices along it are compared.
+    """
+    values, inverse, counts = _unique(x, axis, hint)
+    # There are as many first indices as counts.
+    return values, counts, inverse, counts
+
+
+@declare(_SETS)
+def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> ArraySpec:
+    """Return the sorted unique elements, or with ``axis`` the unique slices along it."""
+    return _unique(x, axis, hint)[0]
+
+
+@declare(_SETS)
+def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
+    """Return the first element of each run of equal elements, with inverse indices and run lengths.
+
+    With ``axis``, slices along it are compared.
+    """
+    return _unique(x, axis, hint)
+
+
+def _unique(x: ArraySpec, axis: int | None, hint: int) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
+    # Both shapes share one object, because there are as many values as counts.
+    count = Unknown(hint)
+    if axis is None:
+        shape, inverse = (count,), x.shape
+    else:
+        shape, inverse = (*x.shape[:axis], count, *x.shape[axis + 1 :]), (x.shape[axis],)
+    return ArraySpec(shape, x.dtype), ArraySpec(inverse, "int64"), ArraySpec((count,), "int64")
+
+
+_SORTING = "sorting"
+
+
+@declare(_SORTING)
+def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
+    """Sort the elements along ``axis``, in ascending order unless ``descending``."""
+    return x
+
+
+@declare(_SORTING)
+def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
+    """Return the indices that sort the elements along ``axis``."""
+    return ArraySpec(x.shape, "int64")
+
+
+@declare(_SORTING)
+def sort_with_indices(
+    x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> tuple[ArraySpec, ArraySpec]:
+    """Compute ``sort`` and ``argsort`` together."""
+    return x, ArraySpec(x.shape, "int64")
+
+
+@decomposition("sort_with_indices")
+def _sort_with_indices(b: Any, x: Any, *, axis: int, descending: bool, stable: bool) -> Any:
+    indices = b.argsort(x, axis=axis, descending=descending, stable=stable)
+    return b.take_along_axis(x, indices, axis=axis), indices
+
+
+@declare(_SORTING)
+def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> tuple[ArraySpec, ArraySpec]:
+    """Return the ``k`` largest (or smallest) elements along ``axis``, in order, and their indices."""
+    axis = axis % x.ndim
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    return ArraySpec(shape, x.dtype), ArraySpec(shape, "int64")
+
+
+@declare(_SORTING)
+def kth_value(
+    x: ArraySpec, /, *, k: Dim, axis: int = -1, keepdims: bool = False
+) -> tuple[ArraySpec, ArraySpec]:
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
+
+
+# --------------------------------------------------------------------------------------------------- indexing
+_INDEXING = "indexing"
 REDUCTIONS = (None, "sum", "prod", "mean", "min", "max")
 
 
@@ -24,7 +183,7 @@ def _check_reduce(reduce: str | None) -> None:
         raise InvalidGraph(f"reduce is one of {REDUCTIONS}, not {reduce!r}")
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
     """Index ``x`` by integer arrays at the ascending ``axes``: ``x[.., indices[0], .., indices[1], ..]``.
 
@@ -45,7 +204,7 @@ def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int
     return (*rest[:place], *common, *rest[place:])
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def scatter_nd(
     x: ArraySpec,
     values: Input,
@@ -66,7 +225,7 @@ def scatter_nd(
     return ArraySpec(x.shape, dtype_of(x, values))
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def dynamic_slice(
     x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes: tuple[Dim, ...]
 ) -> ArraySpec:
@@ -79,7 +238,7 @@ def dynamic_slice(
     return ArraySpec(tuple(size_at.get(axis, dim) for axis, dim in enumerate(x.shape)), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def dynamic_update_slice(
     x: ArraySpec, update: ArraySpec, /, *starts: Input, axes: tuple[int, ...]
 ) -> ArraySpec:
@@ -126,7 +285,7 @@ def _window_indices(b: Any, start: Any, size: Dim) -> Any:
     return b.add(b.arange(stop=size, dtype=getattr(start, "dtype", "int64")), start)
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def scatter(
     x: ArraySpec,
     indices: ArraySpec,
@@ -148,7 +307,7 @@ def scatter(
     return ArraySpec(x.shape, dtype_of(x, values))
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
     """Select the elements where ``mask`` is true, in row-major order, as one axis.
 
@@ -158,7 +317,7 @@ def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int =
     return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> ArraySpec:
     """Write the first elements of ``source``, in row-major order, to ``x`` where ``mask`` is true.
 
@@ -169,7 +328,7 @@ def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> Array
     return ArraySpec(x.shape, dtype_of(x, source))
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
     """Return the elements whose index along ``axis2`` is ``offset`` more than along ``axis1``.
 
@@ -191,7 +350,7 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
     return shorter if nonnegative(shorter) else apply("max", shorter, 0)
 
 
-@declare(_SECTION)
+@declare(_INDEXING)
 def diag_embed(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
     """Return zeros with the last axis of ``x`` on a diagonal of the two new axes ``axis1`` and ``axis2``."""
     axis1, axis2 = axis1 % (x.ndim + 1), axis2 % (x.ndim + 1)

@@ -1,14 +1,117 @@
-"""Shape and dtype rules that many declarations share."""
+"""Shape and dtype rules that many declarations share, and proofs about sizes that they use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
 from ..errors import InvalidGraph
-from ..sizes import Dim, Size, apply, hint_of
+from ..sizes import Apply, Dim, Size, Symbol, apply, hint_of, product
+from .dtypes import is_floating, is_integer
 from .registry import ArraySpec, Unknown, declare
 
+# ----------------------------------------------------------------------------------------------------- bounds
+# Proofs about symbolic sizes: that a size is never negative, and so that a slice stays inside its axis.
+
+# Each function in an expression has several bounds to try, so the search stops after this many replacements.
+_ROUNDS = 4
+
+
+def nonnegative(value: Any) -> bool:
+    """Return True if ``value`` is provably at least 0 for all array sizes; False means "not proven".
+
+    >>> from graph_compiler.sizes import Symbol
+    >>> n = Size.of(Symbol("x", 0, hint=6))
+    >>> nonnegative(n), nonnegative(n - 1), nonnegative(n - n // 2), nonnegative(n + 1 - n % 3)
+    (True, False, True, True)
+    """
+    return _nonnegative(value, _ROUNDS)
+
+
+def at_most(value: Any, bound: Any) -> bool:
+    """Return True if ``value <= bound`` is provable for all array sizes; False means "not proven"."""
+    return nonnegative(bound - value)
+
+
+def _nonnegative(value: Any, rounds: int) -> bool:
+    if not isinstance(value, Size):
+        return bool(value >= 0)
+    terms = list(value.terms())
+    # The sign of a term is the sign of its coefficient only if all of its atoms are nonnegative.
+    if not all(_atom_nonnegative(atom, rounds) for monomial, _ in terms for atom in monomial):
+        return False
+    if all(coefficient >= 0 for _, coefficient in terms):
+        return True
+    return rounds > 0 and any(_nonnegative(smaller, rounds - 1) for smaller in _smaller(value))
+
+
+def _atom_nonnegative(atom: Any, rounds: int) -> bool:
+    if isinstance(atom, Symbol):
+        # A number that was read from an array may be negative.
+        return atom.kind == "size"
+    known = [_nonnegative(argument, rounds - 1) for argument in atom.arguments] if rounds > 0 else [False]
+    if atom.function == "max":
+        return any(known)
+    return atom.function == "abs" or (atom.function in ("floordiv", "mod", "min") and all(known))
+
+
+def _smaller(value: Size) -> Iterator[Any]:
+    """Yield lower bounds of ``value``: in each, one function is replaced by a simpler bound."""
+    for monomial, coefficient in value.terms():
+        for place, atom in enumerate(monomial):
+            if isinstance(atom, Apply):
+                rest = coefficient * product(_size(other) for i, other in enumerate(monomial) if i != place)
+                yield from _relaxed(value, coefficient * product(map(_size, monomial)), rest, atom)
+
+
+def _relaxed(value: Size, term: Any, rest: Any, atom: Apply) -> Iterator[Any]:
+    subtracted = _leading(rest) < 0
+    if (
+        atom.function == "floordiv"
+        and subtracted
+        and isinstance(atom.arguments[1], int)
+        and atom.arguments[1] > 0
+    ):
+        # `a // b <= a / b`, and multiplying by the positive `b` keeps the sign.
+        yield (value - term) * atom.arguments[1] + rest * atom.arguments[0]
+    elif atom.function == "mod" and subtracted:
+        # `a % b <= a` for nonnegative `a`.
+        yield value - term + rest * atom.arguments[0]
+    elif (atom.function == "min" and subtracted) or (atom.function == "max" and not subtracted):
+        # `min` is at most, and `max` at least, each of its arguments.
+        yield from (value - term + rest * argument for argument in atom.arguments)
+
+
+def _leading(rest: Any) -> int:
+    return next(coefficient for _, coefficient in rest.terms()) if isinstance(rest, Size) else int(rest)
+
+
+def _size(atom: Any) -> Size:
+    return Size.of(atom)
+
+
+def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
+    """Return how many elements a slice selects whose bounds lie inside an axis of ``size`` elements.
+
+    None and negative integers are treated as in Python.
+
+    >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
+    (5, 3, 2)
+    """
+    first, last = position(start, size, 0), position(stop, size, size)
+    taken = last - first
+    return taken if isinstance(step, int) and step == 1 else (taken + step - 1) // step
+
+
+def position(bound: Any, size: Any, absent: Any) -> Any:
+    """Return ``bound`` counted from the front of an axis of this ``size``, or ``absent`` if it is None."""
+    if bound is None:
+        return absent
+    return bound + size if isinstance(bound, int) and bound < 0 else bound
+
+
+# ------------------------------------------------------------------------------------------------------ rules
 Input = Any
 """An ArraySpec, or a number, which takes the dtype of the arrays that it is combined with."""
 
@@ -181,3 +284,97 @@ def declare_binary(
 
         infer.__doc__ = meaning
         declare(section, name=name)(infer)
+
+
+# ------------------------------------------------------------------------------------------------- identities
+# Conditions under which an operation returns its input unchanged, so that no node is needed.
+
+
+class MakerNode(Protocol):
+    """Protocol of the node that computed an operand."""
+
+    @property
+    def op(self) -> str: ...
+
+    @property
+    def inputs(self) -> tuple[Any, ...]: ...
+
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+
+def _repeats_write(made: MakerNode | None, value: Any, key: Any) -> bool:
+    """Return True if ``made``, the node of the array, has written the same ``value`` to the same ``key``.
+
+    ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
+    write.
+    """
+    return made is not None and made.op == "setitem" and made.inputs[1] is value and made.params["key"] == key
+
+
+def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
+    """Return a predicate for a second operand that leaves the first unchanged, to the bit and in dtype.
+
+    Complex numbers are excluded, because ``inf * (1 + 0j)`` has a NaN part.
+    """
+
+    def holds(x: Any, y: Any) -> bool:
+        # -0.0 equals 0, but subtracting it turns -0.0 into 0.0.
+        if type(y) not in (int, float) or y != number or math.copysign(1, y) < 0 or not hasattr(x, "dtype"):
+            return False
+        return of_floats if is_floating(x.dtype) else type(y) is int and is_integer(x.dtype)
+
+    return holds
+
+
+# For each operation, a predicate that is true if it returns its first input unchanged.
+_IDENTITIES: dict[str, Callable[..., bool]] = {
+    "astype": lambda x, dtype: x.dtype == dtype,
+    "reshape": lambda x, shape: x.shape == shape,
+    "permute_dims": lambda x, axes: axes == tuple(range(x.ndim)),
+    "broadcast_to": lambda x, shape: x.shape == shape,
+    "concat": lambda *arrays, axis: len(arrays) == 1,
+    "getitem": lambda x, key: all(item == (None, None, 1) for item in key),
+    # For floats, adding 0 turns -0.0 into 0.0.
+    "add": _is_neutral(0, of_floats=False),
+    "subtract": _is_neutral(0),
+    "multiply": _is_neutral(1),
+    "divide": lambda x, y: is_floating(getattr(x, "dtype", "")) and _is_neutral(1)(x, y),
+    "pow": _is_neutral(1),
+    "flip": lambda x, axis: axis == (),
+    "pad": lambda x, padding, **_: all(amount == 0 for pair in padding for amount in pair),
+    "tile": lambda x, repetitions: len(repetitions) <= x.ndim and all(count == 1 for count in repetitions),
+}
+
+
+# For each operation, the one that makes its neutral element. Masks often start from such an array.
+_NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "zeros", "bitwise_or": "zeros"}
+
+
+def identity_of(
+    name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], MakerNode | None]
+) -> Any:
+    """Return the input that the operation would return unchanged, or None.
+
+    ``maker`` returns the node that computed an input, or None if it comes from outside or is no array.
+    """
+    if name in _NEUTRAL_TRUTHS:
+        return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)
+    if name == "setitem":
+        return inputs[0] if _repeats_write(maker(inputs[0]), inputs[1], params["key"]) else None
+    unchanged = _IDENTITIES.get(name)
+    return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
+
+
+def _other_operand(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
+    """Return the operand that is a bool array if the other one is a scalar made by ``op``, or None."""
+    for array, other in ((x, y), (y, x)):
+        made = maker(other)
+        if (
+            made is not None
+            and made.op == op
+            and other.ndim == 0
+            and other.dtype == "bool" == getattr(array, "dtype", None)
+        ):
+            return array
+    return None

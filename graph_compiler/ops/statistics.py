@@ -1,24 +1,133 @@
-"""Statistics beyond the array API standard: order statistics, histograms, integrals, distances, and more."""
+"""Statistics of the array API standard, and order statistics, histograms, integrals and distances."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .array_api.statistical import Axis, accumulated
+from ..sizes import hint_of
+from .dtypes import UNSIGNED, is_bool, is_integer, real_of
 from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, reduced, shape_of
 
-_SECTION = "statistics"
+# ------------------------------------------------------------------------------------------------ statistical
+# Statistical functions (array API standard, "Statistical Functions").
+#
+# ``axis`` is one axis, several, or None for all; axes are counted from the front.
+
+_STATISTICAL = "statistical"
+Axis = int | tuple[int, ...] | None
+
+
+def accumulated(dtype: str) -> str:
+    """Return the default dtype of sums and products: int64 or uint64 for integers and bools.
+
+    Other dtypes are returned unchanged.
+    """
+    if is_bool(dtype) or is_integer(dtype):
+        return "uint64" if dtype in UNSIGNED else "int64"
+    return dtype
+
+
+@declare(_STATISTICAL)
+def sum_(
+    x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
+) -> ArraySpec:
+    """Sum over ``axis``; without ``dtype`` integers are summed in 64 bits."""
+    return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
+
+
+@declare(_STATISTICAL)
+def prod(
+    x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
+) -> ArraySpec:
+    """Multiply over ``axis``; dtypes as in ``sum``."""
+    return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
+
+
+@declare(_STATISTICAL)
+def mean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """Compute the mean over ``axis`` of a float or complex array; NaN if there are no elements."""
+    return reduced(x, axis, keepdims)
+
+
+@declare(_STATISTICAL)
+def var(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
+    """Compute the variance over ``axis``, divided by ``max(0, N - correction)``; real for complex arrays."""
+    return reduced(x, axis, keepdims, real_of(x.dtype))
+
+
+@declare(_STATISTICAL)
+def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
+    """Compute the square root of ``var``; its derivative is zero where it is zero."""
+    return reduced(x, axis, keepdims, real_of(x.dtype))
+
+
+@declare(_STATISTICAL)
+def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
+    """Compute the maximum over ``axis``; NaN if any element is. Ties share the gradient.
+
+    With ``first`` and one axis, the first of equal elements gets the gradient.
+    """
+    return reduced(x, axis, keepdims)
+
+
+@declare(_STATISTICAL)
+def min_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
+    """Compute the minimum over ``axis``; NaN if any element is. Ties share the gradient.
+
+    With ``first`` and one axis, the first of equal elements gets the gradient.
+    """
+    return reduced(x, axis, keepdims)
+
+
+@declare(_STATISTICAL)
+def cumulative_sum(x: ArraySpec, /, *, axis: int, dtype: str | None = None) -> ArraySpec:
+    """Compute the cumulative sum along ``axis``; dtypes as in ``sum``."""
+    return ArraySpec(x.shape, dtype or accumulated(x.dtype))
+
+
+@declare(_STATISTICAL)
+def cumulative_prod(x: ArraySpec, /, *, axis: int, dtype: str | None = None) -> ArraySpec:
+    """Compute the cumulative product along ``axis``; dtypes as in ``sum``."""
+    return ArraySpec(x.shape, dtype or accumulated(x.dtype))
+
+
+_UTILITY = "utility"
+
+
+@declare(_UTILITY)
+def all_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """Return True where all elements over ``axis`` are true; numbers are true if they are not zero."""
+    return reduced(x, axis, keepdims, "bool")
+
+
+@declare(_UTILITY)
+def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """Return True where any element over ``axis`` is true; numbers are true if they are not zero."""
+    return reduced(x, axis, keepdims, "bool")
+
+
+@declare(_UTILITY)
+def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
+    """Compute the ``n``-th difference of neighbours along ``axis``; for bools, True where they differ."""
+    size = x.shape[axis]
+    # The result of too few elements is empty, not of negative size.
+    left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)
+    return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)
+
+
+# ------------------------------------------------------------------------------ beyond the array API standard
+_STATISTICS = "statistics"
 
 
 # ---------------------------------------------------------------------------------------------- reductions
-@declare(_SECTION)
+@declare(_STATISTICS)
 def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
     """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow."""
     return reduced(x, axis, keepdims)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def nansum(
     x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
 ) -> ArraySpec:
@@ -31,13 +140,13 @@ def _nansum(b: Any, x: Any, *, axis: Axis, dtype: str | None, keepdims: bool) ->
     return b.sum(b.where(b.isnan(x), 0.0, x), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
     """Compute the mean over ``axis`` of the elements that are not NaN."""
     return reduced(x, axis, keepdims)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def lower_median(
     x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[ArraySpec, ArraySpec]:
@@ -48,7 +157,7 @@ def lower_median(
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def mode(x: ArraySpec, /, *, axis: int, keepdims: bool = False) -> tuple[ArraySpec, ArraySpec]:
     """Return the most frequent element along ``axis`` and the index of its last occurrence.
 
@@ -57,7 +166,7 @@ def mode(x: ArraySpec, /, *, axis: int, keepdims: bool = False) -> tuple[ArraySp
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def quantile(
     x: ArraySpec,
     q: Input,
@@ -77,7 +186,7 @@ def quantile(
 
 
 # ----------------------------------------------------------------------------------------- running statistics
-@declare(_SECTION)
+@declare(_STATISTICS)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far.
 
@@ -86,7 +195,7 @@ def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     return x, ArraySpec(x.shape, "int64")
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def cummin(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     """Compute the cumulative minimum along ``axis``, and the index of its last occurrence so far.
 
@@ -95,14 +204,14 @@ def cummin(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     return x, ArraySpec(x.shape, "int64")
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def logcumsumexp(x: ArraySpec, /, *, axis: int) -> ArraySpec:
     """Compute ``log(cumulative_sum(exp(x)))`` along ``axis`` without overflow."""
     return x
 
 
 # ---------------------------------------------------------------------------------------------- integrals
-@declare(_SECTION)
+@declare(_STATISTICS)
 def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
     """Integrate ``y`` along ``axis`` by the trapezoidal rule, at points ``x`` or with spacing ``dx``.
 
@@ -112,7 +221,7 @@ def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axi
     return ArraySpec(shape[:axis] + shape[axis + 1 :], y.dtype)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def cumulative_trapezoid(
     y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1
 ) -> ArraySpec:
@@ -132,7 +241,7 @@ def _sample_shape(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ..
 
 
 # ---------------------------------------------------------------------------------------------- counting
-@declare(_SECTION)
+@declare(_STATISTICS)
 def bincount(
     x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0
 ) -> ArraySpec:
@@ -143,7 +252,7 @@ def bincount(
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
@@ -152,13 +261,13 @@ def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     return ArraySpec((bins,), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
     """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``."""
     return ArraySpec((bins + 1,), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def histogram(
     x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False
 ) -> ArraySpec:
@@ -170,7 +279,7 @@ def histogram(
 
 
 # ---------------------------------------------------------------------------------- correlation and distances
-@declare(_SECTION)
+@declare(_STATISTICS)
 def cov(
     x: ArraySpec,
     fweights: ArraySpec | None = None,
@@ -187,13 +296,13 @@ def cov(
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def corrcoef(x: ArraySpec, /) -> ArraySpec:
     """Compute Pearson's correlation matrix of the rows of ``x``; for a vector, a scalar array."""
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: float = 1e-8) -> ArraySpec:
     """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their broadcast shape.
 
@@ -212,7 +321,7 @@ def _cosine_similarity(b: Any, x1: Any, x2: Any, *, axis: int, epsilon: float) -
     return b.sum(b.multiply(first, second), axis=axis)
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def cdist(x1: ArraySpec, x2: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
     """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``.
 
@@ -221,7 +330,7 @@ def cdist(x1: ArraySpec, x2: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
     return ArraySpec((*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), dtype_of(x1, x2))
 
 
-@declare(_SECTION)
+@declare(_STATISTICS)
 def pdist(x: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
     """Compute the ``p``-norm distances between all pairs of different rows of ``x``.
 

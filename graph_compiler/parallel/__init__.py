@@ -21,8 +21,8 @@ from .parallel import first as first
 from .parallel import mean as mean
 from .parallel import none as none
 from .parallel import sum as sum
-from .replication import replicate as replicate
-from .replication import unreplicate as unreplicate
 from .sharding import Sharded as Sharded
 from .sharding import hint as hint
+from .sharding import replicate as replicate
 from .sharding import shard as shard
+from .sharding import unreplicate as unreplicate

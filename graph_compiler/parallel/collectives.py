@@ -15,7 +15,7 @@ from ..runtime.frameworks import backend_of
 from ..transforms.control import NumpyLoops
 from ..transforms.functions import owner_of
 from ..trees import map_structure
-from .engines import engine_named, loaded_engines
+from .sharding import engine_named, loaded_engines
 
 T = TypeVar("T")
 

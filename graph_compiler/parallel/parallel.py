@@ -18,7 +18,7 @@ from ..runtime.boundary import public
 from ..runtime.options import require_function
 from ..transforms.functions import is_array, is_value
 from ..trees import Path, Tree, flatten, likeness, paths, unflatten
-from .engines import engine_named, framework_of_call, name_of
+from .sharding import engine_named, framework_of_call, name_of
 
 concat = REDUCTIONS[0]
 """Value of ``reduce=``: join the devices' results along the first axis.

@@ -1,26 +1,164 @@
-"""``shard``: graphs whose parameters are split over a mesh of devices, with the results of one device."""
+"""Graphs whose parameters are split or copied over a mesh of devices: ``shard``, ``replicate``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import importlib.util
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from ..contracts import Parallelism
 from ..contracts.parallelism import Arrays, Layout, running_mesh
+from ..contracts.training import StepState, Training
 from ..errors import CallMismatch, InvalidOption, NotCompilable
 from ..recording.control_flow.regions import regions
+from ..registration import backends
 from ..runtime import Graph
 from ..runtime.boundary import public
+from ..runtime.frameworks import backend_of
 from ..training import TrainState
-from ..transforms.functions import is_array, is_value, owner_of, target_of
-from ..trees import Tree, flatten, map_structure, unflatten
-from .engines import engine_named
-from .replication import with_training
+from ..transforms.functions import framework_for, graph_of, is_array, is_value, name_of, owner_of, target_of
+from ..trees import Tree, flatten, iterate_structure, map_structure, unflatten
 from .rules import layouts_of, names_in, require_fit
+
+# ---------------------------------------------------------------------------------------------------- engines
+# Lookup of the framework and the parallel engine of a function or of arrays.
+
+
+def engine_named(framework: str, what: str) -> Parallelism:
+    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it runs on one device only.
+
+    ``what`` begins the message.
+    """
+    found = backend_of(framework).parallelism()
+    if found is None:
+        others = [
+            entry.name
+            for entry in backends.own.values()
+            if entry.has_derivatives and importlib.util.find_spec(entry.packages[0])
+        ]
+        instead = ", ".join(f"graph_compiler.transpile(f, to={name!r})" for name in others)
+        raise NotCompilable(
+            f"{what}: {framework} runs on one device; use {instead or 'a framework that runs on many'}"
+        )
+    return found
+
+
+def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return the framework that a graph is written for, or that a function runs in for these arguments.
+
+    Raise ``NotCompilable`` if ``function`` is not callable.
+    """
+    if not callable(function):
+        raise NotCompilable(
+            f"{function!r} cannot run on many devices: a function, a graph or a model is needed"
+        )
+    graph = graph_of(function)
+    return target_of(graph, args, kwargs) if graph is not None else framework_for(function, args, kwargs)
+
+
+def engine_of_arrays(value: Any, what: str) -> Parallelism:
+    """Return the parallel engine for the first array in ``value``.
+
+    Raise ``NotCompilable`` if that is NumPy's, or if there is no array.
+    """
+    owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
+    return engine_named(next(owners, "numpy"), what)
+
+
+def loaded_engines() -> Iterator[Parallelism]:
+    for entry in backends.known().values():
+        # A framework that is not imported runs nothing, and importing it would take seconds.
+        if entry.packages[0] in sys.modules and (found := backend_of(entry.name).parallelism()) is not None:
+            yield found
+
+
+__all__ = [
+    "engine_named",
+    "engine_of_arrays",
+    "framework_of_call",
+    "graph_of",
+    "loaded_engines",
+    "name_of",
+    "owner_of",
+]
+
+
+# ------------------------------------------------------------------------------------------------ replication
+# ``replicate`` and ``unreplicate``: copy arrays to all devices, and back to one.
+
+S = TypeVar("S", bound=TrainState)
+
+
+def with_training(state: S, engine: Training, held: StepState) -> S:
+    """Return a state like ``state`` that trains ``held`` with ``engine``.
+
+    ``state`` is not consumed, but must not be consumed already.
+    """
+    state.require_unconsumed()
+    # The new state has no programs, because they belong to an engine.
+    return type(state)(replace(state.plan, engine=engine), held, state.step)
+
 
 T = TypeVar("T")
 
 
+@public
+def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_batch: bool = False) -> T:
+    """Return the same structure with its arrays replicated on every device.
+
+    :class:`Parallel` does not split such arrays. In JAX an array then has an empty ``PartitionSpec``. In
+    torch it is a ``DTensor`` with placement ``Replicate()`` and the values of the first process. TensorFlow
+    copies arrays as they are used.
+
+    A replicated ``TrainState`` takes data-parallel steps: ``training.single_train_step(replicate(state),
+    batch)`` splits the batch over the devices. JAX computes what one device would. In torch and TensorFlow
+    each device computes the loss of its part, and gradients, losses and buffers are averaged, so the loss has
+    to be a mean over the batch.
+
+    Args:
+        tree: Arrays in any structure, or a ``TrainState``.
+        devices: As in :class:`Parallel`.
+        axis_name: Name of the axis for collectives.
+        local_batch: Each process passes the part of its own devices instead of the whole batch.
+
+    Raises:
+        NotCompilable: Arrays are NumPy's, or a TensorFlow state scales its loss (float16).
+        InvalidOption: ``devices`` do not exist or have to be set up first.
+    """
+    if isinstance(tree, TrainState):
+        engine = engine_named(tree.graph.pipeline.target.name, "parallel.replicate")
+        return with_training(
+            tree,
+            *engine.training_over_axis(
+                tree.held, tree.plan.make, engine.axis(devices, axis_name), local_batch
+            ),
+        )
+    engine = engine_of_arrays(tree, "parallel.replicate")
+    leaves, structure = flatten(tree, is_array)
+    found: T = unflatten(
+        structure, engine.replicated(list(map(engine.array, leaves)), engine.axis(devices, axis_name))
+    )
+    return found
+
+
+@public
+def unreplicate(tree: T) -> T:
+    """Return the same structure with replicated or sharded arrays as plain arrays on one device.
+
+    A ``TrainState`` trains on one device again.
+    """
+    if isinstance(tree, TrainState):
+        engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")
+        return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))
+    engine = engine_of_arrays(tree, "parallel.unreplicate")
+    leaves, structure = flatten(tree, is_array)
+    found: T = unflatten(structure, map(engine.single, leaves))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------- sharding
 class Sharded:
     """Graph whose parameters are split over a mesh of devices. :func:`shard` returns it.
 

@@ -14,7 +14,7 @@ packages:
 """
 
 from .code.provenance import Locator as Locator
-from .environment_guards.guards import EnvironmentGuards as EnvironmentGuards
+from .environment_guards import EnvironmentGuards as EnvironmentGuards
 from .escapes import refuse_escapes as refuse_escapes
 from .lock import active as active
 from .lock import recording as recording

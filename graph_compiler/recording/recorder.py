@@ -21,7 +21,7 @@ from ..ir.node import CallRecord, Makers, Node, Origin, Region, Value, values_in
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
 from ..trees import iterate_structure
-from .stage import stage
+from .lock import stage
 
 if TYPE_CHECKING:
     from .loop_marks import Loops

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import InvalidOption
 from ..ir.graph import Graph
-from .environment_guards.guards import EnvironmentGuards
+from .environment_guards import EnvironmentGuards
 from .faults import owner_of_frame
 from .state.auto_dynamic import AutoDynamic
 from .state.places import Stateful, StatePlace

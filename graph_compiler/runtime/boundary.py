@@ -1,4 +1,4 @@
-"""Exceptions on their way out of public functions.
+"""Exceptions on their way out of public functions, and those of the target that belong to a recorded call.
 
 Exceptions of the user's code and errors of this package pass. Any other exception is a bug and becomes
 ``InternalError``. Tracebacks show only the user's lines, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in
@@ -7,20 +7,26 @@ the environment.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ..errors import GraphCompilerError, InternalError
+from ..codegen import Program
+from ..errors import GraphCompilerError, InternalError, TargetRefused
 from ..forwarding import PASSING
-from ..ir.node import Node
+from ..ir.node import Node, Origin
 from ..recording.code.ownership import owner_of
 from ..recording.faults import owner_of_frame, owner_of_problem
-from ..recording.stage import stage
+from ..recording.lock import stage
+
+if TYPE_CHECKING:
+    from .variant import Variant
+
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 _REPORT = (
@@ -170,3 +176,38 @@ def _is_line_of_user(frame: FrameType) -> bool:
         and not _is_own_frame(frame)
         and not frame.f_code.co_filename.startswith("<")
     )
+
+
+# --------------------------------------------------------------------------------------------------- refusals
+# Translation of the target framework's exceptions to the recorded call that caused them.
+
+
+def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
+    """Raise an exception of a variant's generated function again.
+
+    It becomes ``TargetRefused`` if the target is not the original's framework and the target rejects the
+    arguments of an operation. Errors of this package and signals to compilers pass unchanged.
+    """
+    is_own = variant.is_own is None or isinstance(problem, GraphCompilerError)
+    words = None if is_own else variant.target.refusal(problem)
+    origin = None if words is None else _origin(variant.program, problem)
+    if origin is None:
+        raise problem
+    raise TargetRefused(
+        f"{origin}: {variant.target.name} refuses what was recorded there: {words}"
+    ) from problem
+
+
+def _origin(program: Program, problem: Exception) -> Origin | None:
+    lines = [
+        line
+        for frame, line in traceback.walk_tb(problem.__traceback__)
+        if frame.f_code.co_filename.startswith(f"<graph_compiler {program.name} ")
+    ]
+    known = sorted((*program.origins, *program.inner_origins), key=lambda pair: pair[0])
+    # The innermost line may lie in a helper before the function, which belongs to no call.
+    for line in reversed(lines):
+        place = bisect.bisect_right(known, line, key=lambda pair: pair[0])
+        if place:
+            return known[place - 1][1]
+    return None

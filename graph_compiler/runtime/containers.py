@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import NotCompilable
 from ..recording import active
 from ..recording.reachability.containers import COMPILED
-from ..recording.reachability.framework import is_of_framework
+from ..recording.reachability.libraries import is_of_framework
 from ..registration import trait
 
 Compile = Callable[[Any], Any]

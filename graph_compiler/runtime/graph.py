@@ -13,27 +13,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GuardFailed, NotCompilable, NotTraced
-from ..ir.call_signature import call_signature
+from ..ir.graph import call_signature
 from ..ir.node import every
 from ..recording import active
 from ..recording.lock import recording_lock
 from ..recording.request import AbandonedWay
 from .boundary import leave, public
-from .calling.binding import AlternativeCalls, unpack_container
-from .calling.following import run_any_traced, tracer_of
+from .calling.binding import AlternativeCalls, signature_of, unpack_container
 from .calling.matcher import CallMiss
-from .calling.nested import call_nested
+from .calling.nested import call_nested, run_any_traced, tracer_of
 from .calling.pure import call_purely
-from .calling.signatures import signature_of
-from .foreign_objects.state import state_of
-from .forwarded_attributes import forwarded_attribute
+from .foreign_state import state_of
 from .options import check_options, require_function
 from .over_limit import VariantLimit
 from .variant import Variant
 from .variants import RecordingMethods
-from .verify.comparison import Tolerance
-from .views import DisplayMethods
-from .weights.meta_weights import require_weights
+from .verify import Tolerance
+from .views import DisplayMethods, forwarded_attribute
+from .weights import require_weights
 
 if TYPE_CHECKING:
     import networkx
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
     from .containers import LazyMethod
     from .over_limit import VariantLimit
     from .pipeline import Pipeline
-    from .verify.verify import VerificationSummary
+    from .verify import VerificationSummary
 
 
 class InspectionMethods:
@@ -307,7 +304,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> graph_compiler.transpile(function, to="jax", args=(x,)).verify().sizes
         (2, 3)
         """
-        from .verify.verify import verify_graph
+        from .verify import verify_graph
 
         check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
         require_weights(self._variants)
@@ -362,7 +359,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> graph.load_weights({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})(torch.ones(4, 3)).shape
         (4, 2)
         """
-        from .weights.load_weights import load_weights
+        from .saving.load import load_weights
 
         with self._locked():
             load_weights(self, source)
@@ -389,7 +386,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> linear.bias.tolist()
         [0.0, 0.0]
         """
-        from .weights.to_source import to_source
+        from .weights import to_source
 
         with self._locked():
             to_source(self, values)
@@ -613,7 +610,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         is_traced: True while the target traces. Then only a variant for another mode can be recorded, with
             synthetic arguments, and a call that fits no variant raises ``GuardFailed``.
         """
-        from .calling.module_calls import call_as_module
+        from .calling.pure import call_as_module
 
         try:
             return call_as_module(self, held, args, kwargs, key, training, is_traced)

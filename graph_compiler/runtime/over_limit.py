@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..errors import TooManyVariants
 from ..trees import iterate_structure
 from .calling.mismatch import why_missed
-from .calling.widening import recorded_types
+from .foreign_objects import recorded_types
 
 if TYPE_CHECKING:
     from .graph import Graph

@@ -1,10 +1,11 @@
-"""Pipeline from a callable to a variant: record, simplify, lift, write, load."""
+"""Pipeline from a callable to a variant: record by one plan after another, simplify, lift, write, load."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,14 +15,28 @@ import numpy as np
 
 from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
-from ..contracts import Backend, Frontend
-from ..errors import CallMismatch, FrameworkNotInstalled, InvalidOption, TracingError, UnsupportedOperation
+from ..contracts import Backend, Frontend, Target
+from ..errors import (
+    CallMismatch,
+    FrameworkNotInstalled,
+    GraphCompilerError,
+    InvalidOption,
+    NarrowedNumbers,
+    Signal,
+    TracingError,
+    UnsupportedOperation,
+)
 from ..forwarding import forward
+from ..ir.graph import Graph
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, count_all, every
+from ..ir.sameness import same_program
 from ..ir.verifier import verify
 from ..passes import (
+    CannotPad,
     GraphPass,
+    SizesUnknown,
+    StepsMissing,
     bake_generators,
     constant_folding,
     cse,
@@ -42,31 +57,188 @@ from ..recording import recording as open_recording
 from ..recording.code.names import name_by_variables
 from ..recording.code.ownership import following_libraries
 from ..recording.code.syntax import adding_location
-from ..recording.reachability.framework import telling_framework
+from ..recording.faults import is_fault
+from ..recording.lock import stage
+from ..recording.patches.host_random import patterns, watching_names
+from ..recording.reachability.libraries import telling_framework
 from ..recording.reachability.outside import refuse_attributed
 from ..recording.reachability.snapshot import ObjectSnapshot
-from ..recording.stage import stage
+from ..recording.request import AbandonedWay, log_abandoned_way
 from ..recording.state.auto_dynamic import AutoDynamic
 from ..recording.state.contents import refuse_iterators
-from ..recording.state.locks import reserved
-from ..recording.state.places import Stateful, StatePlace
+from ..recording.state.places import Stateful, StatePlace, reserved
 from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
-from .calling.narrowing import NarrowingPolicy
-from .compilation import Compilation
-from .foreign_objects.conversion import CallConverter
-from .foreign_objects.methods import ProxyClasses
-from .foreign_objects.write_back import WriteBack
+from .calling.matcher import narrows
+from .foreign_objects import CallConverter, ProxyClasses
+from .foreign_state import ConversionCache, UncachedConversion, WriteBack, convert_array
 from .frameworks import backend_of
-from .new_names import record_independent_of_names
 from .options import require_function, short_repr
-from .plans import UNROLLED, PlanRun, RecordingPlan, first_successful
-from .recorded import VariantRecording
-from .variant import Variant
-from .weights.conversion_cache import ConversionCache, UncachedConversion, convert_array
-from .weights.meta_weights import require_loaded
-from .weights.weights import NativeWeights, NoWeights
+from .over_limit import level_of_user
+from .variant import Compilation, Variant, VariantRecording
+from .weights import NativeWeights, NoWeights, require_loaded
 
+# ------------------------------------------------------------------------------------------------------ plans
+# Ways to record a call, and which to try after one that failed.
+
+
+@dataclass(frozen=True)
+class RecordingPlan:
+    """Options of one attempt to record a call.
+
+    numbers: turn numbers that Python reads from arrays into symbols.
+    all_steps: record all iterations of loops, not only as many as show what each iteration does.
+    folds: turn recorded iterations into loops.
+    """
+
+    numbers: bool = True
+    all_steps: bool = False
+    folds: bool = True
+
+    def given_up_for(self, other: RecordingPlan) -> str:
+        """Describe the first thing that this plan does and ``other`` does not."""
+        if self.folds and not other.folds:
+            return "making loops of recorded iterations"
+        if self.numbers and not other.numbers:
+            return "making numbers that Python reads symbols"
+        return "recording some iterations of each loop only"
+
+
+UNROLLED = RecordingPlan(numbers=False, all_steps=True, folds=False)
+
+
+@dataclass
+class PlanRun:
+    """State of an attempt to record by a plan.
+
+    is_recorded: True once the user's code has run to its end.
+    is_open: True if the recording has state, or symbols for numbers, that could be constants instead.
+    has_loops: True if it has loops to fold.
+    gave_up: what the recording gave up.
+    """
+
+    plan: RecordingPlan
+    is_recorded: bool = False
+    is_open: bool = False
+    has_loops: bool = False
+    gave_up: tuple[AbandonedWay, ...] = ()
+
+
+def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
+    """Return the variant of the first plan that succeeds, from `plan` on.
+
+    ``gave_up`` of the variant lists what the failed plans tried. If no other plan can help, raise the
+    error.
+    """
+    left: list[AbandonedWay] = []
+    while True:
+        run = PlanRun(plan)
+        try:
+            made = carry_out(run)
+        # The user's code runs while it is recorded, and may raise anything because it got symbols instead of
+        # numbers.
+        except Exception as problem:
+            other = None if is_fault(problem) else _next_plan(run, problem)
+            if other is None:
+                stage.note(problem)
+                raise
+            left.append(log_abandoned_way(name, plan.given_up_for(other), problem))
+            plan = other
+            continue
+        made.gave_up = (*left, *run.gave_up)
+        return made
+
+
+def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
+    """Return the plan to try after ``problem`` ended a run; None if no other plan can help.
+
+    Once the user's code has run, only errors of this package and signals lead to another plan.
+    """
+    plan = run.plan
+    # After the user's code has run, other exceptions are bugs of this package.
+    if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):
+        return None
+    # The recorded iterations do not show what each one does.
+    if isinstance(problem, StepsMissing):
+        return replace(plan, all_steps=True)
+    if plan.folds and (isinstance(problem, CannotPad) or run.has_loops and isinstance(problem, SizesUnknown)):
+        return UNROLLED
+    return RecordingPlan(numbers=False) if plan.numbers and run.is_open else None
+
+
+# -------------------------------------------------------------------------------------------------- new names
+# Recording of functions that create new names (UUIDs), on which a program must not depend.
+
+
+def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
+    """Record a call; if it creates new names (UUIDs), record it again with others and compare the programs.
+
+    Return the first recording. Raise ``TracingError`` if the programs differ.
+    """
+    with watching_names() as watch:
+        recording = record(request)
+    for pattern in patterns() if watch.origin else ():
+        with watching_names(pattern):
+            again = record(request)
+        if not same_program(recording.graph, again.graph, _are_equal):
+            raise TracingError(
+                f"{watch.origin} gives something else at each call, and what {request.name} computes depends "
+                "on it, so it would become a constant. Pass what it gives as an argument"
+            )
+    return recording
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return one is other or bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
+
+
+# -------------------------------------------------------------------------------------------------- narrowing
+# Warnings about 64-bit floats that a target computes with in 32 bits.
+
+_WIDE = ("float64", "complex128")
+_MOST_NAMES = 5
+
+
+@dataclass
+class NarrowingPolicy:
+    """Treatment of 64-bit floats that a target computes with in 32 bits.
+
+    mode: ``"target"`` warns once for each graph, ``"strict"`` raises.
+    told: names of the graphs that were warned about.
+    """
+
+    mode: str = "target"
+    told: set[str] = field(default_factory=set, compare=False)
+
+    def check(self, name: str, graph: Graph, target: Target) -> None:
+        """Warn or raise ``UnsupportedOperation`` if the target narrows inputs or parameters of ``graph``.
+
+        Do nothing if the graph `name` was warned about before.
+        """
+        if name in self.told or not narrows(target):
+            return
+        inputs = [value.name for value in graph.inputs if value.dtype in _WIDE]
+        names = [*inputs, *(key for key, value in graph.parameters.items() if value.dtype in _WIDE)]
+        if not names:
+            return
+        shown = ", ".join(names[:_MOST_NAMES]) + (
+            f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        )
+        text = (
+            f"{name}: {shown} {'has' if len(names) == 1 else 'have'} 64-bit floats, with which {target.name} "
+            "computes in 32 bits"
+        )
+        if self.mode == "strict":
+            raise UnsupportedOperation(f"{text}, and numbers='strict' refuses that. {target.widening}")
+        self.told.add(name)
+        warnings.warn(
+            f"{text}. {target.widening}, or pass arrays of 32 bits; numbers='strict' makes it an error",
+            NarrowedNumbers,
+            stacklevel=level_of_user(),
+        )
+
+
+# ----------------------------------------------------------------------------------------------- the pipeline
 _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 

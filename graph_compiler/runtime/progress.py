@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ..recording.stage import stage
+from ..recording.lock import stage
 from .variant import Variant
 
 # Duration of a conversion after which it is displayed.

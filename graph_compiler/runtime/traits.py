@@ -7,8 +7,7 @@ from typing import Any
 
 from ..contracts import Target
 from ..errors import GuardFailed
-from ..ir.aliases import Aliases
-from ..ir.graph import GUARD, Graph
+from ..ir.graph import GUARD, Aliases, Graph
 from ..ir.node import Node, distinct
 from ..sizes import Size
 

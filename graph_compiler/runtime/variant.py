@@ -1,4 +1,4 @@
-"""``Variant``: one recording as a loaded function, with its matching and the effects of a call."""
+"""``Variant``: one recording as a loaded, compiled function, with its matching and the effects of a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..assumptions.same_array import first_of_each
+from ..assumptions import first_of_each
 from ..codegen import Program, load
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
@@ -20,10 +20,9 @@ from ..recording.faults import is_fault
 from ..recording.patches.host_random import host_state, restore_host_state
 from ..recording.request import AbandonedWay
 from ..recording.state.container_updates import apply_updates, put
-from ..recording.state.locks import StateLock
-from ..recording.state.places import ExternalState, planned_places
+from ..recording.state.places import ExternalState, StateLock, planned_places
 from ..trees import leaves_at, paths, unflatten
-from .calling.following import CompilerState, attempt_traced
+from .boundary import raise_refused
 from .calling.matcher import (
     NO_FIT,
     Attempt,
@@ -35,16 +34,78 @@ from .calling.matcher import (
     matcher,
     unknown_matcher,
 )
-from .compilation import Compilation
-from .foreign_objects.methods import ProxyClasses
-from .foreign_objects.state_owners import owners_of
-from .foreign_objects.write_back import WriteBack
-from .recorded import VariantRecording
-from .refusals import raise_refused
+from .calling.nested import CompilerState, attempt_traced
+from .foreign_objects import ProxyClasses
+from .foreign_state import WriteBack, owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
-from .weights.stacking import weights_reader, with_captured_weights
-from .weights.weights import missing_weight_error, require_shapes
+from .weights import missing_weight_error, require_shapes, weights_reader, with_captured_weights
 
+# --------------------------------------------------------------------------------------------------- recorded
+# Recording that a variant was written from.
+
+
+@dataclass
+class VariantRecording:
+    """What is needed to write a variant for another framework, and to verify it.
+
+    graph: the recorded graph, in calls of the source framework or in canonical operations.
+    weights: access to the arrays of the user's model; None if there is no model any more.
+    ranges: minimum and maximum of each array of the recorded call; empty if loaded from a file.
+    counts: text on the number of recorded calls.
+    """
+
+    graph: IRGraph
+    weights: Any = None
+    ranges: tuple[tuple[float, float], ...] = ()
+    counts: str = ""
+
+
+# ------------------------------------------------------------------------------------------------ compilation
+# Compilation of generated functions by the target's own compiler.
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The options ``return_backend_compiled_fn`` and ``compile_options``.
+
+    is_wanted: True or False; None for the target's default.
+    options: options of the target's compiler.
+    """
+
+    is_wanted: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_compiled(self, target: Target) -> bool:
+        return target.compiles_by_default if self.is_wanted is None else self.is_wanted
+
+    def options_for(self, target: Target) -> dict[str, Any] | None:
+        return dict(self.options) if self.is_compiled(target) else None
+
+    def compile(
+        self,
+        target: Target,
+        function: Callable[..., Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
+    ) -> Callable[..., Any]:
+        """Return ``function`` compiled for ``target``, or unchanged if it is to run operation by operation.
+
+        `static` and `text` are those of :meth:`Target.compile`.
+        """
+        options = self.options_for(target)
+        if options is None:
+            return function
+        if self.is_wanted is None:
+            return target.compile_by_default(function, static, text)
+        return target.compile(function, options, static, text)
+
+
+def describe_compilation(function: Callable[..., Any]) -> str:
+    describe: Callable[[], str] | None = getattr(function, "describe_compilation", None)
+    return "" if describe is None else describe()
+
+
+# ------------------------------------------------------------------------------------------------ the variant
 Leading = tuple[Any, ...]
 
 

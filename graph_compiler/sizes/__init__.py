@@ -30,9 +30,9 @@ from .algebra import product as product
 from .bounds import Compared as Compared
 from .bounds import comparison as comparison
 from .bounds import isolate as isolate
+from .bounds import substitute as substitute
 from .number import Decide as Decide
 from .number import SymbolicNumber as SymbolicNumber
 from .number import computed as computed
 from .number import expression_of as expression_of
 from .number import is_symbolic as is_symbolic
-from .substitution import substitute as substitute

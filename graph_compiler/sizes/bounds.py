@@ -1,15 +1,52 @@
-"""Comparisons of sizes solved for the innermost size: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``."""
+"""Comparisons of sizes solved for the innermost size, and substitution of symbols."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple, Union
 
 from .algebra import Apply, Scalar, Size, Symbol, apply, hint_of
-from .substitution import substitute
 
+# ----------------------------------------------------------------------------------------------- substitution
+# Substitution of symbols in sizes.
+
+# These operators simplify their result, which ``apply`` does not.
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "pow": operator.pow,
+}
+
+
+def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
+    """Return `value` with each symbol replaced by `replace(symbol)`, a number or size, simplified again."""
+    if not isinstance(value, Size):
+        return value
+    total: Any = None
+    for monomial, coefficient in value._terms.values():
+        product: Any = None
+        for atom in monomial:
+            factor = replace(atom) if isinstance(atom, Symbol) else _substitute_apply(atom, replace)
+            product = factor if product is None else product * factor
+        product = coefficient if product is None else (product if coefficient == 1 else product * coefficient)
+        total = product if total is None else total + product
+    return total
+
+
+def _substitute_apply(atom: Apply, replace: Callable[[Symbol], Any]) -> Any:
+    arguments = [substitute(argument, replace) for argument in atom.arguments]
+    simplify = _OPERATORS.get(atom.function)
+    return simplify(*arguments) if simplify else apply(atom.function, *arguments)
+
+
+# ----------------------------------------------------------------------------------------------------- bounds
 Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 """Function that returns the least and greatest value of a symbol; None for one without bounds."""
 

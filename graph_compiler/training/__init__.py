@@ -15,7 +15,7 @@ True
 >>> state.to_source()  # the model has the trained weights
 """
 
-from .data import DeviceIterator as DeviceIterator
+from .fitting import DeviceIterator as DeviceIterator
 from .fitting import fit as fit
 from .optimizers import Optimizer as Optimizer
 from .optimizers import Schedule as Schedule

@@ -1,18 +1,191 @@
-"""Training loop over epochs and batches, with a progress bar and the metrics of each epoch."""
+"""Training loop over epochs and batches, which any loader gives."""
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..errors import InvalidOption
+from ..contracts import Training
+from ..errors import CallMismatch, InvalidOption
+from ..ops.dtypes import dtype_name
+from ..recording.faults import is_fault
+from ..registration import backends
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
+from ..trees import map_structure
 from .state import TrainState
 from .steps import single_train_step
 
+# ------------------------------------------------------------------------------------------------------- data
+# Batches of any loader as arrays on the target's device, copied by a thread while the step before runs.
+
+_END = object()
+# Seconds between two checks of a blocked thread whether it was stopped.
+_WAIT = 0.05
+
+
+class DeviceIterator:
+    """Iterator that copies the batches of a loader to a device, with up to ``prefetch`` batches in flight.
+
+    Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
+    that reads the loader ends with the loop, or by :meth:`close`.
+
+    Args:
+        loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
+            NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays stay
+            as they are.
+        device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
+            name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework, for its first device; or a
+            :class:`TrainState`.
+        prefetch: Number of batches that may wait on the device, at least 1.
+
+    Raises:
+        InvalidOption: There is no such device, or ``prefetch`` is invalid.
+
+    >>> import numpy as np
+    >>> from graph_compiler import training
+    >>> batches = training.DeviceIterator([(np.ones((2, 3), "float32"), np.zeros(2, "int64"))] * 3, "torch")
+    >>> [inputs.shape for inputs, target in batches]
+    [torch.Size([2, 3]), torch.Size([2, 3]), torch.Size([2, 3])]
+    """
+
+    @public
+    def __init__(self, loader: Iterable[Any], device_or_sharding: Any, prefetch: int = 2) -> None:
+        if type(prefetch) is not int or prefetch < 1:
+            raise InvalidOption(f"prefetch= is {prefetch!r}, and has to be a number of batches, 1 or more")
+        if not hasattr(loader, "__iter__"):
+            raise InvalidOption(f"the loader is a {type(loader).__name__}, which cannot be looped over")
+        self._loader, self._prefetch = loader, prefetch
+        self._engine, self._where = _resolve_device(device_or_sharding)
+        self._own: _LoaderLoop | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """Start a new loop over the loader."""
+        return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
+
+    def __next__(self) -> Any:
+        """Return the next batch of the iterator's own loop, which the first call starts."""
+        if self._own is None:
+            self._own = _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
+        return next(self._own)
+
+    def __len__(self) -> int:
+        return len(self._loader)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        """End the loop that ``next`` started, and its thread."""
+        if self._own is not None:
+            self._own.close()
+            self._own = None
+
+
+class _LoaderLoop:
+    """One loop over a loader, which a thread reads."""
+
+    def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
+        self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
+        self._stopped, self._engine = threading.Event(), engine
+        # The thread gets the queue and not this object, so that it ends when nobody refers to the object any
+        # more.
+        arguments = (loader, engine, where, self._batches, self._stopped)
+        self._thread = threading.Thread(target=_read, args=arguments, name="DeviceIterator", daemon=True)
+        self._finalizer = weakref.finalize(self, self._stopped.set)
+        self._thread.start()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._stopped.is_set():
+            raise StopIteration
+        batch, problem = self._batches.get()
+        if problem is not None or batch is _END:
+            self.close()
+            raise StopIteration if problem is None else problem
+        return map_structure(lambda item: self._engine.received(item) if _is_array(item) else item, batch)
+
+    def close(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+
+def _read(
+    loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event
+) -> None:
+    try:
+        for batch in loader:
+            placed = map_structure(
+                lambda item: _place_array(engine, item, where) if _is_array(item) else item, batch
+            )
+            if not _put(batches, (placed, None), stopped):
+                return
+        _put(batches, (_END, None), stopped)
+    # Whatever ends the loader is raised again in the thread that asks for batches.
+    except BaseException as problem:
+        _put(batches, (None, problem), stopped)
+
+
+def _place_array(engine: Training, item: Any, where: Any) -> Any:
+    try:
+        return engine.placed(item, where)
+    # Frameworks refuse devices and layouts by exceptions of all kinds.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
+        raise CallMismatch(
+            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on "
+            f"{'a device' if where is None else where}: {type(problem).__name__}: {problem}; give a device "
+            "of this machine, and arrays of numbers whose sizes a sharding divides"
+        ) from problem
+
+
+def _put(batches: queue.Queue[Any], item: Any, stopped: threading.Event) -> bool:
+    """Return True once ``item`` is in the queue, or False if ``stopped`` is set before."""
+    while not stopped.is_set():
+        try:
+            batches.put(item, timeout=_WAIT)
+        except queue.Full:
+            continue
+        return True
+    return False
+
+
+def _is_array(item: Any) -> bool:
+    # Classes of arrays have these attributes, too.
+    return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
+
+
+def _resolve_device(where: Any) -> tuple[Training, Any]:
+    """Return the training engine for ``where``, and the device, or None for the first one.
+
+    Raise ``InvalidOption`` if ``where`` belongs to no framework that is imported.
+    """
+    if isinstance(where, TrainState):
+        return where.plan.engine, where.plan.engine.device_of(where.held)
+    known = [entry for entry in backends.own.values() if entry.has_derivatives]
+    if isinstance(where, str) and (
+        entry := next((entry for entry in known if where in (entry.name, *entry.aliases)), None)
+    ):
+        engine = backend_of(entry.name).training_engine()
+        assert engine is not None
+        return engine, None
+    for name in (entry.name for entry in known if entry.is_loaded):
+        engine = backend_of(name).training_engine()
+        if engine is not None and engine.is_device(where):
+            return engine, where
+    raise InvalidOption(
+        f"{where!r} is no device: give a device of a framework that is imported, or its name as that "
+        "framework writes it, a sharding, the name of a framework "
+        f"({', '.join(entry.name for entry in known)}), or a TrainState"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- fitting
 Metrics = dict[str, float]
 # Substrings of dtype names; "float16" is part of "bfloat16", too.
 _NARROW_DTYPES = ("bool", "float16")

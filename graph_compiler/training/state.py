@@ -17,8 +17,8 @@ from ..passes import half_products
 from ..registration import backends
 from ..runtime import Graph
 from ..runtime.boundary import public
-from ..runtime.calling.module_calls import in_mode
-from ..runtime.foreign_objects.state import settle, state_of
+from ..runtime.calling.pure import in_mode
+from ..runtime.foreign_state import settle, state_of
 from ..runtime.frameworks import backend_of
 from .files import load, save
 from .losses import LossFunction

@@ -10,10 +10,10 @@ from typing import Any
 from ..contracts.training import Arrays, StepState
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.boundary import public
-from ..runtime.calling.module_calls import in_mode
-from .batches import Batch, unflatten_batch
-from .failing import reporting_errors
+from ..runtime.calling.pure import in_mode
+from .losses import reporting_errors
 from .optimizers import evaluate_rate
+from .plan import Batch, unflatten_batch
 from .state import TrainState
 
 

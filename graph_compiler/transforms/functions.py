@@ -19,11 +19,11 @@ from ..contracts import Derivatives
 from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch, GradientRefused, GraphCompilerError, InvalidOption, NotCompilable
 from ..recording.code.syntax import place_of
-from ..recording.reachability.framework import framework_of
+from ..recording.reachability.libraries import framework_of
 from ..registration import BackendEntry, backends
 from ..runtime import Graph
-from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
+from ..runtime.lazy import DeferredPipeline
 from ..trees import (
     Branch,
     Path,

@@ -11,15 +11,7 @@ from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
 from ..runtime.boundary import public
 from ..trees import flatten, unflatten
-from .functions import (
-    Arguments,
-    FlattenedFunction,
-    Function,
-    is_array,
-    name_of,
-    translating_refusals,
-    where,
-)
+from .functions import Arguments, FlattenedFunction, Function, is_array, name_of, translating_refusals, where
 from .transformed import Transformed
 
 _RANDOMNESS = ("error", "different", "same")

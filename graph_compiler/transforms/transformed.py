@@ -13,7 +13,7 @@ from ..recording.faults import is_fault
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
-from ..runtime.verify.synthetic_inputs import synthetic_call
+from ..runtime.verify import synthetic_call
 from ..trees import flatten, map_structure
 from .functions import (
     Arguments,

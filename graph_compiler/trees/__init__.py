@@ -9,6 +9,7 @@ tree.
 ([1.5, 2.5], {'a': [10, 'x'], 'b': 20})
 """
 
+from .kinds import STANDS_FOR as STANDS_FOR
 from .kinds import Setting as Setting
 from .kinds import build as build
 from .kinds import is_called_with_items as is_called_with_items
@@ -19,12 +20,10 @@ from .kinds import is_namedtuple as is_namedtuple
 from .kinds import is_stand_in as is_stand_in
 from .kinds import maker_of as maker_of
 from .kinds import parts_of as parts_of
+from .kinds import plain_class as plain_class
 from .kinds import register_container as register_container
 from .kinds import registered_class as registered_class
 from .kinds import stand_in as stand_in
-from .likeness import likeness as likeness
-from .shim_classes import STANDS_FOR as STANDS_FOR
-from .shim_classes import plain_class as plain_class
 from .tree import AppendOnly as AppendOnly
 from .tree import Branch as Branch
 from .tree import Fixed as Fixed
@@ -45,6 +44,7 @@ from .tree import iterate_structure as iterate_structure
 from .tree import leaf as leaf
 from .tree import leaves_at as leaves_at
 from .tree import leaves_of as leaves_of
+from .tree import likeness as likeness
 from .tree import map_structure as map_structure
 from .tree import paths as paths
 from .tree import plain_classes as plain_classes

@@ -12,7 +12,24 @@ from typing import Any
 
 from . import making
 
+# ----------------------------------------------------------------------------------------------- shim classes
+# Shim classes: subclasses that replace a class of the user while it is recorded.
 
+STANDS_FOR = "_graph_compiler_stands_for"
+
+
+def plain_class(cls: Any) -> Any:
+    """Return the class that a shim class replaces, or `cls` itself if it is no shim.
+
+    >>> class Layer: ...
+    >>> shim = type("Layer", (Layer,), {STANDS_FOR: Layer})
+    >>> plain_class(shim) is plain_class(Layer) is Layer
+    True
+    """
+    return cls.__dict__.get(STANDS_FOR, cls)
+
+
+# ------------------------------------------------------------------------------------------------------ kinds
 class Setting(str):
     """Name of a property that a container has besides its items, used as a key before theirs.
 

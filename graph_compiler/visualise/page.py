@@ -27,7 +27,7 @@ from ..runtime.graph import Graph
 from ..runtime.variant import Variant
 from ..sizes import Size
 from ..trees import iterate_structure, paths
-from .modules import modules_of
+from .summary import modules_of
 
 # Patterns for the last part of an operation's name, by kind. The first one that matches decides.
 _WORDS = (

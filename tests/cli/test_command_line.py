@@ -23,7 +23,7 @@ pytest.importorskip("rich")
 from typer.testing import CliRunner  # noqa: E402
 
 from graph_compiler import __main__ as main  # noqa: E402
-from graph_compiler.cli import convert, doctor, sources  # noqa: E402
+from graph_compiler.cli import doctor, sources  # noqa: E402
 from graph_compiler.cli import files as outputs  # noqa: E402
 from graph_compiler.cli.app import app  # noqa: E402
 from graph_compiler.cli.exits import CODES, Exit  # noqa: E402
@@ -356,8 +356,8 @@ def test_a_wrong_graph_does_not_pass(folder: Path, monkeypatch: pytest.MonkeyPat
         graph.pipeline.function = function
         return graph
 
-    right = convert.api.compile
-    monkeypatch.setattr(convert.api, "compile", wrong)
+    right = sources.api.compile
+    monkeypatch.setattr(sources.api, "compile", wrong)
     result = invoke("convert", "net.py:scores", "--to", "numpy", "-i", "x=float64[2,3]", "-o", "a.zip")
     assert result.exit_code == Exit.DIFFERS and not Path("a.zip").exists()
 

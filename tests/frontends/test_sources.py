@@ -12,7 +12,7 @@ import torch
 
 import graph_compiler
 from graph_compiler.errors import SourceNotFound
-from graph_compiler.recording.reachability.framework import framework_of
+from graph_compiler.recording.reachability.libraries import framework_of
 from graph_compiler.registration import frameworks_by_package, frontends
 
 _WEIGHT = jnp.ones(3)

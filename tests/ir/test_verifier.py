@@ -12,7 +12,7 @@ from graph_compiler.errors import InvalidGraph, UnknownOperation
 from graph_compiler.ir import Builder, Effect, Graph, Guard, Node, Origin, Value, verify
 from graph_compiler.ir.builder import close
 from graph_compiler.ir.graph import check
-from graph_compiler.ir.pairs import pairs_of
+from graph_compiler.ir.node import pairs_of
 from graph_compiler.ops import ArraySpec
 from graph_compiler.passes.lowering.region_checks import carry_out
 

@@ -31,7 +31,7 @@ import graph_compiler
 from tests.support import samples
 from tests.support.compare import assert_same
 
-files = ["ops.special", "ops.special", "backends.jax.lowering.elementwise", "frontends.torch.lifting.special", None]
+files = ["ops.elementwise", "ops.elementwise", "backends.jax.lowering.elementwise", "frontends.torch.lifting.elementwise", None]
 blocks = {blocks!r}
 assert len(blocks) == len(files), f"the page has {{len(blocks)}} blocks"
 import graph_compiler.ops.registry as registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from graph_compiler.passes.cleanup.freeze import freeze
+from graph_compiler.passes.cleanup.constants import freeze
 
 from .graphs import Recording, after
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 from graph_compiler.ops import ArraySpec
-from graph_compiler.passes.cleanup.random_draws import GeneratorState, bake_generators, repeat_draws
+from graph_compiler.passes.cleanup.constants import GeneratorState, bake_generators, repeat_draws
 from graph_compiler.sizes import Size, Symbol
 
 from .graphs import Recording, after, ops_of

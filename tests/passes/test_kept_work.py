@@ -17,7 +17,7 @@ from graph_compiler.errors import InvalidFile  # noqa: E402
 from graph_compiler.ir import Builder, Graph  # noqa: E402
 from graph_compiler.ir.sameness import same_program  # noqa: E402
 from graph_compiler.ops.registry import ArraySpec  # noqa: E402
-from graph_compiler.passes.cleanup.cse import cse  # noqa: E402
+from graph_compiler.passes.cleanup.redundancy import cse  # noqa: E402
 
 
 def calls_of(graph: Any, name: str) -> int:

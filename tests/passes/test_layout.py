@@ -10,7 +10,7 @@ import numpy as np
 
 from graph_compiler.ir import Graph, Region
 from graph_compiler.ops import ArraySpec
-from graph_compiler.ops.layouts import to_first, to_last
+from graph_compiler.ops.convolution import to_first, to_last
 from graph_compiler.passes import layout
 
 from .graphs import Recording, after, canonical, computed, ops_of, random_arrays

@@ -26,7 +26,7 @@ from graph_compiler.ir import Builder, Graph, verify
 from graph_compiler.ir.node import Value
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.ops.axes import ROWS
-from graph_compiler.ops.layouts import to_first, to_last
+from graph_compiler.ops.convolution import to_first, to_last
 from graph_compiler.passes import conv1x1_to_linear, cse, dce, decompose, kernel_layout, layout
 from graph_compiler.trees import Branch, Leaf
 from tests.corpora.models import small

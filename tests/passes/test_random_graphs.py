@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.ir import Builder, Graph, Value
 from graph_compiler.ops import ArraySpec, all_ops
-from graph_compiler.ops.layouts import to_first, to_last
+from graph_compiler.ops.convolution import to_first, to_last
 from graph_compiler.passes import (
     constant_folding,
     conv1x1_to_linear,

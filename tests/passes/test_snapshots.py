@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graph_compiler.ir import Graph, Guard, Origin, Value
-from graph_compiler.passes.cleanup.snapshots import drop_snapshots
+from graph_compiler.passes.cleanup.redundancy import drop_snapshots
 
 from .graphs import Recording, after, ops_of
 

@@ -11,12 +11,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.memory import words  # noqa: E402
-from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
+from graph_compiler.frontends.torch.memory import watching  # noqa: E402
+from graph_compiler.frontends.torch.state.reads import versions_of  # noqa: E402
 from graph_compiler.recording import Reached  # noqa: E402
-from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, conjunction  # noqa: E402
-from graph_compiler.recording.environment_guards.versions import (  # noqa: E402
+from graph_compiler.recording.environment_guards import (  # noqa: E402  # noqa: E402
+    EnvironmentGuard,
     VersionsOf,
+    conjunction,
     detects,
     detects_every_change,
     is_readable,
@@ -145,7 +146,7 @@ def test_changes_of_captured_tensors_are_seen(
     """Changes must be noticed without the fast check of memory too, and before and after another change,
     which renews that check.
     """
-    monkeypatch.setattr(words, "is_readable", words.is_readable and readable)
+    monkeypatch.setattr(watching, "is_readable", watching.is_readable and readable)
     layer, table, x = torch.nn.Linear(3, 3), torch.arange(9.0).reshape(3, 3), torch.ones(3)
 
     def function(x: Any) -> Any:
@@ -193,10 +194,10 @@ def test_weights_that_no_layer_computes_with_are_seen(add: Any, to: str) -> None
     assert np.allclose(graph(x).tolist(), model(x).tolist(), atol=1e-5)
 
 
-@pytest.mark.skipif(not words.is_readable, reason="this torch keeps its notes of tensors elsewhere")
+@pytest.mark.skipif(not watching.is_readable, reason="this torch keeps its notes of tensors elsewhere")
 def test_words_of_a_tensor_that_has_traded_places_are_not_read() -> None:
     table = torch.arange(3.0)
-    noted = words.words_of(table)
+    noted = watching.words_of(table)
     assert noted is not None and noted.stand()
     holds = conjunction([EnvironmentGuard("True", (), words=noted)], versions_of)
     assert holds() and holds()

@@ -15,7 +15,7 @@ import pytest
 import graph_compiler
 from graph_compiler.recording import Reached
 from graph_compiler.recording.code.ownership import is_internal, is_users, owner_of, owner_of_file
-from graph_compiler.recording.reachability.framework import is_self_contained
+from graph_compiler.recording.reachability.libraries import is_self_contained
 from graph_compiler.recording.reachability.namespaces import entry_of, spaces_of
 from graph_compiler.recording.reachability.snapshot import ObjectSnapshot
 from graph_compiler.recording.reachability.walk import WalkPolicy

@@ -47,22 +47,25 @@ RANKS = {
     "__main__": 16,
 }
 
-# The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports
+# The rooms of a framework's folder have ranks of their own; "" are the other files that stand beside them. Imports
 # for type checkers count as well: a part of a recording knows the protocol in ``trace``, not the class that
 # holds all parts.
 INNER_RANKS = {
     "frontends/torch": {
-        "compat": -2,
-        "trace": -1,
+        "compat": -3,
+        "trace": -2,
+        "sizes": -1,
         "numbers": 0,
         "basics": 1,
         "memory": 2,
         "lifting": 2,
         "state": 3,
-        "process": 3,
-        "gradients": 4,
-        "capture": 5,
-        "": 6,
+        "generators": 3,
+        "settings": 4,
+        "gradients": 5,
+        "gradient_rules": 6,
+        "capture": 7,
+        "": 8,
     },
 }
 
@@ -75,7 +78,7 @@ FRAMEWORKS = {
 ML_PACKAGES = set().union(*FRAMEWORKS.values())
 
 # The folders of a room that belong to no framework.
-SHARED = {"array_code", "common"}
+SHARED = {"common"}
 
 # What everybody uses, private as it is called.
 PRIVATE_BY_NAME_ONLY = {"torch.utils._pytree"}
@@ -150,7 +153,7 @@ def room_of(module: str, is_package: bool = False) -> str:
     """Return the top-level part of a module, or the part and the framework: ``ir`` for
     ``graph_compiler.ir.graph``, ``backends.jax`` for ``graph_compiler.backends.jax.arrays``.
 
-    Folders that all targets share (``graph_compiler.backends.array_code.pooling``) count as ``backends``.
+    Folders that all targets share (``graph_compiler.backends.common.array_code``) count as ``backends``.
     """
     parts = module.split(".")[1:] or ["__init__"]
     in_framework = (
@@ -285,7 +288,7 @@ def circles(sources: list[Source]) -> Iterator[str]:
 def inner_place(path: str) -> tuple[str, str] | None:
     """Return (framework folder, part of it) of a file in a folder with inner ranks; None for other files.
 
-    ``frontends/torch/memory/saved_contents.py`` is in the part ``memory``; the part of a file directly in
+    ``frontends/torch/memory/memory.py`` is in the part ``memory``; the part of a file directly in
     the folder is its name if that has a rank, else an empty string.
     """
     for folder, ranks in INNER_RANKS.items():
@@ -447,8 +450,8 @@ WORDS_EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"forward"},
         "the forward function of a derivative rule, in the words of automatic differentiation",
     ),
-    "graph_compiler/passes/cleanup/cse.py": ({"no_grad"}, _TAPES),
-    "graph_compiler/runtime/weights/load_weights.py": (
+    "graph_compiler/passes/cleanup/redundancy.py": ({"no_grad"}, _TAPES),
+    "graph_compiler/runtime/saving/load.py": (
         {"torch"},
         "the remedy for a file of another format than it reads",
     ),
@@ -582,12 +585,12 @@ PLANTED_IMPORTS = {
 
 LEGAL_INSIDE = {
     "frontends/torch/__init__": "from .recording import record\nfrom .state import array_access\n",
-    "frontends__torch__recording": "from .memory.saved_contents import past\n",
+    "frontends__torch__recording": "from .memory.memory import past\n",
     "frontends__torch__basics__kinds": "",
-    "frontends__torch__memory__saved_contents": (
+    "frontends__torch__memory__memory": (
         "from ..basics import kinds\nfrom . import views\nif TYPE_CHECKING:\n    from ..trace import Trace\n"
     ),
-    "frontends/torch/trace/__init__": "",
+    "frontends__torch__trace": "",
     "frontends__torch__memory__views": "from ....ir.graph import Graph\n",
     "frontends__torch__state__array_access": "from ..memory.views import view\n",
     "frontends__jax__recording": "",
@@ -604,7 +607,7 @@ PLANTED_INSIDE = {
         "frontends__torch__memory__bad",
         "if TYPE_CHECKING:\n    from ..state.array_access import Kept\n",
     ),
-    "same rank": ("frontends__torch__process__bad", "from ..state.array_access import leave\n"),
+    "same rank": ("frontends__torch__generators", "from .state.array_access import leave\n"),
     "a file beside the rooms": ("frontends__torch__capture__bad", "from .. import recording\n"),
     "the frontend's own names": ("frontends__torch__capture__bad", "from .. import record\n"),
     "a room without a rank": ("frontends__torch__shed__bad", ""),
@@ -653,10 +656,10 @@ def test_planted_inner_import_is_found(case: str, tmp_path: Path) -> None:
 
 def test_planted_circle_is_found(tmp_path: Path) -> None:
     assert not list(circles(plant(tmp_path, **LEGAL_INSIDE)))
-    views = "if TYPE_CHECKING:\n    from .saved_contents import Past\n"
+    views = "if TYPE_CHECKING:\n    from .memory import Past\n"
     found = list(circles(plant(tmp_path, **{**LEGAL_INSIDE, "frontends__torch__memory__views": views})))
     assert found == [
-        "frontends/torch/memory/saved_contents.py, frontends/torch/memory/views.py: import each other in a circle"
+        "frontends/torch/memory/memory.py, frontends/torch/memory/views.py: import each other in a circle"
     ]
 
 

@@ -83,7 +83,7 @@ def test_affected(changed: str, checkout: Path) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        "graph_compiler/passes/cleanup/cse.py",
+        "graph_compiler/passes/cleanup/redundancy.py",
         "frontends/torch/lifting/reductions.py",
         "graph_compiler/codegen/scope.py",
     ],

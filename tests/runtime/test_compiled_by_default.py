@@ -117,7 +117,7 @@ def test_what_cannot_be_compiled_runs_operation_by_operation_and_says_why(to: st
 @EACH
 def test_a_bug_in_the_compilation_surfaces(to: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_compiler.transpile(lambda x: x + 1, to=to, args=(torch.ones(2),))
-    monkeypatch.setattr(graph_compiler.backends.common.compiled_shapes, "_NUMBERS", None)
+    monkeypatch.setattr(graph_compiler.backends.common.compilers, "_NUMBERS", None)
     with pytest.raises(InternalError, match="NoneType"):
         graph(torch.ones(2))
 

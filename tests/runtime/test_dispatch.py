@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, condition
+from graph_compiler.recording.environment_guards import EnvironmentGuard, condition
 from graph_compiler.runtime.calling.matcher import MatchCode, dispatcher
 
 SETTINGS: dict[str, Any] = {"scale": 2}

@@ -31,7 +31,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.recording.recorder import Recorder
 from graph_compiler.runtime import boundary, pipeline
-from graph_compiler.runtime.statements_traced import TracedStatementVariants
+from graph_compiler.runtime.variants import TracedStatementVariants
 from tests.support.logs import logged
 
 X = np.linspace(-1, 1, 6, dtype=np.float32)
@@ -199,7 +199,7 @@ BROKEN = {
     "a call": ("graph_compiler.runtime.graph", "CallMiss"),
     "to": ("graph_compiler.runtime.pipeline", "write"),
     "save": ("graph_compiler.runtime.saving.save", "save"),
-    "verify": ("graph_compiler.runtime.verify.verify", "verify_graph"),
+    "verify": ("graph_compiler.runtime.verify", "verify_graph"),
 }
 
 
@@ -226,7 +226,7 @@ def test_no_raw_error_leaves_a_module_of_a_graph(monkeypatch: pytest.MonkeyPatch
     ).as_module()
     problem = KeyError("axis")
     monkeypatch.setattr(
-        importlib.import_module("graph_compiler.runtime.calling.module_calls"), "in_mode", raising(problem)
+        importlib.import_module("graph_compiler.runtime.calling.pure"), "in_mode", raising(problem)
     )
     with pytest.raises(InternalError) as caught:
         module(X if to != "torch" else importlib.import_module("torch").ones(6))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import graph_compiler
-from graph_compiler.recording.stage import stage
+from graph_compiler.recording.lock import stage
 from graph_compiler.runtime import progress
 from tests.support.logs import logged
 

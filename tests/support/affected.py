@@ -115,7 +115,7 @@ class Reach:
 
 REACH = (
     # Files that backends or frontends share.
-    Reach(r"backends/(array_code/\w+|common/helper_calls)\.py", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
+    Reach(r"backends/common/(array_code|helper_calls)\.py", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
     Reach(r"backends/(common/)?\w+\.py", PARTS, (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
     Reach(r"frontends/(common/)?\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
     # Exchange between devices.
@@ -157,7 +157,7 @@ REACH = (
         ("tests/passes/*.py", "tests/ir/*.py"),
         (*EVERY_PROGRAM, *DERIVATIVES, "tests/corpora/test_samples.py"),
     ),
-    Reach(r"graph_compiler/assumptions/.*", ("tests/assumptions/*.py",), EVERY_PROGRAM),
+    Reach(r"graph_compiler/assumptions\.py", ("tests/assumptions/*.py",), EVERY_PROGRAM),
     Reach(r"graph_compiler/.*", PARTS, EVERY_PROGRAM),
     Reach(r"(setup\.cfg|constraints\.txt)", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
 )

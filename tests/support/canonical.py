@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import graph_compiler
-from graph_compiler.runtime.deferred import DeferredPipeline
+from graph_compiler.runtime.lazy import DeferredPipeline
 from graph_compiler.runtime.pipeline import Pipeline
 
 

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import torch
 
 import graph_compiler
-from graph_compiler.backends.jax import program_cache as kept_programs
+from graph_compiler.backends.jax import compiled as kept_programs
 
 Pair = collections.namedtuple("Pair", ["first", "second"])
 
@@ -244,6 +244,6 @@ def test_quick_traces_are_not_kept(
 
 
 def test_another_jax_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graph_compiler.backends.jax.program_cache.config", object())
+    monkeypatch.setattr("graph_compiler.backends.jax.compiled.config", object())
     assert compiled(torch.sin, torch.ones(3))(torch.ones(4)).shape == (4,)
     assert not kept(folder)

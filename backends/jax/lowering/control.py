@@ -8,8 +8,22 @@ from typing import Any
 from ....ir.node import Node, Region, Value, values_in
 from ....ops.collectives import REDUCTIONS
 from ....ops.dtypes import is_complex, is_inexact
-from ...common.derivatives import Derivative, arguments, bare, called, chosen, lines_of, tuple_of
-from ...common.structured import Loop, Scope, call, checkpointed, names_of, packed, strongly_zero
+from ...common.structured import (
+    Derivative,
+    Loop,
+    Scope,
+    arguments,
+    bare,
+    call,
+    called,
+    checkpointed,
+    chosen,
+    lines_of,
+    names_of,
+    packed,
+    strongly_zero,
+    tuple_of,
+)
 from .table import rows
 
 

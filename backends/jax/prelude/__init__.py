@@ -6,11 +6,10 @@ Each is copied into the source that needs it, so it imports nothing from this pa
 
 import jax.numpy as jnp
 
-from ... import array_code
-from ...common import positions, preludes
+from ...common import array_code, positions, preludes
 from ...common import special_functions as airy
 from ...common import special_functions as temme
 
 preludes.collect_helpers(
-    __name__, airy, positions, temme, *array_code.FILES, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"}
+    __name__, airy, positions, temme, array_code, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"}
 )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...array_code.linear_algebra import singular_cutoff
+from ...common.array_code import singular_cutoff
 from .statistics import vector_norm
 
 

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...array_code.pooling import max_pool_with_indices
-from ...array_code.resampling import interpolate_bytes, reflected
+from ...common.array_code import interpolate_bytes, max_pool_with_indices, reflected
 from ...common.positions import (
     adaptive_places,
     antialias_taps,

@@ -6,9 +6,8 @@ from typing import Any
 
 from ....ops import ArraySpec
 from ....ops.dtypes import is_complex, is_floating
-from ...common.keys import WHOLE, arrays_text, key_text
+from ...common.row_texts import WHOLE, arrays_text, key_text, permute_text, reshape_text, unstack_texts
 from ...common.rows import Operand
-from ...common.shapes import permute_text, reshape_text, unstack_texts
 from .table import rows
 
 rows.table({

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ops.dtypes import is_complex, is_floating, is_integer
-from ...common.half_numbers import HALF
+from ...common.row_texts import HALF
 from ...common.rows import Operand, number_in
 from .table import rows
 

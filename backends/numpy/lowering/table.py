@@ -1,7 +1,7 @@
 """Lowering table that the other files of this folder fill."""
 
 from ....ops.collectives import COLLECTIVES
-from ..half import NumpyRows, compute_dtype
+from ..dialect import NumpyRows, compute_dtype
 
 UNSUPPORTED: dict[str, str] = dict.fromkeys(COLLECTIVES, "NumPy runs on one device")
 rows = NumpyRows("numpy", UNSUPPORTED, counts=True, compute_dtype=compute_dtype)

@@ -7,9 +7,8 @@ modified. Half-precision arrays are converted to float32 before they are passed 
 
 import numpy as np
 
-from ... import array_code
-from ...common import positions, prefixes, preludes
+from ...common import array_code, positions, prefixes, preludes
 
 preludes.collect_helpers(
-    __name__, positions, prefixes, *array_code.FILES, xp=np, spelled={"xp": "np", "Array": "np.ndarray"}
+    __name__, positions, prefixes, array_code, xp=np, spelled={"xp": "np", "Array": "np.ndarray"}
 )

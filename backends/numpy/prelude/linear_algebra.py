@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...array_code.linear_algebra import singular_cutoff
+from ...common.array_code import singular_cutoff
 from .statistics import vector_norm
 
 

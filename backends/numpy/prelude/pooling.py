@@ -7,8 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from ...array_code.pooling import max_pool_with_indices
-from ...array_code.resampling import interpolate_bytes, reflected
+from ...common.array_code import interpolate_bytes, max_pool_with_indices, reflected
 from ...common.positions import (
     adaptive_places,
     antialias_taps,

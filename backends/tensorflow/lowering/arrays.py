@@ -10,9 +10,8 @@ from ....ops.dtypes import is_complex, is_floating
 from ....ops.text import Text
 from ....sizes import hint_of
 from ....trees import iterate_structure
-from ...common.keys import WHOLE, key_text
+from ...common.row_texts import WHOLE, added_axes, key_text, with_what_is_left
 from ...common.rows import Operand
-from ...common.shapes import added_axes, with_what_is_left
 from .table import rows
 
 Out = tuple[ArraySpec, ...]

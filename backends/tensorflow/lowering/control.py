@@ -7,16 +7,21 @@ from typing import Any
 
 from ....ir.node import Node, Region, Value
 from ....ops.collectives import REDUCTIONS
-from ...common.derivatives import Derivative, arguments, bare, called, chosen, tuple_of
 from ...common.structured import (
+    Derivative,
     Loop,
     Scope,
+    arguments,
     associative_scan_by,
+    bare,
     call,
+    called,
     checkpointed,
+    chosen,
     function,
     names_of,
     strongly_zero,
+    tuple_of,
     tuple_text,
 )
 from .table import rows

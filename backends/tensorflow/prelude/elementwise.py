@@ -1,12 +1,21 @@
-"""Element-wise functions that TensorFlow lacks, or whose results or gradients differ there."""
+"""Element-wise and special functions that TensorFlow lacks, or whose values or gradients differ there."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
+from ...common.special_functions import (
+    airy_between,
+    airy_far_right,
+    airy_in_phase,
+    airy_out_of_phase,
+    excess_of_logarithm,
+    temme_series,
+)
 from .control import with_slopes
 
 
@@ -233,3 +242,420 @@ def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def trunc(x: tf.Tensor) -> tf.Tensor:
     """Round towards 0."""
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
+
+
+# ---------------------------------------------------------------------------------------------------- special
+# Special functions that TensorFlow lacks, or whose values or gradients differ at edges of the domain.
+
+
+def airy_ai(x: tf.Tensor) -> tf.Tensor:
+    """Compute the Airy function Ai.
+
+    It is computed by a series between -3 and 3, by an oscillation below, and by a decay above.
+    """
+    series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
+    return tf.where(
+        x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
+    )
+
+
+def airy_decay(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``Ai(x)`` for ``x >= 3``."""
+    return airy_far_right(2 * (3 / x) ** 1.5 - 1) * tf.exp(-2 / 3 * x**1.5) / x**0.25
+
+
+def airy_waves(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``Ai(-x)`` for ``x >= 3``."""
+    phase = 2 / 3 * x**1.5
+    t = 24 / (phase * phase) - 1
+    angle = phase + math.pi / 4
+    return (airy_in_phase(t) * tf.sin(angle) - airy_out_of_phase(t) / phase * tf.cos(angle)) / x**0.25
+
+
+def like(number: float, x: tf.Tensor) -> tf.Tensor:
+    """Return ``number`` as a scalar of the dtype of ``x``."""
+    return tf.constant(number, x.dtype)
+
+
+def betainc(*arguments: Any) -> tf.Tensor:
+    """Compute the regularized incomplete beta function of ``a, b, x``, broadcast.
+
+    Parameters of 0 or infinity give the limits. Arguments outside the domain give NaN.
+    """
+    dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
+    a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
+    shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
+    a, b, x = (tf.broadcast_to(item, shape) for item in (a, b, x))
+    # The whole mass of the distribution lies at 0, or at 1.
+    starts, ends = (
+        (a == 0) | (b == math.inf),
+        (b == 0) | (a == math.inf),
+    )
+    wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
+    limit = tf.where(wrong, like(math.nan, x), tf.cast((starts & (x > 0)) | (x == 1), dtype))
+    at_limit = wrong | starts | ends
+    # An argument at which the result is replaced must not produce NaN, which would spoil the gradient.
+    near_a, near_b, near_x = (tf.where(at_limit, like(0.5, x), item) for item in (a, b, x))
+    return tf.where(at_limit, limit, tf.math.betainc(near_a, near_b, near_x))
+
+
+def digamma(x: tf.Tensor) -> tf.Tensor:
+    """Compute the logarithmic derivative of the gamma function. It is -inf at 0.0 and inf at -0.0."""
+    return tf.where(x == 0, tf.where(signbit(x), like(math.inf, x), like(-math.inf, x)), tf.math.digamma(x))
+
+
+def entr(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``-x * log(x)``, which is 0 at 0 and -inf for negative ``x``.
+
+    The derivative at 0 is infinite.
+    """
+
+    def value(x: tf.Tensor) -> tf.Tensor:
+        return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
+
+    return with_slopes(value, [lambda x: -1 - tf.math.log(x)], x)
+
+
+def erfcx(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``exp(x ** 2) * erfc(x)``: directly for ``x < 2``, otherwise by a continued fraction."""
+    near = tf.minimum(x, like(2, x))
+    far = tf.maximum(x, like(2, x))
+    rest = far
+    for k in range(60, 0, -1):
+        rest = far + (k / 2) / rest
+    return tf.where(x < 2, tf.exp(tf.square(near)) * tf.math.erfc(near), 1 / (rest * math.sqrt(math.pi)))
+
+
+def fmax(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Compute the maximum. If one argument is NaN, return the other one.
+
+    A tie returns ``x1``, which then gets the whole gradient.
+    """
+    return tf.where((x1 >= x2) | (x2 != x2), x1, x2)
+
+
+def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Compute the minimum. If one argument is NaN, return the other one.
+
+    A tie returns ``x1``, which then gets the whole gradient.
+    """
+    return tf.where((x1 <= x2) | (x2 != x2), x1, x2)
+
+
+def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the mantissa, with magnitude in [0.5, 1), and the int32 exponent.
+
+    For 0, infinities and NaN, these are ``x`` and 0. The mantissa of a subnormal float64 is smaller than
+    0.5.
+    """
+    plain = (x == 0) | ~tf.math.is_finite(x)
+    wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
+    # The exponent is in front of the 52 bits of the mantissa, and that of 0.5 is 1022.
+    exponent = (tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022
+    mantissa = wide * tf.pow(like(2, wide), tf.cast(-exponent, tf.float64))
+    return tf.where(plain, x, tf.cast(mantissa, x.dtype)), tf.where(plain, 0, tf.cast(exponent, tf.int32))
+
+
+def gammainc(a: Any, x: Any) -> tf.Tensor:
+    """Compute the regularized lower incomplete gamma function. An ``a`` of 0 or infinity gives the limit."""
+    a, x = in_one_type(a, x)
+    of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
+    limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
+    far, near_a, near_x = gamma_far(a, x, -1)
+    value = tf.where(tf.math.is_nan(far), tf.math.igamma(near_a, near_x), far)
+    return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
+
+
+def gammaincc(a: Any, x: Any) -> tf.Tensor:
+    """Compute the regularized upper incomplete gamma function. An ``a`` of 0 or infinity gives the limit."""
+    a, x = in_one_type(a, x)
+    of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
+    limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
+    far, near_a, near_x = gamma_far(a, x, 1)
+    value = tf.where(tf.math.is_nan(far), tf.math.igammac(near_a, near_x), far)
+    return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
+
+
+def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Compute an incomplete gamma function for large ``a`` and ``x`` near ``a``.
+
+    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all
+    other arguments, and ``a`` and ``x`` with 1 in place of those that were handled.
+    """
+    # TensorFlow's own series stops before it converges for such arguments.
+    is_far = (a >= 200) & (tf.abs(x - a) < (0.4 if x.dtype == tf.float64 else 0.6) * a)
+    far_a, far_x = tf.where(is_far, a, like(200, a)), tf.where(is_far, x, like(200, x))
+    mu = (far_x - far_a) / far_a
+    excess = excess_of_logarithm(mu)
+    eta = mu * tf.sqrt(2 * excess)
+    rest = tf.exp(-far_a * mu * mu * excess) / tf.sqrt(2 * math.pi * far_a) * temme_series(eta, far_a)
+    value = tf.math.erfc(sign * eta * tf.sqrt(far_a / 2)) / 2 + sign * rest
+    return (
+        tf.where(is_far, value, like(math.nan, x)),
+        tf.where(is_far, like(1, a), a),
+        tf.where(is_far, like(1, x), x),
+    )
+
+
+def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Compute the greatest common divisor by Euclid's algorithm. It is not negative."""
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
+    shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
+
+    def step(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        done = b == 0
+        # TensorFlow raises an error for the remainder by 0.
+        return tf.where(done, a, b), tf.where(done, b, a % tf.where(done, tf.ones_like(b), b))
+
+    pair = tuple(tf.broadcast_to(x, shape) for x in (x1, x2))
+    result, _ = tf.while_loop(lambda a, b: tf.reduce_any(b != 0), step, pair)
+    return result if x1.dtype.is_unsigned else tf.abs(result)
+
+
+def lcm(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    divisor = gcd(x1, x2)
+    product = x1 // tf.where(divisor == 0, tf.ones_like(divisor), divisor) * x2
+    return product if product.dtype.is_unsigned else tf.abs(product)
+
+
+def i0(x: tf.Tensor) -> tf.Tensor:
+    """Compute the modified Bessel function of the first kind of order 0, with derivative 0 at 0."""
+    return tf.exp(tf.abs(x)) * tf.math.special.bessel_i0e(x)
+
+
+def i1(x: tf.Tensor) -> tf.Tensor:
+    """Compute the modified Bessel function of the first kind of order 1, with derivative 1/2 at 0."""
+    return with_slopes(tf.math.special.bessel_i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
+
+
+def i1e(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``i1(x) * exp(-abs(x))``, with derivative 1/2 at 0."""
+    return with_slopes(
+        tf.math.special.bessel_i1e,
+        [lambda x: tf.math.special.bessel_i0e(x) - tf.sign(x) * i1e(x) - quotient_at(i1e, x)],
+        x,
+    )
+
+
+def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+    """Compute ``function(x) / x`` for a function with derivative 1/2 at 0, which is the quotient near 0."""
+    near = tf.abs(x) < 1e-6
+    safe = tf.where(near, tf.ones_like(x), x)
+    return tf.where(near, like(0.5, x), function(safe) / safe)
+
+
+def isclose(
+    x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> tf.Tensor:
+    """Return True for each element where ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
+
+    Equal elements, such as infinities, are close. NaN is close to NaN only if ``equal_nan`` is True.
+    """
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
+    same = x1 == x2
+    if equal_nan:
+        same |= (x1 != x1) & (x2 != x2)
+    if not (x1.dtype.is_floating or x1.dtype.is_complex):
+        # A difference of unsigned integers would wrap around.
+        x1, x2 = tf.cast(x1, tf.float64), tf.cast(x2, tf.float64)
+    allowed = atol + rtol * tf.abs(x2)
+    return same | (tf.math.is_finite(allowed) & (tf.abs(x1 - x2) <= allowed))
+
+
+def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Compute ``log2(2 ** x1 + 2 ** x2)`` without overflow."""
+    return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
+
+
+def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
+    """Compute ``log(x / (1 - x))``, with ``x`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given.
+
+    The derivative at 0 and 1 is infinite.
+    """
+    if eps is not None:
+        x = tf.where(x < eps, like(eps, x), tf.where(x > 1 - eps, like(1 - eps, x), x))
+    return with_slopes(lambda x: tf.math.log(x / (1 - x)), [lambda x: 1 / (x * (1 - x))], x)
+
+
+def log_ndtr(x: tf.Tensor) -> tf.Tensor:
+    """Compute the logarithm of the standard normal distribution function without underflow."""
+    below, near = tf.minimum(x, like(-1, x)), tf.maximum(x, like(-1, x))
+    tail = tf.math.log(erfcx(-below * math.sqrt(0.5)) / 2) - tf.square(below) / 2
+    return tf.where(x < -1, tail, tf.math.log1p(-tf.math.erfc(near * math.sqrt(0.5)) / 2))
+
+
+def nan_to_num(
+    x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> tf.Tensor:
+    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``.
+
+    None stands for the largest or smallest finite number of the dtype.
+    """
+    if not x.dtype.is_floating:
+        return tf.identity(x)
+    largest, smallest = (
+        bound if given is None else given for bound, given in ((x.dtype.max, posinf), (x.dtype.min, neginf))
+    )
+    x = tf.where(tf.math.is_nan(x), like(nan, x), x)
+    return tf.where(x == math.inf, like(largest, x), tf.where(x == -math.inf, like(smallest, x), x))
+
+
+def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
+    """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
+
+    ``kind`` names it ("legendre_p"). ``n`` is rounded towards 0, and a negative or infinite degree gives
+    0.
+    """
+    dtype = x.dtype if tf.is_tensor(x) else n.dtype
+    x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
+    shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(n))
+    x, n = tf.broadcast_to(x, shape), tf.broadcast_to(tf.where(n < 0, tf.math.ceil(n), tf.floor(n)), shape)
+    first = {
+        "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
+        "hermite_h": 2 * x, "hermite_he": x, "laguerre_l": 1 - x, "legendre_p": x,
+    }[kind]  # fmt: skip
+
+    def following(k: tf.Tensor, last: tf.Tensor, before: tf.Tensor) -> tf.Tensor:
+        if kind.startswith("chebyshev"):
+            return 2 * x * last - before
+        if kind == "hermite_h":
+            return 2 * x * last - 2 * (k - 1) * before
+        if kind == "hermite_he":
+            return x * last - (k - 1) * before
+        if kind == "laguerre_l":
+            return ((2 * k - 1 - x) * last - (k - 1) * before) / k
+        return ((2 * k - 1) * x * last - (k - 1) * before) / k
+
+    def step(k: tf.Tensor, last: tf.Tensor, before: tf.Tensor, result: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        value = following(k, last, before)
+        return k + 1, value, last, tf.where(n == k, value, result)
+
+    ones = tf.ones_like(x)
+    start = tf.where(n == 0, ones, tf.where(n == 1, first, tf.zeros_like(x)))
+    return tf.while_loop(
+        lambda k, *_: tf.reduce_any((k <= n) & tf.math.is_finite(n)), step, (like(2, x), first, ones, start)
+    )[-1]
+
+
+def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
+    """Compute ``function(x)`` for positive ``x``, ``at_zero`` for 0, and NaN for all other ``x``."""
+    # The branch that is not selected must be finite, or its gradient would be NaN.
+    value = function(tf.where(x > 0, x, tf.ones_like(x)))
+    return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))
+
+
+def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:
+    """Compute the ``n``-th derivative of the digamma function, for ``n`` from 1 on."""
+    if n == 1:
+        return trigamma(x)
+    return (-1) ** (n + 1) * math.factorial(n) * zeta(like(n + 1, x), x)
+
+
+def real_angle(x: tf.Tensor) -> tf.Tensor:
+    """Compute the complex angle of real numbers: pi for negative numbers, NaN for NaN, otherwise 0."""
+    return tf.where(x != x, x, tf.where(x < 0, like(math.pi, x), tf.zeros_like(x)))
+
+
+def sine_quotient(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``sin(x) / x``. Near 0 it is a series for real ``x``, so that the gradient is exact."""
+    if x.dtype.is_complex:
+        return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
+    near = tf.abs(x) < 0.05
+    far, square = tf.where(near, tf.ones_like(x), x), tf.square(tf.where(near, x, tf.zeros_like(x)))
+    return tf.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), tf.sin(far) / far)
+
+
+def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
+    """Compute ``sin(x) / x``, which is 0 at infinity."""
+    return tf.where(tf.math.is_inf(x), tf.zeros_like(x), sine_quotient(x))
+
+
+def trigamma(x: tf.Tensor) -> tf.Tensor:
+    """Compute the derivative of ``digamma``.
+
+    Arguments below 0.5 are reflected. As in torch, the result at a negative integer is finite, since
+    ``sin(pi * x)`` is not rounded to 0 there.
+    """
+    below = x < 0.5
+    sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
+    above = tf.where(below, 1 - x, x)
+    value = tf.where(above == math.inf, tf.zeros_like(x), zeta(like(2, x), above))
+    return tf.where(below, math.pi**2 / (sine * sine) - value, value)
+
+
+def xlog1py(x: Any, y: Any) -> tf.Tensor:
+    """Compute ``x * log1p(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN.
+
+    The derivatives are ``log1p(y)``, or 0 if ``x`` is 0 and ``y <= -1``, and ``x / (1 + y)``.
+    """
+
+    def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.where(
+            tf.math.is_nan(y),
+            like(math.nan, y),
+            tf.math.xlog1py(x, tf.where(is_end(x, y), tf.zeros_like(y), y)),
+        )
+
+    def is_end(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return (x == 0) & (y <= -1)
+
+    return with_slopes(
+        value,
+        [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log1p(y)), lambda x, y: x / (1 + y)],
+        *in_one_type(x, y),
+    )
+
+
+def xlogy(x: Any, y: Any) -> tf.Tensor:
+    """Compute ``x * log(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN.
+
+    The derivatives are ``log(y)``, or 0 if ``x`` is 0 and ``y <= 0``, and ``x / y``.
+    """
+
+    def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.where(
+            tf.math.is_nan(y), like(math.nan, y), tf.math.xlogy(x, tf.where(is_end(x, y), tf.ones_like(y), y))
+        )
+
+    def is_end(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return (x == 0) & (y <= 0)
+
+    return with_slopes(
+        value,
+        [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log(y)), lambda x, y: x / y],
+        *in_one_type(x, y),
+    )
+
+
+def zeta(x: Any, q: Any) -> tf.Tensor:
+    """Compute the Hurwitz zeta function.
+
+    The result is infinite if ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ... It is NaN if ``x < 1`` or
+    ``q`` is infinite.
+    """
+    x, q = in_one_type(x, q)
+    below = q < 0
+    pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))
+    # `zeta_below` has no gradient. The derivative by `q` is that of this term, whose value is 0.
+    slope = -x * (q - tf.stop_gradient(q)) * zeta_below(x + 1, q)
+    value = tf.where(below, zeta_below(x, q) + slope, tf.math.zeta(x, tf.where(below, tf.ones_like(q), q)))
+    return tf.where((x < 1) | (q == math.inf), like(math.nan, x), tf.where(pole, like(math.inf, x), value))
+
+
+def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
+    """Compute the Hurwitz zeta function for negative ``q``, by adding terms until ``q`` is not negative.
+
+    The result has no gradient.
+    """
+    shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(q))
+    x, q = (tf.stop_gradient(tf.broadcast_to(array, shape)) for array in (x, q))
+
+    def step(total: tf.Tensor, q: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.where(q < 0, total + tf.pow(q, -x), total), tf.where(q < 0, q + 1, q)
+
+    total, q = tf.while_loop(
+        lambda total, q: tf.reduce_any((q < 0) & tf.math.is_finite(q)), step, (tf.zeros_like(q), q)
+    )
+    return total + tf.math.zeta(x, q)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops.dtypes import ITEMSIZE, is_complex, is_inexact
-from ...common.keys import arrays_text, key_text
+from ...common.row_texts import arrays_text, key_text, permute_text, reshape_text, unstack_texts
 from ...common.rows import Operand
-from ...common.shapes import permute_text, reshape_text, unstack_texts
 from .nn import index, over, tensor
 from .table import rows
 

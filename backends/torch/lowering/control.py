@@ -13,14 +13,20 @@ from typing import Any
 from ....ir.node import Node, Region, Value
 from ....ops.collectives import REDUCTIONS
 from ....sizes import hints
-from ...common.derivatives import Derivative, Rule, arguments, bare, called, chosen, lines_of
 from ...common.statements import Lists, branch, scan_with, while_loop
 from ...common.structured import (
+    Derivative,
     Loop,
+    Rule,
     Scope,
+    arguments,
     associative_scan_by,
+    bare,
     call,
+    called,
     checkpointed,
+    chosen,
+    lines_of,
     names_of,
     step_called,
     strongly_zero,

@@ -8,8 +8,8 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ops import ArraySpec
+from ....ops.convolution import CHANNELS_FIRST
 from ....ops.dtypes import is_floating
-from ....ops.layouts import CHANNELS_FIRST
 from ....ops.text import Text, factor
 from ...common.rows import Operand, call, operand, unless
 from ...common.rows import Row as LoweringRow

@@ -1,10 +1,14 @@
-"""Element-wise functions whose derivatives differ in torch, and arithmetic of uint64."""
+"""Element-wise and special functions that torch lacks, or whose derivatives differ there."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from .control import with_gradient
 
 
 def absolute(x: torch.Tensor) -> torch.Tensor:
@@ -42,3 +46,96 @@ def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
     rest = number - quotient * divisor
     more = (divisor != 0) & ~is_less(rest.view(torch.uint64), divisor.view(torch.uint64))
     return (quotient + more).view(torch.uint64), torch.where(more, rest - divisor, rest).view(torch.uint64)
+
+
+# ---------------------------------------------------------------------------------------------------- special
+# Special functions, or derivatives of them, that torch lacks.
+
+
+def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Compute the regularized incomplete beta function.
+
+    Parameters of 0 or infinity return the limits, and arguments outside of the domain return NaN.
+    """
+    dtype = x.dtype
+    a, b, x = (
+        item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x)
+    )
+    # The whole mass of the distribution lies at 0, or at 1.
+    starts, ends = (
+        (a == 0) | (b == math.inf),
+        (b == 0) | (a == math.inf),
+    )
+    wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
+    inside = ~(wrong | starts | ends) & (x > 0) & (x < 1)
+    near_a, near_b, near_x = torch.where(inside, a, 1), torch.where(inside, b, 1), torch.where(inside, x, 0.5)
+    limit = torch.where(wrong, math.nan, ((starts & (x > 0)) | (x == 1)).to(x.dtype))
+    value = torch.where(inside, beta_fraction(near_a, near_b, near_x), limit)
+    log_beta = torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
+    slope = torch.exp(torch.xlogy(a - 1, x) + torch.special.xlog1py(b - 1, -x) - log_beta)
+    at_ends = with_gradient(torch.zeros_like(value), torch.where(inside, 0, x), torch.where(inside, 0, slope))
+    return (value + at_ends).to(dtype)
+
+
+def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Compute the incomplete beta function inside its domain by a continued fraction.
+
+    See https://dlmf.nist.gov/8.17.E22. The fraction is computed for ``x`` or for ``1 - x``, whichever
+    converges faster.
+    """
+    is_short = x < (a + 1) / (a + b + 2)
+    p, q, y = torch.where(is_short, a, b), torch.where(is_short, b, a), torch.where(is_short, x, 1 - x)
+    rest = torch.ones_like(y)
+    for m in range(300 if y.dtype == torch.float64 else 100, -1, -1):
+        rest = 1 - (p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1)) / rest
+        rest = 1 + m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m)) / rest if m else rest
+    factor = torch.exp(
+        p * torch.log(y) + q * torch.log1p(-y) + torch.lgamma(p + q) - torch.lgamma(p) - torch.lgamma(q)
+    )
+    part = factor / (p * rest)
+    return torch.where(is_short, part, 1 - part)
+
+
+def incomplete_gamma(
+    function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
+) -> torch.Tensor:
+    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
+
+    If ``a`` requires a gradient, the result has the first derivative by ``a``, which torch lacks.
+    """
+    if not (isinstance(a, torch.Tensor) and a.requires_grad):
+        return function(a, x)
+
+    class Slope(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(a, x)
+            return torch.zeros_like(x).expand(torch.broadcast_shapes(a.shape, x.shape))
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            a, x = ctx.saved_tensors
+            return (gradient * sign * gammainc_slope(a, x)).sum_to_size(a.shape), None
+
+    return function(a.detach(), x) + Slope.apply(a, x.detach())
+
+
+def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Compute the derivative of ``gammainc`` by ``a``, which is 0 unless ``x`` is positive and finite.
+
+    It differentiates the series ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))`` term by term.
+    """
+    kind = torch.promote_types(a.dtype, x.dtype)
+    a, x = torch.broadcast_tensors(a.double(), x.double())
+    inside = (x > 0) & x.isfinite()
+    x = torch.where(inside, x, 1.0)
+    log, digamma = x.log(), torch.digamma(a + 1)
+    term = torch.exp(a * log - x - torch.lgamma(a + 1))
+    total = term * (log - digamma)
+    for n in range(1, 1 << 16):
+        term, digamma = term * x / (a + n), digamma + 1 / (a + n)
+        total = total + term * (log - digamma)
+        if n % 16 == 0 and not bool(((term > 1e-17) | ((a + n < x) & (term > 0))).any()):
+            break
+    return torch.where(inside, total, 0.0).to(kind)

@@ -1,17 +1,29 @@
-"""Reductions by a user's function of two elements, written with other operations."""
+"""``jax.lax.associative_scan`` and reductions by a user's function of two elements."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import operator
+import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
 
-from ..nested import MOST_EQUATIONS
+from ....errors import Signal, TracingError
+from ....forwarding import forward
+from ....ir.node import Value, pairs_of
+from ....ops.registry import ArraySpec
+from ....recording.faults import is_fault
+from ....sizes import Size, Symbol, apply, expression_of, hint_of, is_symbolic
+from ..dtypes import dtype_name
+from ..programs import MOST_EQUATIONS
+from ..sizes import SizeRecording, current, decided, deciding, symbolic
 
 Combine = Callable[..., Any]
 OPERATIONS: dict[str, Combine] = {
@@ -154,3 +166,291 @@ def _strided(array: Any, start: list[int], params: dict[str, Any]) -> Any:
 
 
 COMBINED = {"reduce": _reduce, "reduce_window": _reduce_window}
+
+
+# ------------------------------------------------------------------------------------------ associative scans
+# ``jax.lax.associative_scan`` as one operation for any length.
+#
+# JAX implements it in Python code that halves the number of elements until one is left, which traces to
+# straight-line code for one length. Here the user's function is traced once, on pairs of a symbolic length
+# (``graph_compiler/ir/node.py``), and the call binds a primitive. A function that asks for the number of
+# pairs is left to JAX, with one recording for each length.
+
+associative_scan_p = Primitive("associative_scan")
+associative_scan_p.multiple_results = True
+# An axis is shorter than 2**31, and each step doubles the reach.
+_MOST_STEPS = 31
+
+
+@dataclass(frozen=True, eq=False)
+class CombineFunction:
+    """The user's function that combines pairs.
+
+    function: takes the lists of closed-over arrays, of left elements and of right elements; returns the
+        list of combined elements.
+    program: jaxpr for any number of pairs. Inputs are the closed-over arrays, then the left and the right
+        elements.
+    pairs: graph values whose symbols are the sizes in ``program``, in the order of its pairs.
+    """
+
+    function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
+    program: ClosedJaxpr
+    pairs: tuple[Value, ...]
+
+
+class _PairMismatch(Signal):
+    """Signal that the function returns another structure, shape or dtype than it was given."""
+
+
+class _LengthNeeded(Signal):
+    """Signal that the function needs the number of pairs as a concrete number."""
+
+
+@dataclass(frozen=True)
+class _LengthlessRecording:
+    """Recording in which deciding the number of pairs raises :class:`_LengthNeeded`.
+
+    recording: the recording that decides all other sizes.
+    own: symbol of the number of pairs.
+    """
+
+    recording: SizeRecording
+    own: Symbol
+
+    @property
+    def shown(self) -> Any:
+        return self.recording.shown
+
+    @property
+    def loops(self) -> Any:
+        return self.recording.loops
+
+    def decide(self, size: Size) -> Any:
+        if self.own in size.symbols():
+            raise _LengthNeeded
+        return self.recording.decide(size)
+
+    def knows(self, size: Size) -> bool:
+        others = (Size.of(symbol) for symbol in size.symbols() if symbol != self.own)
+        return all(map(self.recording.knows, others))
+
+    def leaves_open(self, size: Size) -> bool:
+        return self.own in size.symbols() or self.recording.leaves_open(size)
+
+    def size_of_axis(self, axis_name: str) -> Size:
+        return self.recording.size_of_axis(axis_name)
+
+
+# ---------------------------------------------------------------------------------- in the place of JAX's own
+def symbolic_associative_scan(
+    original: Callable[..., Any], is_traced: Callable[[], bool]
+) -> Callable[..., Any]:
+    """Return an ``associative_scan`` that binds the primitive while calls of this thread are recorded.
+
+    It calls ``original`` instead in other threads, while ``is_traced()`` is False, and for a negative
+    ``axis`` with ``reverse``. It also does so if an array in ``elems`` is not one of JAX, if their lengths
+    along ``axis`` differ, or if ``fn`` cannot be traced for a symbolic length.
+    """
+    thread = threading.get_ident()
+
+    def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+        # Patches replace the function for all threads, but only one is recorded.
+        if threading.get_ident() != thread or not is_traced():
+            return forward(original, fn, elems, reverse, axis)
+        leaves, tree = jax.tree.flatten(elems)
+        # JAX raises for a negative axis in reverse, so the call is left to it.
+        known = None if reverse and axis < 0 else _common_axis(leaves, axis)
+        call = None if known is None else _combine(fn, tree, leaves, known)
+        if known is None or call is None:
+            return forward(original, fn, elems, reverse, axis)
+        combine, held = call
+        found = associative_scan_p.bind(
+            *held, *leaves, combine=combine, sequences=len(leaves), axis=known, reverse=bool(reverse)
+        )
+        return jax.tree.unflatten(tree, found)
+
+    return associative_scan
+
+
+def _common_axis(leaves: list[Any], axis: Any) -> int | None:
+    """Return ``axis`` as a nonnegative int, or None for calls that JAX has to reject.
+
+    These have no leaves, a leaf that is not a JAX array, an axis out of bounds, or different lengths along
+    the axis.
+    """
+    if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
+        return None
+    axis = axis % leaves[0].ndim if -leaves[0].ndim <= axis < leaves[0].ndim else leaves[0].ndim
+    lengths = {expression_of(leaf.shape[axis]) for leaf in leaves if axis < leaf.ndim}
+    return axis if len(lengths) == 1 and all(axis < leaf.ndim for leaf in leaves) else None
+
+
+def _combine(
+    fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
+) -> tuple[CombineFunction, list[Any]] | None:
+    """Return ``fn`` as an operation on any number of pairs, and the arrays that it closes over.
+
+    Return None if ``fn`` needs the number of pairs, returns another structure, shape or dtype than it was
+    given, or raises. Faults of this package propagate.
+    """
+    outside: list[Any] = []
+
+    def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        made, structure = jax.tree.flatten(
+            fn(jax.tree.unflatten(tree, left), jax.tree.unflatten(tree, right))
+        )
+        if structure != tree:
+            raise _PairMismatch("the result is another container")
+        return made
+
+    def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        """Call ``fn`` with ``held`` in place of the arrays that it closes over."""
+        program = jax.make_jaxpr(flat)(
+            *([_type(item, item.shape) for item in side] for side in (left, right))
+        )
+        known = {id(item): now for item, now in zip(outside, held)}
+        # The arrays are recognized by identity, because `fn` is traced again.
+        consts = [known.get(id(item), item) for item in program.consts]
+        return list(jaxpr_as_fun(_with_constants_as_inputs(program))(*consts, *left, *right))
+
+    try:
+        pairs, program = _traced(flat, leaves, axis)
+    # The user's function may raise any exception. JAX then calls it again and shows the exception.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
+        return None
+    outside[:] = program.consts
+    return CombineFunction(function, _with_constants_as_inputs(program), pairs), list(program.consts)
+
+
+def _traced(
+    flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int
+) -> tuple[tuple[Value, ...], ClosedJaxpr]:
+    """Trace ``flat`` for any number of pairs; return the values of the pairs and the jaxpr.
+
+    Raise :class:`_LengthNeeded` or :class:`_PairMismatch` if that is impossible.
+    """
+    specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
+    pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
+    types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]
+    count = len(leaves)
+    with deciding(_LengthlessRecording(current(), Symbol(pairs[0], axis, 0))):
+        program = jax.make_jaxpr(flat)(types[:count], types[count:])
+        for made, given in zip(program.out_avals, types):
+            if made.dtype != given.dtype or not _has_shape(made.shape, given.shape):
+                raise _PairMismatch(f"a pair of {given} gives {made}")
+    return tuple(pairs), program
+
+
+def _has_shape(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Return True if two shapes are equal in the recorded call, guarding sizes that may differ in others."""
+    pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
+    return len(shape) == len(wanted) and all(
+        one == other or decided(apply("eq", one, other)) for one, other in pairs
+    )
+
+
+def _with_constants_as_inputs(program: ClosedJaxpr) -> ClosedJaxpr:
+    jaxpr = program.jaxpr
+    info = jaxpr.debug_info
+    if info.arg_names is not None:
+        info = info._replace(arg_names=("",) * len(jaxpr.constvars) + tuple(info.arg_names))
+    return ClosedJaxpr(
+        jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=info), ()
+    )
+
+
+def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
+    return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
+
+
+# ------------------------------------------------------------------------------------- the primitive
+@associative_scan_p.def_abstract_eval
+def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool) -> Any:
+    return operands[len(operands) - sequences :]
+
+
+@associative_scan_p.def_impl
+def _scan_by_doubling(
+    *operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool
+) -> list[Any]:
+    """Compute the scan in a loop that JAX can differentiate.
+
+    Iteration ``i`` combines each element with the one ``2**i`` before it. A symbolic length has as many
+    iterations as the longest possible axis; those beyond its length change nothing.
+    """
+    held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
+    length = leaves[0].shape[axis]
+    places = jax.lax.iota("int32", length)
+
+    def step(old: Any, reach: Any) -> Any:
+        reached = [jax.lax.broadcast_in_dim(places >= reach, leaf.shape, (axis,)) for leaf in old]
+        twice = [jax.lax.concatenate([leaf, leaf], axis) for leaf in old]
+        # The last elements wrap around to the front, where the mask is false.
+        before = [jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice]
+        left = [_with_gradients_where(mask, leaf) for mask, leaf in zip(reached, before)]
+        made = combine.function(
+            held, left, [_with_gradients_where(mask, leaf) for mask, leaf in zip(reached, old)]
+        )
+        return tuple(jax.lax.select(mask, new, leaf) for mask, new, leaf in zip(reached, made, old))
+
+    def steps(old: Any, reach: Any) -> Any:
+        return jax.lax.cond(reach < length, step, lambda old, _: old, old, reach), None
+
+    ordered = tuple(jax.lax.rev(leaf, (axis,)) for leaf in leaves) if reverse else leaves
+    # The trip count of this loop is the logarithm of the length, which a symbolic size cannot express.
+    count = _MOST_STEPS if is_symbolic(length) else max(length - 1, 0).bit_length()
+    made, _ = jax.lax.scan(steps, ordered, jnp.left_shift(1, jax.lax.iota("int32", count)))
+    return [jax.lax.rev(leaf, (axis,)) for leaf in made] if reverse else list(made)
+
+
+def _with_gradients_where(mask: Any, leaf: Any) -> Any:
+    # Elsewhere unrelated elements are combined, and 0 times an infinite derivative is NaN.
+    return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
+
+
+def _jvp_rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def run(*operands: Any) -> list[Any]:
+        return _scan_by_doubling(*operands, **params)
+
+    return jax.jvp(run, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
+
+
+def _batch_rule(
+    operands: Any, places: Any, *, combine: CombineFunction, sequences: int, axis: int, reverse: bool
+) -> Any:
+    count = len(operands) - sequences
+    size = next(operand.shape[place] for operand, place in zip(operands, places) if place is not None)
+    held, outer = operands[:count], tuple(places[:count])
+    leaves = [_with_batch(leaf, place, size) for leaf, place in zip(operands[count:], places[count:])]
+
+    def each(left: Any, right: Any) -> list[Any]:
+        return list(
+            jax.vmap(combine.function, in_axes=(list(outer), -1, -1), out_axes=-1)(list(held), left, right)
+        )
+
+    # The batch is the last axis, so that `axis` keeps its position.
+    call = _combine(each, jax.tree.structure(leaves), leaves, axis)
+    if call is None:
+        raise TracingError(
+            "jax.vmap of an associative_scan whose function asks for the number of pairs: take the scan out "
+            "of vmap"
+        )
+    found = associative_scan_p.bind(
+        *call[1], *leaves, combine=call[0], sequences=sequences, axis=axis, reverse=reverse
+    )
+    return found, [leaf.ndim - 1 for leaf in leaves]
+
+
+def _with_batch(leaf: Any, place: Any, size: Any) -> Any:
+    return (
+        jnp.broadcast_to(leaf[..., None], (*leaf.shape, size))
+        if place is None
+        else jnp.moveaxis(leaf, place, -1)
+    )
+
+
+batching.primitive_batchers[associative_scan_p] = _batch_rule
+ad.primitive_jvps[associative_scan_p] = _jvp_rule
+mlir.register_lowering(associative_scan_p, mlir.lower_fun(_scan_by_doubling, multiple_results=True))

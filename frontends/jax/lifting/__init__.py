@@ -1,1 +1,1 @@
-"""Lifting of recorded JAX programs: rows of primitives (``primitives/``) and of public functions."""
+"""Lifting of recorded JAX programs: rows of public functions (``functions.py``) and of primitives."""

@@ -1,4 +1,4 @@
-"""Dispatch of recorded JAX calls to their rows.
+"""Dispatch of recorded JAX calls to their rows, also in trial runs that infer the sizes of results.
 
 A public call without a row, or whose row does not accept its arguments, is lifted primitive by primitive.
 """
@@ -13,17 +13,18 @@ import jax
 import numpy as np
 from jax._src.traceback_util import api_boundary
 
-from ....errors import UnsupportedOperation
+from ....errors import GraphCompilerError, UnsupportedOperation
 from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
-from ....trees import map_structure
+from ....sizes import Size
+from ....trees import iterate_structure, map_structure
 from ...common.lifter import Lifter
 from ..dtypes import dtype_name, is_key
 from ..equations import Reader
 from ..names import is_primitive, row_key
 from ..programs import jax_record
-from . import functions, primitives
+from . import elementwise, functions, indexing, linear_algebra, manipulation, random, reductions
 from .table import JaxBuilder, rows
 
 
@@ -151,4 +152,57 @@ _MISSING = {
     "rng_uniform_p": _RANDOM,
 }
 
-__all__ = ["functions", "lift_graph", "numbers", "primitives", "row_takes", "rows"]
+__all__ = [
+    "elementwise",
+    "functions",
+    "indexing",
+    "lift_graph",
+    "linear_algebra",
+    "manipulation",
+    "numbers",
+    "random",
+    "reductions",
+    "row_takes",
+    "rows",
+]
+
+
+# ---------------------------------------------------------------------------------------------- abstract eval
+# Trial runs of rows while a function is traced, to infer symbolic result sizes.
+
+
+def abstract_eval(
+    name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
+) -> tuple[list[ArraySpec], list[Size]] | None:
+    """Infer the specs of a call's results by its row, and the conditions on sizes under which they are right.
+
+    Return None if the row does not accept the call, if it infers other dtypes or current sizes than JAX,
+    or if a size is not one of the current recording.
+
+    args: arguments with values for arrays.
+    kwargs: keyword arguments. Those that are None and unknown to the row are removed.
+    seen: specs that JAX infers at the current sizes.
+    knows: returns True for sizes of the current recording.
+    """
+    row = rows.get(name)
+    b = JaxBuilder(Graph("abstract_eval", "canonical"))
+    b.recorded = seen
+    if row is None or not row_takes(row, args, kwargs):
+        return None
+    try:
+        found = list(iterate_structure(row(b, *numbers(args), **numbers(kwargs))))
+    except (NotImplementedError, GraphCompilerError):
+        return None
+    if not _fit(found, seen):
+        return None
+    conditions = [guard.condition for guard in b.graph.guards if isinstance(guard.condition, Size)]
+    sizes = [dim for value in found for dim in value.shape if isinstance(dim, Size)]
+    return ([value.spec for value in found], conditions) if all(map(knows, (*conditions, *sizes))) else None
+
+
+def _fit(found: list[Any], seen: tuple[ArraySpec, ...]) -> bool:
+    if len(found) != len(seen) or not all(isinstance(value, Value) for value in found):
+        return False
+    return all(
+        value.dtype == spec.dtype and value.spec.hints == spec.hints for value, spec in zip(found, seen)
+    )

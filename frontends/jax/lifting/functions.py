@@ -20,9 +20,8 @@ from ...common.indexing import read_index, write_index
 from ...common.read_numbers import read
 from ..dtypes import dtype_name
 from ..names import READ_NUMBER, SETITEM
-from .primitives.indexing import default_fill
-from .ranges import clamp_index, is_inside
-from .table import JaxBuilder, rows
+from .indexing import default_fill
+from .table import JaxBuilder, clamp_index, is_inside, rows
 
 
 @rows.row("jax.numpy.asarray")

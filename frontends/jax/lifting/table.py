@@ -1,4 +1,4 @@
-"""Lifting table of JAX, and the builder of its rows.
+"""Lifting table of JAX, the builder of its rows, and ranges of integer elements.
 
 Rows of public functions are registered by dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``),
 rows of primitives by name with ``_p`` (``dot_general_p``). A row gets Python numbers for the scalar
@@ -7,17 +7,256 @@ operands of a primitive. If no operand is an array, the first is converted to on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from ....ir import Graph, Value
 from ....ir.node import Node
+from ....ops.dtypes import is_integer
 from ....ops.registry import ArraySpec
+from ....ops.rules import at_most
+from ....sizes import Size, apply
 from ...common.builder import RaisingBuilder
+from ...common.indexing import holds
 from ...common.lifter import LiftingTable
 from ..dtypes import dtype_name
-from .ranges import Range, note_scan_inputs
 
+# ----------------------------------------------------------------------------------------------------- ranges
+# Ranges of integer elements, which show where JAX's clamping of indices is not needed.
+#
+# A range is a lower and an upper bound of all elements, as ints or sizes.
+
+Range = tuple[Any, Any]
+_WIDE = ("int32", "int64")
+
+
+def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
+    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside.
+
+    A range that is inside only for the recorded sizes is guarded. A clamped index has at least 32 bits.
+    """
+    found = range_of(b, index)
+    if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
+        return index
+    # A narrow dtype may not represent the size.
+    index = index if index.dtype in _WIDE else b.astype(index, dtype="int64")
+    return b.clip(index, *(_number(b, end, index.dtype) for end in (-size, size - 1)))
+
+
+def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
+    found = range_of(b, index)
+    return found is not None and holds(b, least, found[0]) and holds(b, found[1], greatest)
+
+
+def range_of(b: JaxBuilder, item: Any) -> Range | None:
+    """Return the lower and upper bound of a number or of the elements of an integer array.
+
+    Return None if they are unknown. The ranges of arrays are cached in ``b.ranges``.
+    """
+    if isinstance(item, (int, np.integer)) or (
+        isinstance(item, Size) and item.type is int and not item.reads_elements()
+    ):
+        return item, item
+    if not isinstance(item, Value) or not is_integer(item.dtype):
+        return None
+    if item in b.ranges:
+        return b.ranges[item]
+    node = b.maker(item)
+    rule = _RULES.get(node.op) if node is not None else None
+    found = _of_constant(b, item) if node is None else None if rule is None else rule(b, node)
+    b.ranges[item] = found
+    return found
+
+
+def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
+    """Store the ranges of the inputs of a ``scan`` body; do nothing for other nodes.
+
+    A sequence has the range of its operand. A carry that each iteration increments by 1 has a range if the
+    trip count is constant.
+    """
+    if node.op != "scan":
+        return
+    carried, length, block = node.params["carried"], node.params["length"], node.regions[0].block
+    for place, (operand, value) in enumerate(zip(operands, inputs)):
+        if place >= carried:
+            b.ranges[value] = range_of(b, operand)
+        elif not isinstance(length, Size) and _counts(block.nodes, block.inputs[place], block.outputs[place]):
+            first = range_of(b, operand)
+            b.ranges[value] = None if first is None else (first[0], first[1] + max(length - 1, 0))
+
+
+def _counts(nodes: Sequence[Node], before: Value, after: Any) -> bool:
+    made = next((node for node in nodes if after in node.outputs), None)
+    return (
+        made is not None and made.op == "jax.lax.add_p" and made.inputs[0] is before and made.inputs[1] == 1
+    )
+
+
+def _of_constant(b: JaxBuilder, item: Value) -> Range | None:
+    array = next((array for value, array in b.graph.constants.values() if value is item), None)
+    if array is None or not np.size(array):
+        return None
+    elements = np.asarray(array)
+    return int(elements.min()), int(elements.max())
+
+
+def _number(b: JaxBuilder, number: Any, dtype: str) -> Any:
+    return number if isinstance(number, int) else b.full(shape=(), fill_value=number, dtype=dtype)
+
+
+# ------------------------------------------------------------------------------------- operations
+def _input_range(b: JaxBuilder, node: Node) -> Range | None:
+    return range_of(b, node.inputs[0])
+
+
+def _converted(b: JaxBuilder, node: Node) -> Range | None:
+    found, dtype = _input_range(b, node), node.outputs[0].dtype
+    if found is None or dtype in _WIDE:
+        return found
+    held = np.iinfo(dtype)
+    return found if all(isinstance(end, int) and held.min <= end <= held.max for end in found) else None
+
+
+def _any_of(b: JaxBuilder, items: Sequence[Any]) -> Range | None:
+    return _extremes([range_of(b, item) for item in items])
+
+
+def _extremes(found: Sequence[Range | None]) -> Range | None:
+    known = [item for item in found if item is not None]
+    if len(known) < len(found) or not known:
+        return None
+    least, greatest = known[0]
+    for low, high in known[1:]:
+        least, greatest = _extreme("min", least, low), _extreme("max", greatest, high)
+    return least, greatest
+
+
+def _extreme(function: str, one: Any, other: Any) -> Any:
+    if one == other:
+        return one
+    if isinstance(one, Size) or isinstance(other, Size):
+        return apply(function, one, other)
+    return min(one, other) if function == "min" else max(one, other)
+
+
+def _places(b: JaxBuilder, node: Node) -> Range | None:
+    axis = node.params["axis"]
+    return (0, node.inputs[0].shape[axis] - 1) if isinstance(axis, int) else None
+
+
+def _counted(b: JaxBuilder, node: Node) -> Range | None:
+    start, stop, step = (node.params[name] for name in ("start", "stop", "step"))
+    whole = all(isinstance(item, (int, Size)) for item in (start, stop))
+    return (start, stop - 1) if whole and step == 1 else None
+
+
+def _sum(b: JaxBuilder, node: Node) -> Range | None:
+    one, other = (range_of(b, item) for item in node.inputs[:2])
+    if one is None or other is None:
+        return None
+    return (
+        (one[0] + other[0], one[1] + other[1]) if node.op == "add" else (one[0] - other[1], one[1] - other[0])
+    )
+
+
+def _product(b: JaxBuilder, node: Node) -> Range | None:
+    for factor, item in (node.inputs[:2], node.inputs[1::-1]):
+        by, found = range_of(b, factor), range_of(b, item)
+        if by is not None and found is not None and by[0] == by[1] and isinstance(by[0], int):
+            ends = (found[0] * by[0], found[1] * by[0])
+            return ends if by[0] >= 0 else ends[::-1]
+    return None
+
+
+def _clipped(b: JaxBuilder, node: Node) -> Range | None:
+    low, high = (range_of(b, item) for item in node.inputs[1:3])
+    return None if low is None or high is None else (low[0], high[1])
+
+
+def _selected(b: JaxBuilder, node: Node) -> Range | None:
+    """Return the union of the ranges of both cases.
+
+    For ``where(index < 0, index + size, index)`` it is the range of ``index`` if that is never negative.
+    """
+    condition, one, other = node.inputs[:3]
+    asked, found = b.maker(condition), range_of(b, other)
+    is_from_the_end = (
+        asked is not None and asked.op == "less" and asked.inputs[0] is other and asked.inputs[1] == 0
+    )
+    if is_from_the_end and found is not None and at_most(0, found[0]):
+        return found
+    return _any_of(b, (one, other))
+
+
+def _permuted(b: JaxBuilder, node: Node) -> Range | None:
+    return 0, node.params["n"] - 1
+
+
+def _drawn(b: JaxBuilder, node: Node) -> Range | None:
+    ends = node.params["low"], node.params["high"]
+    return (ends[0], ends[1] - 1) if all(isinstance(end, (int, Size)) for end in ends) else None
+
+
+def _picked(b: JaxBuilder, node: Node) -> Range | None:
+    """Return the range of a ``getitem``, which is that of its input.
+
+    If the input is a concatenation along the axis of the last index, and that index is constant, return
+    the range of the part that it selects.
+    """
+    source, keys = b.maker(node.inputs[0]), node.params["key"]
+    if (
+        source is None
+        or source.op != "concat"
+        or source.params["axis"] != len(keys) - 1
+        or not isinstance(keys[-1], int)
+    ):
+        return _input_range(b, node)
+    place = keys[-1]
+    for part in source.inputs:
+        size = part.shape[len(keys) - 1]
+        if not isinstance(size, int) or place < 0:
+            break
+        if place < size:
+            return range_of(b, part)
+        place -= size
+    return _input_range(b, node)
+
+
+_RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
+    **dict.fromkeys(
+        (
+            "broadcast_to",
+            "copy",
+            "expand_dims",
+            "flip",
+            "permute_dims",
+            "reshape",
+            "roll",
+            "sort",
+            "squeeze",
+            "take",
+        ),
+        _input_range,
+    ),
+    **dict.fromkeys(("argmax", "argmin", "argsort"), _places),
+    **dict.fromkeys(("concat", "stack"), lambda b, node: _any_of(b, node.inputs)),
+    "add": _sum,
+    "arange": _counted,
+    "astype": _converted,
+    "clip": _clipped,
+    "full": lambda b, node: range_of(b, node.params["fill_value"]),
+    "getitem": _picked,
+    "multiply": _product,
+    "random_integers": _drawn,
+    "random_permutation": _permuted,
+    "subtract": _sum,
+    "where": _selected,
+}
+
+
+# ------------------------------------------------------------------------------------------------------ table
 rows = LiftingTable("jax")
 
 

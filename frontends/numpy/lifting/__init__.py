@@ -8,7 +8,6 @@ from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import random as random
 from . import reductions as reductions
-from . import searching as searching
 from . import statistics as statistics
 from .table import NumpyBuilder as NumpyBuilder
 from .table import rows as rows

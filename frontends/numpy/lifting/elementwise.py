@@ -13,12 +13,11 @@ from ....ir import Value
 from ....ir.node import Node
 from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact
 from ....sizes import apply, hint_of
-from ...common import host_math
+from ...common import read_numbers
 from ...common.builder import bits_of
 from ...common.element_conditions import LINEAR_ALGEBRA, Conditions, are_finite
-from ...common.host_math import cbrt, scale_by
 from ...common.indexing import cut
-from ...common.read_numbers import LARGE
+from ...common.read_numbers import LARGE, cbrt, scale_by
 from .manipulation import diff, ravel
 from .table import NumpyBuilder, axis_of, dtype_name, rows
 
@@ -78,7 +77,7 @@ def _row(name: str) -> None:
     @rows.row(f"math.{name}")
     def row(b: NumpyBuilder, *given: Any) -> Any:
         numbers = tuple(b.cast(b.array(number, "float64"), "float64") for number in given)
-        return host_math.compute_math(b, _BY_COUNT.get((name, len(given)), name), numbers)
+        return read_numbers.compute_math(b, _BY_COUNT.get((name, len(given)), name), numbers)
 
 
 def _row_of_rounding(name: str) -> None:
@@ -91,7 +90,7 @@ def _row_of_rounding(name: str) -> None:
         return b.cast(number, b.recorded_dtype())
 
 
-for _math_name in (*host_math.COMPUTE, "pow"):
+for _math_name in (*read_numbers.COMPUTE, "pow"):
     if _math_name not in _BY_COUNT.values():
         _row(_math_name)
 for _math_name in _ROUNDED:
@@ -110,7 +109,7 @@ def fsum(b: NumpyBuilder, numbers: Any) -> Any:
         rest = b.add(rest, b.add(b.subtract(large, added), small))
         total = added
     result = b.where(b.isfinite(total), b.add(total, rest), total)
-    host_math.expect_result(b, result, given)
+    read_numbers.expect_result(b, result, given)
     return result
 
 
@@ -131,7 +130,7 @@ def _log(b: NumpyBuilder, z: Any, base: Any = None) -> Any:
 
 _COMPLEX: dict[str, Callable[..., Any]] = {
     **{
-        name: host_math.COMPUTE[name]
+        name: read_numbers.COMPUTE[name]
         for name in (
             "sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
             "acosh", "atanh",

@@ -1,1 +1,1 @@
-"""Lifting of recorded TensorFlow operations to canonical ones; the rows are in ``operations/``."""
+"""Lifting of recorded TensorFlow operations to canonical ones, a file for each family of operations."""

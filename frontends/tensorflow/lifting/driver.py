@@ -15,14 +15,26 @@ from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
-from ...common.collectives import CALLS, lift_collective
 from ...common.indexing import OF_TENSORFLOW, note_bounds
-from ...common.lifter import Lifter
+from ...common.lifter import CALLS, Lifter, lift_collective
 from ...common.read_numbers import fix_numbers, is_read, read
 from ..known_numbers import RecordedElements, fix_operand
 from ..names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, row_key, types_of_operands
-from ..operands import dtypes_of_operands
-from . import operations
+from ..operations import dtypes_of_operands
+from . import (
+    convolution,
+    elementwise,
+    images,
+    indexing,
+    linear_algebra,
+    manipulation,
+    nn,
+    pooling,
+    random,
+    recurrent,
+    reductions,
+    resampling,
+)
 from .table import ComputedOperand, TensorFlowBuilder, rows
 
 NO_REASON = "no row in the lifting table of tensorflow"
@@ -212,4 +224,19 @@ def _has_sizes(rows: Any) -> bool:
     return any(map(_has_sizes, rows)) if isinstance(rows, tuple) else isinstance(rows, Size)
 
 
-__all__ = ["lift_graph", "operations", "rows"]
+__all__ = [
+    "convolution",
+    "elementwise",
+    "images",
+    "indexing",
+    "lift_graph",
+    "linear_algebra",
+    "manipulation",
+    "nn",
+    "pooling",
+    "random",
+    "recurrent",
+    "reductions",
+    "resampling",
+    "rows",
+]

@@ -20,7 +20,7 @@ from ....registration import responds_to
 from ....trees import Tree, classes, has_arrays_alone, static_paths
 from ...common import lifter as signatures
 from ..compat import OpOverloadPacket
-from ..numbers.sizes import NUMBERS, is_symbolic
+from ..sizes import NUMBERS, is_symbolic
 from .names import row_key
 
 _METHOD = "torch.Tensor."

@@ -20,7 +20,7 @@ from ..compat import (
     fake_mode,
     jit_trace,
 )
-from ..numbers.sizes import SizeNode
+from ..sizes import SizeNode
 
 _PLAIN: set[Any] = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
 _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)

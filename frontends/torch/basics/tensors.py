@@ -12,7 +12,7 @@ from ....ops.dtypes import DTYPES
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
 from ..compat import OpOverloadPacket, no_torch_function
-from ..numbers.sizes import is_symbolic
+from ..sizes import is_symbolic
 from ..trace import Trace
 from .refusals import check_layout
 

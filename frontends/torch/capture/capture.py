@@ -16,26 +16,25 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from ....assumptions.input_fact import assume_fact
+from ....assumptions import assume_fact
 from ....errors import TracingError
 from ....forwarding import forward
 from ....ir import Graph, Origin
-from ....ir.aliases import Aliases
-from ....ir.graph import GraphState, Randomness
+from ....ir.graph import Aliases, GraphState, Randomness
 from ....ir.node import Node, Value
 from ....recording import Locator, Recorder, refuse_escapes
 from ....recording.state.container_updates import Containers
 from ....sizes import Size
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ...common.read_numbers import DTYPES, Reading
+from .. import numbers
 from ..basics import tensors as kinds
 from ..basics import tensors as reads
 from ..basics.arguments import as_recorded, opens
-from ..basics.names import is_in_place, name_by_module, name_of, pure_key, row_key
+from ..basics.names import is_in_place, name_by_module, name_of, pure_key, row_key, versions_before
 from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import PLAIN, TENSORS, hints, integer_parameters, spec_of, version
 from ..basics.tensors import hints as hints_in
-from ..basics.writing import versions_before
 from ..compat import (
     count_dispatch_modes,
     count_function_modes,
@@ -46,22 +45,19 @@ from ..compat import (
     no_torch_function,
     unwrapped,
 )
-from ..gradients.gradients import AutogradHistory, CallsByKernel, Gradients
-from ..gradients.rules import GradientRules
+from ..generators import SPEC as GENERATOR
+from ..generators import Generators, HostDrawRecorder, is_generator
+from ..gradient_rules import GradientRules
+from ..gradients import AutogradHistory, CallsByKernel, Gradients
 from ..memory import layouts as reshaping
 from ..memory.copies import filled, is_empty_out
-from ..memory.exported_memory import ExportedMemory
-from ..memory.kept_views import StoredTensorViews
 from ..memory.layouts import Layouts
-from ..memory.memory import StorageTable, WrittenTensors
+from ..memory.memory import StorageTable, StoredTensorViews, WrittenTensors
 from ..memory.sharing import note_aliases, note_sharing, refuse_out, refuse_overlap, same_outputs
 from ..memory.strides import on_owner
-from ..numbers import numbers
-from ..numbers.keys import KeySizes
-from ..numbers.sizes import expression_of, is_symbolic, numbers_of_sizes
-from ..process.generators import SPEC as GENERATOR
-from ..process.generators import Generators, HostDrawRecorder, is_generator
-from ..process.settings import (
+from ..memory.watching import ExportedMemory
+from ..numbers import KeySizes
+from ..settings import (
     device_under_autocast,
     is_listening,
     pop_new_modes,
@@ -69,10 +65,11 @@ from ..process.settings import (
     restore_settings,
     without_modes,
 )
+from ..sizes import expression_of, is_symbolic, numbers_of_sizes
 from ..state.parameters import TorchWeights
 from ..state.state import ReachableState
 from .answers import ANSWERS, elements, guard_untracked_result
-from .call_nodes import add_node, register_results
+from .call_nodes import add_node, backward_pass, guard_failed_call, register_results
 from .control_flow import OPERATORS, without_compilation
 from .derivatives import KNOWN, RULES, BackwardKernel, UnknownSize
 from .kernel_sizes import Vmapped, computing, is_sized
@@ -85,7 +82,6 @@ from .known_calls import (
     TensorOutcome,
     outcome_of,
 )
-from .needs import backward_pass, guard_failed_call
 from .nodes import STRUCTURE, size_of
 from .outer_writes import OuterWrites
 from .regions import loops_of

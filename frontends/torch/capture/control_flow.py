@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ....errors import TracingError
-from ....ir.pairs import pairs_of
+from ....ir.node import pairs_of
 from ....ops.registry import ArraySpec
 from ....recording.code.ownership import package_of
 from ....recording.control_flow.loops import is_recomputed, recomputing_iterations
@@ -25,8 +25,8 @@ from ....recording.patches.patch import Replacement, replaced
 from ....recording.recorder import LengthAsked
 from ....sizes import Size, apply, hint_of
 from ..compat import HigherOrderOperator, without_function_mode
-from ..numbers.sizes import expression_of
-from ..process.settings import is_loaded
+from ..settings import is_loaded
+from ..sizes import expression_of
 from . import written_out
 from .regions import BlockArgument, BlockRecorder
 from .unrecorded import guard_equal, shape_of

@@ -17,7 +17,7 @@ from ....errors import Signal
 from ....ir.node import Node, Value
 from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
-from ..numbers.sizes import symbolic
+from ..sizes import symbolic
 from .running import RunningTrace
 from .unrecorded import guard_equal, guard_lengths, merged_sizes, shape_of
 

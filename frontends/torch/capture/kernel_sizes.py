@@ -22,8 +22,8 @@ from ..basics import tensors as reads
 from ..basics.names import name_of, row_key
 from ..basics.tensors import hints as hints_of
 from ..compat import batch_axis, is_batched, is_wrapped, unwrapped
-from ..numbers.numbers import decide_all
-from ..numbers.sizes import expression_of, symbolic
+from ..numbers import decide_all
+from ..sizes import expression_of, symbolic
 from .running import RunningTrace
 
 # ATen operations that take sizes or positions as numbers: inside of a transform these were computed from

@@ -31,7 +31,7 @@ from ..basics.names import is_in_place, resolve
 from ..basics.tensors import PLAIN, TENSORS, hints, version
 from ..compat import is_any_autocast_enabled, is_grad_enabled, is_inference_mode_enabled
 from ..memory.layouts import VIEWS_ONLY, StrideOrder, is_in_order, joins_axes, order_of
-from ..numbers.sizes import is_symbolic
+from ..sizes import is_symbolic
 from .nodes import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})

@@ -18,8 +18,7 @@ from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....recording.control_flow.recorded_regions import TiedArrays
 from ..compat import is_grad_enabled
-from ..memory.memory import may_be_written
-from ..memory.saved_contents import SavedContents
+from ..memory.memory import SavedContents, may_be_written
 from ..trace import Trace
 
 

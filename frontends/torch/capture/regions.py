@@ -29,8 +29,8 @@ from ....recording.reachability.snapshot import ObjectSnapshot
 from ....sizes import Size
 from ..basics.tensors import spec_of
 from ..compat import current_transform, without_function_mode
-from ..memory.saved_contents import SavedContents
-from ..numbers.sizes import expression_of, is_symbolic, symbolic
+from ..memory.memory import SavedContents
+from ..sizes import expression_of, is_symbolic, symbolic
 from .running import RunningTrace
 from .unrecorded import UnrecordedMode, run_unrecorded, shape_of
 

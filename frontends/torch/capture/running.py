@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import torch
 
 from ....recording.loop_marks import Loops
-from ..gradients.gradients import CallsByKernel, GradientTrace
-from ..gradients.rules import GradientRules
-from ..memory.exported_memory import ExportedMemory
+from ..generators import Generators
+from ..gradient_rules import GradientRules
+from ..gradients import CallsByKernel, GradientTrace
 from ..memory.trace import MemoryTrace
-from ..numbers.keys import KeySizes
-from ..process.generators import Generators
+from ..memory.watching import ExportedMemory
+from ..numbers import KeySizes
 from ..state.parameters import TorchWeights
-from ..trace.trace import OwnMemory
+from ..trace import OwnMemory
 from .outer_writes import OuterWrites
 
 

@@ -22,10 +22,10 @@ from ..basics.tensors import hints as hints_in
 from ..basics.tensors import hints as hints_of
 from ..basics.tensors import spec_of, storage
 from ..compat import HigherOrderOperator, TorchDispatchMode, current_transform, no_torch_function
-from ..gradients.gradients import run_portable_kernels
+from ..gradients import run_portable_kernels
 from ..memory.memory import is_shared
-from ..numbers.numbers import decide_all
-from ..numbers.sizes import symbolic
+from ..numbers import decide_all
+from ..sizes import symbolic
 from .kernel_sizes import computing, given_numbers, is_sized
 from .running import RunningTrace
 from .written_out import WRITTEN_OUT, flex_attention

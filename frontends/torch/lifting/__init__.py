@@ -9,6 +9,5 @@ from . import manipulation as manipulation
 from . import nn as nn
 from . import random as random
 from . import reductions as reductions
-from . import special as special
 from .table import TorchBuilder as TorchBuilder
 from .table import rows as rows

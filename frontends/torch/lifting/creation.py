@@ -16,9 +16,8 @@ from ....trees import iterate_structure
 from ...common.builder import convert_number
 from ...common.read_numbers import is_read
 from ..basics.tensors import dtype_name, result_type, torch_dtype
-from .demands import assume
 from .manipulation import given
-from .table import TorchBuilder, rows
+from .table import TorchBuilder, assume, rows
 
 _METHODS = {
     "bfloat16": "bfloat16", "bool": "bool", "byte": "uint8", "cdouble": "complex128", "cfloat": "complex64",

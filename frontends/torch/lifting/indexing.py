@@ -10,10 +10,9 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....sizes import hint_of, product
 from ...common.indexing import fitted, holds, read_index, select, slice_inside, write_arrays, write_index
-from .demands import assume
 from .manipulation import broadcast_all, ravel, reshaped
 from .reductions import along
-from .table import TorchBuilder, axis, rows
+from .table import TorchBuilder, assume, axis, rows
 
 
 @rows.row("__getitem__")

@@ -9,11 +9,10 @@ from ....ir.node import Value
 from ....ops.dtypes import is_complex, real_of
 from ....sizes import apply, hint_of
 from ..basics.tensors import dtype_name
-from .demands import assume
 from .elementwise import held
 from .manipulation import broadcast_all
 from .reductions import over
-from .table import TorchBuilder, axes, axis, rows
+from .table import TorchBuilder, assume, axes, axis, rows
 
 # -------------------------------------------------------------------------------------------- products of two
 rows.table({

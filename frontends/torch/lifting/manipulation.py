@@ -9,14 +9,12 @@ from typing import Any
 import torch
 
 from ....ir import Value
-from ....ops.bounds import at_most, length, nonnegative
-from ....ops.rules import broadcast
+from ....ops.rules import at_most, broadcast, length, nonnegative
 from ....sizes import Size, apply, hint_of, product
 from ...common.indexing import along, cut, index_inside, pick, slice_inside, write_key
 from ...common.views import write_through
 from ..basics.tensors import dtype_name
-from .demands import assume
-from .table import TorchBuilder, axis, rows
+from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ir import Value
-from ....ops.array_api.statistical import accumulated
 from ....ops.dtypes import is_floating, is_inexact
+from ....ops.statistics import accumulated
 from ....sizes import apply, hint_of, product
 from ...common.indexing import cut
 from ..basics.tensors import dtype_name

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ....assumptions.disjoint_memory import overlap
+from ....assumptions import overlap
 from ....errors import TracingError
 from ....forwarding import forward
 from ....trees import iterate_structure

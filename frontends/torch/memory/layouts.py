@@ -16,8 +16,7 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
-from ....ir.aliases import Aliases
-from ....ir.graph import Graph
+from ....ir.graph import Aliases, Graph
 from ....ir.node import Node, Value
 from ..basics import tensors as kinds
 from ..basics.names import pure_key, row_key

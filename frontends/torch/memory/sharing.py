@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ....assumptions import DisjointMemory, SameArray
-from ....assumptions.disjoint_memory import overlap
-from ....assumptions.same_array import NO_ARRAY
+from ....assumptions import NO_ARRAY, DisjointMemory, SameArray, overlap
 from ....errors import TracingError
-from ....ir.aliases import Aliases
-from ....ir.graph import Graph
+from ....ir.graph import Aliases, Graph
 from ....ir.node import Value
 from ....trees import iterate_structure
 from ..basics.names import is_in_place

@@ -9,7 +9,7 @@ import torch
 from ....forwarding import forward
 from ....sizes import Size, Symbol
 from ..basics.tensors import fills_memory
-from ..numbers.sizes import symbolic
+from ..sizes import symbolic
 from .trace import MemoryTrace
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..trace import Trace
-from .kept_views import StoredTensorViews
 from .layouts import Layouts
-from .memory import StorageTable, WrittenTensors
+from .memory import StorageTable, StoredTensorViews, WrittenTensors
 
 
 class MemoryTrace(Trace, Protocol):

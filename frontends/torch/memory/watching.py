@@ -1,20 +1,153 @@
-"""Detection of writes to tensors and of replaced storages."""
+"""Detection of writes to tensors and of replaced storages, also by code outside of torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ctypes
+import platform
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
-from ....recording.environment_guards.versions import memory_versions
+from ....errors import TracingError
+from ....ir.node import Origin
+from ....recording.environment_guards import WORD, Words, memory_versions
 from ....recording.state.contents import Pieces
 from ..basics.tensors import version
-from ..compat import no_torch_function
+from ..compat import negative_view, no_torch_function
+from .copies import Snapshot
 from .memory import has_memory, reach
-from .words import words_of
+
+# ------------------------------------------------------------------------------------------------------ words
+# Words in memory that change whenever torch counts a change of a tensor, read without a call of torch.
+#
+# After a model has run, a call of torch must be loaded into the cache again: ``data_ptr`` and ``_version``
+# take two microseconds each. Comparing twenty words of memory, among many others, takes a tenth of one.
+
+# Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h,
+# c10/core/TensorImpl.h, StorageImpl.h and VariableVersion in TensorImpl.h). Where they are others,
+# `_is_known` tells, and nobody reads them.
+# Offsets in words. In a Python tensor: the C++ tensor.
+_TENSOR = 2
+# In the C++ tensor: its storage and its version counter.
+_STORAGE, _COUNTER = 2, 5
+# In the C++ tensor: shape, strides, offset, dtype and flags for conjugation and negation.
+_SHAPE = range(7, 22)
+# In the storage: its address.
+_ADDRESS = 2
+# In the version counter: the count.
+_COUNT = 2
 
 
+def words_of(tensor: torch.Tensor) -> Words | None:
+    """Return addresses of words that change whenever torch counts or notes a change of the tensor.
+
+    Writes through ``.data`` or NumPy change none. Return None if the tensor, or this torch, has no such
+    words.
+
+    >>> weight = torch.zeros(2)
+    >>> words = words_of(weight)
+    >>> versions = words and memory_versions([], [], [words])
+    >>> before = versions and versions.copy()
+    >>> _ = weight.add_(1)
+    >>> versions is None or versions.now != before
+    True
+    """
+    return _words(tensor) if is_readable and not tensor.is_inference() and has_memory(tensor) else None
+
+
+def _words(tensor: torch.Tensor) -> Words:
+    with no_torch_function():
+        # The alias keeps the storage and the version counter alive.
+        alias, storage = (
+            tensor.detach(),
+            tensor.untyped_storage()._cdata,
+        )
+    inner = tensor._cdata
+    counter = _read(inner, _COUNTER)
+
+    def stand(alive: Any = alias) -> bool:
+        return tensor._cdata == inner and (_read(inner, _STORAGE), _read(inner, _COUNTER)) == (
+            storage,
+            counter,
+        )
+
+    noted = (inner + place * WORD for place in (_STORAGE, _COUNTER, *_SHAPE))
+    return Words(
+        (id(tensor) + _TENSOR * WORD, *noted, storage + _ADDRESS * WORD, counter + _COUNT * WORD), stand
+    )
+
+
+def _read(address: int, place: int) -> int:
+    return ctypes.c_uint64.from_address(address + place * WORD).value
+
+
+# ----------------------------------------------------------------------- whether this torch is as it is known
+def _is_known() -> bool:
+    """Return True if the words are at the expected offsets."""
+    tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")
+    alias, storage = tensor.detach(), tensor.untyped_storage()
+    one, same, apart = (each._cdata for each in (tensor, alias, other))
+    return (
+        _read(id(tensor), _TENSOR) == one
+        and _read(one, _STORAGE) == storage._cdata
+        and _read(storage._cdata, _ADDRESS) == tensor.data_ptr()
+        and _read(one, _COUNTER) == _read(same, _COUNTER) != _read(apart, _COUNTER)
+    )
+
+
+def _assign(tensor: torch.Tensor, data: torch.Tensor) -> None:
+    tensor.data = data
+
+
+_CHANGES: tuple[Callable[[torch.Tensor], Any], ...] = (
+    lambda tensor: tensor.add_(1),
+    lambda tensor: tensor[0].mul_(2),
+    lambda tensor: tensor.t_(),
+    lambda tensor: tensor.unsqueeze_(0),
+    lambda tensor: tensor.resize_(7),
+    lambda tensor: tensor.set_(torch.zeros(3, device="cpu")),
+    lambda tensor: _assign(tensor, torch.zeros_like(tensor)),
+    lambda tensor: _assign(tensor, tensor.data.t()),
+    lambda tensor: _assign(tensor, tensor.data[..., :1]),
+    lambda tensor: _assign(tensor, tensor.data.view(torch.int32)),
+    lambda tensor: _assign(tensor, negative_view(tensor.data)),
+    lambda tensor: tensor.untyped_storage().resize_(1024),
+    lambda tensor: torch.utils.swap_tensors(tensor, torch.ones(2, device="cpu")),
+)
+
+
+def _told(tensor: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> bool:
+    words = _words(tensor)
+    versions, seen = memory_versions([], [], [words]), words.stand()
+    before = versions.copy()
+    held = versions.now == before
+    change(tensor)
+    return seen and held and versions.now != before
+
+
+def _is_readable() -> bool:
+    if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != WORD:
+        return False
+    try:
+        with torch.inference_mode(False), torch.no_grad():
+            return _is_known() and all(
+                _told(tensor, change)
+                for change in _CHANGES
+                for tensor in (torch.zeros(2, 2, device="cpu"), torch.zeros(1, 6, device="cpu")[:, 1:])
+            )
+    # Some tensors were made without memory by a mode of torch.
+    except RuntimeError:
+        return False
+
+
+is_readable = _is_readable()
+
+
+# --------------------------------------------------------------------------------------------------- watching
 class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
@@ -101,4 +234,147 @@ def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
             Pieces(storage, tensor.data_ptr(), reached * tensor.itemsize, whole)
             if reached <= tensor.numel()
             else None
+        )
+
+
+# -------------------------------------------------------------------------------------------- exported memory
+# Memory of tensors that code outside of torch shares: NumPy arrays, buffers, results of ``.numpy()``.
+
+# ``torch.from_numpy`` passes the tensor that it made through this kernel.
+_OF_CONSTRUCTORS = "lift_fresh"
+
+
+@dataclass
+class _SharedTensor:
+    """A tensor that other code shares, with its contents at the last access by torch.
+
+    start, end: addresses of its first byte and after its last.
+    origin: the line that shared it.
+    is_read: True if the recording has handed it out.
+    is_weight: True if only pieces are compared, because all weights loaded from a file are here.
+    is_used: True if a call has computed with its contents.
+    number: its version at the last access.
+    same: returns True while the contents are those at the last access.
+    """
+
+    tensor: torch.Tensor
+    start: int
+    end: int
+    origin: Origin
+    is_read: bool
+    is_weight: bool
+    is_used: bool
+    number: int = 0
+    same: Callable[[], bool] = bool
+
+    def refresh(self) -> None:
+        pieces = pieces_of(self.tensor) if self.is_weight else None
+        self.number, self.same = (
+            version(self.tensor),
+            pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor),
+        )
+
+    def changed(self) -> bool:
+        return version(self.tensor) == self.number and not self.same()
+
+
+class ExportedMemory:
+    """Tensors of a recording whose memory other code may read, and write without a version counter."""
+
+    def __init__(self) -> None:
+        # Sorted by address, because there may be thousands.
+        self._shared: list[_SharedTensor] = []
+        # The size of the largest one in bytes.
+        self._longest = 0
+
+    def share(
+        self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
+    ) -> None:
+        """Register a tensor whose memory other code may write to from now on.
+
+        `is_read` is True if the recording has handed the memory out, so that other code may read it.
+        Tensors off the CPU and sparse ones are ignored.
+        """
+        if has_memory(tensor):
+            with no_torch_function():
+                start, end = _place(tensor)
+            one = _SharedTensor(tensor, start, end, origin, is_read, is_weight, is_used=is_read)
+            one.refresh()
+            insort(self._shared, one, key=_start)
+            self._longest = max(self._longest, end - start)
+
+    def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
+        """Check the operands of a call that is about to run, and mark them as used.
+
+        Raise ``TracingError`` if other code has written to the memory of an operand since a call used it.
+        """
+        for one in self._in(operands):
+            if one.is_used:
+                _refuse_changed(name, one)
+            else:
+                one.refresh()
+                one.is_used = key != _OF_CONSTRUCTORS
+
+    def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
+        """Note that a call wrote to `tensors`.
+
+        Raise ``TracingError`` if other code could read elements there that depend on the inputs
+        (`varies`).
+        """
+        for one in self._in(tensors):
+            if varies and one.is_read:
+                raise TracingError(
+                    f"{here()}: elements that depend on the inputs are written to memory that {one.origin} "
+                    "has handed to code that cannot be recorded (numpy, or a pointer), so what that code "
+                    "reads would be baked in. Write to a copy (clone)"
+                )
+            one.refresh()
+
+    def check(self, name: str, written: Container[int]) -> None:
+        for one in self._shared:
+            if one.is_used and id(one.tensor) not in written:
+                _refuse_changed(name, one)
+
+    def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_SharedTensor]:
+        if not self._shared:
+            return ()
+        # Comparing addresses is no read by the user's code.
+        with no_torch_function():
+            places = [
+                _place(tensor) for tensor in tensors if self._begins_before_end(tensor) and has_memory(tensor)
+            ]
+        # Few remain if most weights are in torch's own memory.
+        near = [place for place in places if self._shared[0].start < place[1]]
+        return {id(one): one for place in near for one in self._around(*place)}.values()
+
+    def _begins_before_end(self, tensor: torch.Tensor) -> bool:
+        try:
+            # This comparison is cheap, and rules out most tensors.
+            return tensor.data_ptr() < self._shared[-1].start + self._longest
+        except (NotImplementedError, RuntimeError):
+            return False
+
+    def _around(self, start: int, end: int) -> Iterable[_SharedTensor]:
+        first, last = (
+            bisect_right(self._shared, start - self._longest, key=_start),
+            bisect_left(self._shared, end, key=_start),
+        )
+        return (one for one in self._shared[first:last] if start < one.end)
+
+
+def _start(one: _SharedTensor) -> int:
+    return one.start
+
+
+def _place(tensor: torch.Tensor) -> tuple[int, int]:
+    start = tensor.data_ptr()
+    return start, start + reach(tensor) * tensor.itemsize
+
+
+def _refuse_changed(name: str, one: _SharedTensor) -> None:
+    if one.changed():
+        raise TracingError(
+            f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that "
+            f"{one.origin} shares with it, which cannot be recorded. Write to the tensor with torch, or pass "
+            "on a copy (torch.tensor, clone)"
         )

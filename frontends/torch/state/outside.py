@@ -15,14 +15,12 @@ import torch
 from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
-from ....ir.aliases import Aliases
-from ....ir.graph import Graph
+from ....ir.graph import Aliases, Graph
 from ....ops.registry import ArraySpec
 from ....recording import Reached, facts_outside
-from ....recording.environment_guards.guards import EnvironmentGuard
-from ....recording.environment_guards.versions import dicts_of_attribute
-from ....recording.reachability.framework import is_self_contained
-from ....recording.reachability.free_parts import FreeParts
+from ....recording.environment_guards import EnvironmentGuard, dicts_of_attribute
+from ....recording.reachability.containers import FreeParts
+from ....recording.reachability.libraries import is_self_contained
 from ....recording.reachability.outside import code_fact
 from ....recording.reachability.walk import is_constant
 from ....recording.state.contents import WHOLE
@@ -30,8 +28,7 @@ from ..basics.tensors import dtype_name
 from ..compat import is_any_autocast_enabled
 from ..memory.copies import Snapshot, elements_of
 from ..memory.memory import has_memory, is_shared
-from ..memory.watching import layout_of, pieces_of
-from ..memory.words import words_of
+from ..memory.watching import layout_of, pieces_of, words_of
 from .parameters import TorchWeights
 from .reads import POLICY, has_attributes, reads_unseen
 

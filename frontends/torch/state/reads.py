@@ -5,18 +5,25 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from ....assumptions.input_attribute import InputAttribute, attribute_of
+from ....assumptions import InputAttribute, attribute_of
 from ....errors import TracingError
 from ....forwarding import forwards
 from ....recording import Reached
 from ....recording.code.ownership import owner_of
-from ....recording.environment_guards.guards import EnvironmentGuard
+from ....recording.environment_guards import (
+    EnvironmentGuard,
+    VersionsOf,
+    detects_every_change,
+    is_readable,
+    memory_versions,
+    versions_counted_by,
+)
 from ....recording.patches import Patch, PatchSet, Session, note_call
 from ....recording.patches.patch import Replacement
 from ....recording.reachability.outside import is_plain
@@ -24,8 +31,45 @@ from ....recording.reachability.references import original_of
 from ....recording.reachability.walk import WalkPolicy, replaceable_parts
 from ..basics.arguments import is_array
 from ..basics.tensors import is_captured
+from ..compat import dict_version, versions_preserved
 from ..trace import Trace
 
+# --------------------------------------------------------------------------------------------------- versions
+# Versions of dicts, from Python's own counter or that of torch's compiler, and versions of tensors.
+
+
+def _versions_of() -> VersionsOf | None:
+    """Return a function that reads versions of dicts, or None if no working one exists.
+
+    From Python 3.12 on dicts have no readable version, so torch's compiler has to watch them.
+    """
+    if is_readable:
+        return memory_versions
+    try:
+        version = dict_version()
+    except ImportError:
+        return None
+    return found if detects_every_change(found := versions_counted_by(version)) else None
+
+
+versions_of: VersionsOf | None = _versions_of()
+
+
+def restore_versions(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
+    """Restore torch's version counters of `tensors` after the ``with`` block.
+
+    The block itself must restore the elements. Inference tensors, which have no version, are left out.
+
+    >>> weight = torch.zeros(2)
+    >>> with restore_versions([weight]):
+    ...     _ = weight.add_(1).sub_(1)
+    >>> weight._version
+    0
+    """
+    return versions_preserved(tuple(tensor for tensor in tensors if not tensor.is_inference()))
+
+
+# ------------------------------------------------------------------------------------------------------ reads
 Modules = Sequence[torch.nn.Module]
 
 

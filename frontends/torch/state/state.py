@@ -10,34 +10,151 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
 from ....errors import TracingError
-from ....ir.aliases import Aliases
-from ....ir.graph import Effect
-from ....recording.reachability.containers import COMPILED, MISSING
-from ....recording.reachability.free_parts import FreeParts, free_parts
+from ....ir.graph import Aliases, Effect
+from ....ops.dtypes import is_inexact
+from ....recording import Request
+from ....recording.reachability.containers import (
+    COMPILED,
+    MISSING,
+    ContainerKind,
+    FreeParts,
+    free_parts,
+    is_whole,
+)
 from ....recording.reachability.snapshot import Change, ObjectSnapshot, TrackedContainer
 from ....recording.state.append_only import ListShims
+from ....recording.state.auto_dynamic import AutoDynamic
 from ....recording.state.container_updates import Containers
 from ....recording.state.contents import iterators_in, refuse_outside
 from ....recording.state.places import ExternalState as RecordedState
 from ....recording.state.places import ReplacedPlace, StatePlace, place_at
 from ....sizes import Size, Symbol
-from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
+from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ...common.read_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
-from ..basics.tensors import storage
+from ..basics.tensors import dtype_name, storage, version
 from ..memory.memory import is_shared
-from ..numbers.numbers import type_leaves
-from ..numbers.sizes import expression_of, is_symbolic, symbolic
+from ..memory.watching import pieces_of
+from ..numbers import type_leaves
+from ..sizes import expression_of, is_symbolic, symbolic
 from ..trace import Trace
 from .parameters import TorchWeights
-from .places import GRADIENT, gradients_in
 
+# ----------------------------------------------------------------------------------------------------- places
+# Gradients as state, and weights on the device ``meta``, which are replaced by zeros while recording.
+
+_KEY, _WANTED = "grad", "requires_grad"
+
+
+def _pairs(tensor: torch.Tensor) -> dict[Any, Any]:
+    held = tensor.grad if tensor.is_leaf else None
+    wanted = {_WANTED: tensor.is_leaf and tensor.requires_grad}
+    return wanted if held is None else {_KEY: held, **wanted}
+
+
+def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
+    if key == _KEY:
+        tensor.grad = None if value is MISSING else value
+    elif tensor.is_leaf:
+        tensor.requires_grad_(value)
+
+
+GRADIENT = ContainerKind(_pairs, _put, dotted=True)
+
+
+def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedContainer]:
+    """Return a container for the gradient of each leaf tensor in `world` that may have one, weights included.
+
+    >>> weight = torch.ones(2, requires_grad=True)
+    >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), TorchWeights(abs))
+    >>> held.name_of("grad"), held.kind.pairs(weight)
+    ("kept['weight'].grad", {'requires_grad': True})
+    """
+    found: dict[int, TrackedContainer] = {}
+    for held, key, item in world.parts:
+        for tensor in _trainable(item) if isinstance(item, (torch.Tensor, tuple)) else ():
+            name = weights.name_of(tensor) or held.name_of(key)
+            found.setdefault(id(tensor), TrackedContainer(name, tensor, GRADIENT, _pairs(tensor)))
+    return list(found.values())
+
+
+def _trainable(item: Any) -> Iterator[torch.Tensor]:
+    """Yield `item`, or the tensors in a tuple, if they are leaves of a dtype that has gradients.
+
+    Tuples are not containers of the snapshot themselves.
+    """
+    if isinstance(item, tuple):
+        for part in item:
+            yield from _trainable(part)
+    elif isinstance(item, torch.Tensor) and item.is_leaf and is_inexact(dtype_name(item.dtype)):
+        yield item
+
+
+@contextmanager
+def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
+    """Replace weights on ``meta`` by zeros inside of the ``with`` block, and restore them afterwards.
+
+    Non-persistent buffers count as persistent meanwhile, because their zeros would become constants.
+    """
+    names = weights.awaited()
+    places = [place for name in names for place in weights.places_of(name)]
+    before = [holder[key] for holder, key in places]
+    # A list, because the sets change inside of the block.
+    fleeting = list(_fleeting(weights))
+    try:
+        for name in names:
+            weights.put(name, zeros_like(weights.held(name)))
+        for keys, key in fleeting:
+            keys.discard(key)
+        yield
+    finally:
+        for (holder, key), tensor in zip(places, before):
+            holder[key] = tensor
+        for keys, key in fleeting:
+            keys.add(key)
+
+
+def _fleeting(weights: TorchWeights) -> Iterator[tuple[set[str], str]]:
+    for module in weights.modules():
+        keys: set[str] = getattr(module, "_non_persistent_buffers_set", set())
+        yield from (
+            (keys, key)
+            for key in list(keys)
+            if (held := module._buffers.get(key)) is not None and held.is_meta
+        )
+
+
+def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
+    """Return zeros on the CPU with the shape, strides and dtype of `tensor`.
+
+    The operating system allocates such memory only when it is written to.
+
+    >>> zeros_like(torch.empty(2, dtype=torch.bfloat16, device="meta"))
+    tensor([0., 0.], dtype=torch.bfloat16)
+    """
+    count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    plain = torch.from_numpy(np.zeros(count * tensor.itemsize, np.uint8)).view(tensor.dtype)
+    return plain.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+def with_elements(structure: Any) -> Any:
+    return map_structure(
+        lambda item: _example(item) if isinstance(item, torch.Tensor) and item.is_meta else item, structure
+    )
+
+
+def _example(tensor: torch.Tensor) -> torch.Tensor:
+    return zeros_like(tensor.detach()).requires_grad_(tensor.requires_grad)
+
+
+# ------------------------------------------------------------------------------------------------------ state
 # Attributes of modules that are no state of the forward pass, or that other code handles.
 _BOOKKEEPING = frozenset({
     "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
@@ -328,3 +445,91 @@ def _same(now: Any, before: Any) -> bool:
     if is_symbolic(now) or is_symbolic(before):
         return bool(expression_of(now) == expression_of(before)) and type(now) is type(before)
     return isinstance(now, (frozenset, Fixed)) and now == before
+
+
+# ----------------------------------------------------------------------------------------------- known places
+# Places that are state before the recording starts, because of earlier recordings or changes by the user.
+
+
+def foreign_places(request: Request) -> list[StatePlace]:
+    """Return the places in stateful objects that hold arrays of another framework than torch.
+
+    Earlier calls of graphs for another framework have put them there. Places that `request` has already
+    are left out.
+    """
+    if not request.stateful.objects:
+        return []
+    known = {place.identity for place in request.places}
+    world = ObjectSnapshot(
+        [(type(item).__name__, item) for item in request.stateful.objects], own=request.stateful.objects
+    )
+    parts = ((held, key, item) for held in world.held for key, item in held.before.items())
+    places = [
+        StatePlace(held, None if is_whole(held.item) else key, is_whole(held.item))
+        for held, key, item in parts
+        if is_array(item) and not (request.same_framework or isinstance(item, torch.Tensor))
+    ]
+    return list({place.identity: place for place in places if place.identity not in known}.values())
+
+
+def changed_often(request: Request) -> list[StatePlace]:
+    """Return the places whose number or tensor has changed between recordings at least twice.
+
+    They become inputs. Note the present contents for the next recording. Return an empty list at the first
+    recording, or if `request` does not look for such places.
+    """
+    if request.auto_dynamic is None or request.auto_dynamic.is_new:
+        return []
+    weights = TorchWeights(request.function)
+    found = note_changes(
+        request.auto_dynamic, weights, ReachableState(weights, stateful=request.stateful.objects)
+    )
+    known = {place.identity for place in request.places}
+    return list({place.identity: place for place in found if place.identity not in known}.values())
+
+
+def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: ReachableState) -> list[StatePlace]:
+    """Compare what the function can reach with its contents at the last recording, and note these anew.
+
+    Return the places that have changed at least twice. Weights and gradients are left out.
+    """
+
+    def mark_of(held: TrackedContainer, item: Any) -> Any:
+        if (
+            not isinstance(item, torch.Tensor)
+            or weights.name_of(item)
+            or weights.holds(held.item)
+            or held.kind is GRADIENT
+        ):
+            return None
+        # NumPy may write to the memory without incrementing the version, so the contents are compared, too.
+        pieces = pieces_of(item)
+        return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
+
+    return auto_dynamic.noted(state.world, mark_of)
+
+
+def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
+    """Drop the places that are inside of what another place holds, because that is read as a whole.
+
+    Of places that contain one another, keep the first.
+    """
+    if len(known) < 2:
+        return tuple(known)
+    held = _held_by(known)
+    outer = [place for place in known if not _is_inside(place, held)]
+    held = _held_by(outer)
+    for place in known:
+        # Places that contain one another were all dropped above, and the first of them is added again.
+        if place not in outer and not _is_inside(place, held):
+            outer.append(place)
+            held = _held_by(outer)
+    return tuple(outer)
+
+
+def _held_by(places: Sequence[StatePlace]) -> Containers:
+    return Containers(((), {}, tuple(place.read() for place in places)), is_array)
+
+
+def _is_inside(place: StatePlace, held: Containers) -> bool:
+    return is_given(place.held, held) and not (place.whole and held.is_outer(place.held.item))

@@ -17,10 +17,10 @@ from typing import Any
 
 from ...ir.graph import Graph, guard_of
 from ...ir.node import Block, Node, Region, Value
-from ...ops.bounds import nonnegative
 from ...ops.control import own_operands
 from ...ops.dtypes import is_integer
 from ...ops.registry import ArraySpec
+from ...ops.rules import nonnegative
 from ...sizes import Size, Symbol, substitute
 from ..masking.bounded_loops import not_cut_off
 

@@ -1,4 +1,4 @@
-"""Scalar replacement: carry only the part of an array that all iterations read and write.
+"""Scalar replacement and store-to-load forwarding, for arrays that loops read and write.
 
 ``for k in range(m): c[i] += x[k]`` carries the row ``c[i]`` instead of ``c``, and writes it to ``c`` after
 the loop. This is for targets whose loop index is an array: there each write to a carried array is passed
@@ -7,13 +7,17 @@ on as a whole, and its derivative is a whole array.
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from typing import Any
 
 from ...ir.builder import Body, Builder
-from ...ir.node import Block, Node, Value
+from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.rules import nonnegative, position
+from ...sizes import apply
 from ..driver import Pass
-from .open_loops import WHOLE, ArrayHistory, InlinedLoop
+from .invariant_code_motion import WHOLE, ArrayHistory, InlinedLoop
 
 
 def _replace_scalars(block: Block) -> Block:
@@ -103,3 +107,213 @@ def broadcast_value(build: Builder, value: Any, spec: Any) -> Value:
         return whole
     full: Value = build.full(shape=spec.shape, fill_value=value, dtype=spec.dtype)
     return full
+
+
+# ------------------------------------------------------------------------------------------- store forwarding
+# Store-to-load forwarding: reads take the value just written, and overwritten writes are dropped.
+#
+# ``a[i, j] -= x`` followed by ``a[i, j] /= y`` writes twice to one element. XLA writes in place only if
+# nothing reads the old array any more; between the two writes it copies the array, in each iteration of a
+# loop.
+
+Key = tuple[Any, ...]
+
+
+def _forward_block(block: Block) -> Block:
+    return _Forwarding(block).run() if _writes_again(block) else block
+
+
+forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
+"""Pass that replaces reads by the value just written; ``dce`` then drops writes that nothing reads."""
+
+
+def forward_and_drop(block: Block) -> Block:
+    """Return the block with its writes forwarded to reads, without writes that nothing reads any more."""
+    if not _writes_again(block):
+        return block
+    made = _Forwarding(block).run()
+    read = set(values_in(made.outputs))
+    kept: list[Node] = []
+    for node in reversed(made.nodes):
+        if node.op != "setitem" or not read.isdisjoint(node.outputs):
+            kept.append(node)
+            read.update(node.uses)
+    return Block(made.inputs, tuple(kept[::-1]), made.outputs)
+
+
+def _writes_again(block: Block) -> bool:
+    return any(
+        node.op in ("getitem", "setitem") and _write(block.maker(node.inputs[0])) for node in block.nodes
+    )
+
+
+def _write(node: Node | None) -> bool:
+    return node is not None and node.op == "setitem"
+
+
+class _Forwarding:
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.rewriter = Rewriter(block)
+        self.uses: dict[Value, list[Node]] = defaultdict(list)
+        for node in block.nodes:
+            for value in node.uses:
+                self.uses[value].append(node)
+        self.given = set(values_in(block.outputs))
+
+    def run(self) -> Block:
+        for node in self.block.nodes:
+            written = self.block.maker(node.inputs[0]) if node.op in ("getitem", "setitem") else None
+            new = self.rewriter.rewritten(node)
+            found = self._found(node, new, written) if written is not None and _write(written) else None
+            if found is None:
+                self.rewriter.append(new)
+            else:
+                self.rewriter.name(found, node.outputs[0])
+                self.rewriter.replace(node.outputs, (found,))
+        return self.rewriter.finish()
+
+    def _found(self, node: Node, new: Node, written: Node) -> Value | None:
+        """Return the replacement of ``node``, which accesses the result of the write ``written``.
+
+        Return None if the node stays.
+        """
+        write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
+        assert write is not None
+        build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
+        if node.op == "getitem" and _selects(new) == _selects(write) and self._can_forward(written):
+            return _written_value(build, node, write)
+        if not self._is_covered(written):
+            return None
+        if node.op == "setitem":
+            covering: Value = build.setitem(write.inputs[0], new.inputs[1], key=write.params["key"])
+            return covering
+        return _select_value(build, write, key)
+
+    def _is_covered(self, written: Node) -> bool:
+        """Return True if the next write overwrites the elements of ``written`` and no read needs it.
+
+        That is so if all reads in between can be forwarded, and ``written`` does not convert the array's
+        dtype.
+        """
+        array = written.outputs[0]
+        # A write that promotes the array also converts its other elements.
+        if array.dtype != written.inputs[0].dtype:
+            return False
+        writes = [user for user in self.uses[array] if user.op != "getitem"]
+        if array in self.given or len(writes) != 1 or not _covers(writes[0], written):
+            return False
+        return self._can_forward(written)
+
+    def _can_forward(self, written: Node) -> bool:
+        """Return True if all reads of the result of ``written`` can be forwarded.
+
+        If one cannot, none is, because otherwise the written value would have to be stored as well, or
+        computed again.
+        """
+        return all(
+            _can_forward(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem"
+        )
+
+
+def _covers(node: Node, written: Node) -> bool:
+    array = written.outputs[0]
+    return (
+        _write(node)
+        and node.inputs[0] is array
+        and node.inputs[1] is not array
+        and _selects(node) == _selects(written)
+    )
+
+
+def _can_forward(read: Node, written: Node) -> bool:
+    key, other = _selects(read), _selects(written)
+    if key == other:
+        return _is_taken(read, written)
+    # A read of other elements can use the array from before the write.
+    are_apart = are_keys_disjoint(read.params["key"], written.params["key"], written.outputs[0].shape)
+    return are_apart or (_is_taken(read, written) and _is_alike(key, other))
+
+
+def _selects(node: Node) -> Key:
+    sizes = iter(node.inputs[0].shape)
+    return tuple(item if item is None else _normalised_item(item, next(sizes)) for item in node.params["key"])
+
+
+def _normalised_item(item: Any, size: Any) -> Any:
+    if not isinstance(item, tuple):
+        return position(item, size, 0)
+    start, stop, step = position(item[0], size, 0), position(item[1], size, size), item[2]
+    count = stop - start
+    return start, count if step != 1 or nonnegative(count) else apply("max", count, 0), step
+
+
+def _is_taken(read: Node, written: Node) -> bool:
+    value = written.inputs[1]
+    return not isinstance(value, Value) or value.dtype == read.outputs[0].dtype
+
+
+def _is_alike(key: Key, other: Key) -> bool:
+    return len(key) == len(other) and all(
+        one == two or not (_is_wide(one) or _is_wide(two)) for one, two in zip(key, other)
+    )
+
+
+def _is_wide(item: Any) -> bool:
+    return item is None or isinstance(item, tuple)
+
+
+def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
+    value, spec = write.inputs[1], read.outputs[0].spec
+    if not _is_taken(read, write):
+        return None
+    if isinstance(value, Value):
+        whole: Value = build.broadcast_to(value, shape=spec.shape)
+        return whole
+    full: Value = build.full(shape=spec.shape, fill_value=value, dtype=spec.dtype)
+    return full
+
+
+def _select_value(build: Builder, write: Node, key: Key) -> Value:
+    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may or may not be the same.
+
+    The old or the written value is selected by comparing the indices.
+    """
+    before: Value = write.inputs[0]
+    read: Value = build.getitem(before, key=key)
+    if are_keys_disjoint(key, write.params["key"], before.shape):
+        return read
+    gaps = [
+        _gap(one, two, size)
+        for one, two, size in zip(key, write.params["key"], before.shape)
+        if not _is_wide(one) and one != two
+    ]
+    same = functools.reduce(
+        build.logical_and,
+        [build.equal(build.full(shape=(), fill_value=gap, dtype="int64"), 0) for gap in gaps],
+    )
+    chosen: Value = build.where(same, write.inputs[1], read)
+    return chosen
+
+
+def _gap(one: Any, two: Any, size: Any) -> Any:
+    return position(one, size, 0) - position(two, size, 0)
+
+
+def are_keys_disjoint(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
+    if None in key or None in other:
+        return False
+    return any(
+        _are_disjoint(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape)
+    )
+
+
+def _range(item: Any, size: Any) -> tuple[Any, Any]:
+    if isinstance(item, tuple):
+        return position(item[0], size, 0), position(item[1], size, size)
+    place = position(item, size, 0)
+    return place, place + 1
+
+
+def _are_disjoint(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    return nonnegative(other[0] - one[1]) or nonnegative(one[0] - other[1])

@@ -15,17 +15,15 @@ from typing import Any
 from ...ir.builder import Body, Builder
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
-from ...ops.array_api.manipulation import keyed_shape
 from ...ops.axes import ROWS
 from ...ops.axes import WHOLE as WHOLE_AXIS
-from ...ops.bounds import length, nonnegative, position
+from ...ops.manipulation import keyed_shape
 from ...ops.registry import ArraySpec
-from ...ops.rules import normalise_axes
+from ...ops.rules import length, nonnegative, normalise_axes, position
 from ...sizes import Size, apply
 from ..driver import Pass
-from .open_loops import WHOLE, ArrayHistory, InlinedLoop
-from .scalar_replacement import broadcast_value
-from .store_forwarding import are_keys_disjoint, forward_and_drop
+from .invariant_code_motion import WHOLE, ArrayHistory, InlinedLoop
+from .scalar_replacement import are_keys_disjoint, broadcast_value, forward_and_drop
 
 Axes = Mapping[Value, int]
 Rule = Callable[[Node, Axes], bool]

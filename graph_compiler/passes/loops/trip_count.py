@@ -16,13 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.builder import Builder
-from ...ir.copying import inline
 from ...ir.graph import Graph
 from ...ir.node import Block, Node, Region, Value
-from ...ir.rewrite import Rewriter
-from ...ops.bounds import nonnegative
+from ...ir.rewrite import Rewriter, inline
 from ...ops.control import own_operands
 from ...ops.dtypes import ITEMSIZE, SIGNED, is_inexact
+from ...ops.rules import nonnegative
 from ...sizes import Apply, Size, Symbol, apply, substitute
 from ..driver import only_with
 from ..masking.bounded_loops import not_cut_off

@@ -16,7 +16,7 @@ from ...ir.graph import Graph
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
 from ...ops.axes import ROWS, WHOLE, Order
-from ...ops.layouts import CHANNELS_LAST, to_first, to_last, weight_to_first
+from ...ops.convolution import CHANNELS_LAST, to_first, to_last, weight_to_first
 from ...ops.registry import ArraySpec, Unknown
 from ...sizes import Size, Symbol, hint_of
 from ..driver import Pass

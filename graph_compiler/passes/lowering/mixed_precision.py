@@ -9,7 +9,7 @@ from ...ir.builder import Builder
 from ...ir.graph import Graph
 from ...ir.node import Block, Node, Value
 from ...ir.rewrite import Rewriter
-from ..cleanup.cse import cse
+from ..cleanup.redundancy import cse
 from ..driver import GraphPass, Pass
 
 PRODUCTS = frozenset({

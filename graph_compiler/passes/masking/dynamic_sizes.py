@@ -27,9 +27,9 @@ from ...ops.registry import get
 from ...ops.rules import normalise_axes
 from ...sizes import Size, Symbol, comparison, product, substitute
 from ...sizes.bounds import Compared, isolate
-from ..autodiff.strong_zero import SINGULAR
 from ..driver import Pass, only_with
 from ..loops.scan_operands import BY_ROW, ELEMENTWISE
+from ..strong_zero import SINGULAR
 
 _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "less_equal"}
 

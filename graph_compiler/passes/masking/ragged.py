@@ -17,10 +17,9 @@ from ...errors import UnsupportedOperation
 from ...ir.builder import Builder
 from ...ir.node import Node, Value
 from ...ops.axes import WHOLE
-from ...ops.bounds import nonnegative, position
 from ...ops.dtypes import is_bool, is_floating, is_integer
 from ...ops.registry import ArraySpec, Unknown
-from ...ops.rules import normalise_axes
+from ...ops.rules import nonnegative, normalise_axes, position
 from ...sizes import Apply, Size, product
 
 FINITE = "finite"

@@ -8,8 +8,7 @@ from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple, Union
 
-from ...ir.aliases import Aliases
-from ...ir.graph import GUARD
+from ...ir.graph import GUARD, Aliases
 from ...ir.node import Block, CallRecord, Node, Region, Value, every, values_in
 from ...ir.sameness import hashable, region_description
 from ...ops.registry import ArraySpec, find

@@ -15,9 +15,9 @@ from operator import is_
 from typing import Any
 
 from ...ir.builder import Body, Builder, close
-from ...ir.copying import inline
 from ...ir.graph import Graph
 from ...ir.node import Node, Value
+from ...ir.rewrite import inline
 from ...ops.registry import ArraySpec
 from ..driver import GraphPass
 

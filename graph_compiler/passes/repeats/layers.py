@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Union
 
-from ...ir.aliases import Aliases
 from ...ir.builder import Body, close
-from ...ir.copying import copy_with_replacements
-from ...ir.graph import GUARD, Graph, Guard, check
+from ...ir.graph import GUARD, Aliases, Graph, Guard, check
 from ...ir.node import Block, CallRecord, Node, Region, Value, draws, every, values_in
+from ...ir.rewrite import copy_with_replacements
 from ...ops.registry import get
 from .find import (
     GraphSignatures,

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Signal
-from ...ir.aliases import Aliases
 from ...ir.builder import Body, Builder, close
-from ...ir.copying import copy_with_replacements
-from ...ir.graph import GUARD, Graph, Guard, check, guard_of
+from ...ir.graph import GUARD, Aliases, Graph, Guard, check, guard_of
 from ...ir.node import Block, CallRecord, Node, Value, count_all
+from ...ir.rewrite import copy_with_replacements
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...trees import iterate_structure

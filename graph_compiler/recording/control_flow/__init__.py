@@ -6,8 +6,8 @@ knows, these run as in Python. On arrays of an open recording the frontend (:cla
 records both branches, or one iteration of a loop.
 """
 
-from .decorator import trace as trace
 from .recorded_regions import RecordedRegions as RecordedRegions
 from .regions import ArrayKind as ArrayKind
 from .regions import Regions as Regions
 from .regions import open_regions as open_regions
+from .statements import trace as trace

@@ -1,4 +1,4 @@
-"""Functions applied to lists that a loop has appended to, for those that work for any length.
+"""Lists that iterations of a recorded loop append to, whose length is a size afterwards.
 
 Any other function receives the items one by one.
 """
@@ -10,17 +10,458 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Protocol
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, Protocol
 
+from ...errors import TracingError
+from ...sizes import apply, expression_of, hint_of, is_symbolic
 from ..code.syntax import Position
 from .conversion import is_converted
-from .grown import GrownList, StackedItems
+from .jumps import PREFIX
 from .regions import ArrayKind, Regions, regions
-from .variables import AppendableList, ContainerForm, GrowingView, plain
+from .variables import (
+    AppendableList,
+    ContainerForm,
+    ContentsDiffer,
+    GrowingView,
+    VariableContents,
+    describe_contents,
+    is_shared,
+    plain,
+)
+
+# ------------------------------------------------------------------------------------------------------ grown
+# Lists that iterations of a loop have appended to, whose length is a size.
+#
+# A recorded loop returns what its iterations append as arrays with one row per item, and the variable then
+# holds such a list. Uses that work for any length use these arrays. Any other use reads the items one by one,
+# which adds a guard on their number.
 
 
+@dataclass(frozen=True, eq=False)
+class StackedItems:
+    """Consecutive items of a list, stacked. All have the same form.
+
+    form: form of an item.
+    arrays: for each leaf of the form, an array with one row per item.
+    kinds: kinds of the leaves.
+    length: number of items, an int or a size.
+    """
+
+    form: ContainerForm
+    arrays: tuple[Any, ...]
+    kinds: tuple[ArrayKind, ...]
+    length: Any
+
+    def item(self, regions: Regions, rows: Sequence[Any]) -> Any:
+        return self.form.rebuilt(iter([regions.element(row, kind) for row, kind in zip(rows, self.kinds)]))
+
+    def at(self, regions: Regions, index: Any) -> Any:
+        return self.item(regions, [array[index] for array in self.arrays])
+
+    def rows(self, regions: Regions, items: slice) -> StackedItems:
+        arrays = tuple(regions.sliced(array, items) for array in self.arrays)
+        return replace(self, arrays=arrays, length=expression_of(regions.length(arrays[0])))
+
+    def is_like(self, other: StackedItems) -> bool:
+        types, others = ([(kind.dtype, kind.shape) for kind in one.kinds] for one in (self, other))
+        return (self.form, types) == (other.form, others)
+
+
+def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
+    """Return all items of ``parts``, items and ``StackedItems``, as one ``StackedItems``.
+
+    Return None if their forms, shapes or dtypes differ, if a leaf is neither an array nor a number, or if
+    there are no items. If the framework needs a row, a guard decides whether a stacked part is empty.
+    """
+    # The arrays themselves are returned, so that writes to items reach the list.
+    if len(parts) == 1 and isinstance(parts[0], StackedItems):
+        return parts[0]
+    found = [
+        part if isinstance(part, StackedItems) else stacked_item(regions, describe_contents(regions, part))
+        for part in parts
+        if _is_there(regions, part)
+    ]
+    stretches = [one for one in found if one is not None]
+    if (
+        not stretches
+        or len(stretches) < len(found)
+        or not all(one.is_like(stretches[0]) for one in stretches)
+    ):
+        return None
+    columns = zip(*(one.arrays for one in stretches))
+    kinds = tuple(
+        min(column, key=lambda kind: kind.number) for column in zip(*(one.kinds for one in stretches))
+    )
+    return replace(
+        stretches[0], arrays=tuple(map(regions.concatenated, columns)), kinds=kinds, length=length_of(parts)
+    )
+
+
+def _is_there(regions: Regions, part: Any) -> bool:
+    is_known = not isinstance(part, StackedItems) or not regions.needs_a_row(part.kinds)
+    return is_known or regions.decide_size(apply("ge", part.length, 1))
+
+
+def stacked_item(
+    regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
+) -> StackedItems | None:
+    """Return ``item`` as ``StackedItems`` of length 1, each leaf as an array of its kind in ``kinds``.
+
+    By default, leaves keep their own kinds. Return None if ``item`` has no leaves, or a leaf that is
+    neither an array nor a number.
+    """
+    own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
+    if not own or len(own) < len(item.leaves):
+        return None
+    found = tuple(kinds or own)
+    made = (regions.made(leaf.item, replace(kind, number=False)) for leaf, kind in zip(item.leaves, found))
+    return StackedItems(item.form, tuple(map(regions.as_row, made)), found, 1)
+
+
+def length_of(parts: Iterable[Any]) -> Any:
+    return sum((part.length if isinstance(part, StackedItems) else 1 for part in parts), 0)
+
+
+class GrownList(AppendableList):
+    """List that iterations of a loop have appended to, after that loop.
+
+    Its parts are items and ``StackedItems``. What works for any length uses these; :meth:`plain` reads the
+    items one by one, under a guard on their number.
+    """
+
+    @property
+    def pieces(self) -> list[Any]:
+        return (
+            self.plain()
+            if any(isinstance(part, StackedItems) and part.form.may_change for part in self.parts)
+            else self.parts
+        )
+
+    def symbolic_length(self) -> Any:
+        return self.regions.number_of(length_of(self.parts))
+
+    def at_least(self, count: int) -> bool:
+        alone = sum(not isinstance(part, StackedItems) for part in self.parts)
+        return alone >= count or self.regions.decide_size(apply("ge", length_of(self.parts), count))
+
+    def plain(self) -> list[Any]:
+        found: list[Any] = []
+        for part in self.parts:
+            if isinstance(part, StackedItems):
+                count = hint_of(part.length)
+                self.regions.decide_size(apply("eq", part.length, count))
+                found += [part.at(self.regions, index) for index in range(count)]
+            else:
+                found.append(part)
+        # Later uses see the same items, so that writes to one are kept.
+        self.parts[:] = found
+        return self.parts
+
+    def whole(self, is_kept: bool = False) -> StackedItems | None:
+        """Return all items as one ``StackedItems``, or None if :func:`join_items` does.
+
+        With ``is_kept``, also return None if a write to an item of the result would not be seen in this
+        list.
+        """
+        is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], StackedItems))
+        found = join_items(self.regions, self.parts)
+        if (
+            found is None
+            or is_kept
+            and (found.form.may_change or is_copy and any(map(self.regions.may_write, found.kinds)))
+        ):
+            return None
+        return found
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._slice(index)
+        if type(index) is int:
+            return self._item(index)
+        is_open = is_symbolic(index) or self.regions.is_array(index)
+        whole = self.whole(is_kept=True) if is_open and self.regions.may_expect else None
+        return self.plain()[index] if whole is None else whole.at(self.regions, index)
+
+    def _item(self, index: int) -> Any:
+        parts, ahead = (self.pieces, index) if index >= 0 else (self.pieces[::-1], -index - 1)
+        for part in parts:
+            if isinstance(part, StackedItems):
+                if not self.regions.decide_size(apply("ge", part.length, ahead + 1)):
+                    break
+                return part.at(self.regions, ahead if index >= 0 else -ahead - 1)
+            if not ahead:
+                return part
+            ahead -= 1
+        return self.plain()[index]
+
+    def _slice(self, items: slice) -> Any:
+        bounds = (items.start, items.stop, items.step)
+        if bounds == (None, None, None):
+            return GrownList(self.regions, self.pieces)
+        if bounds == (None, None, -1):
+            parts = [
+                part.rows(self.regions, items) if isinstance(part, StackedItems) else part
+                for part in reversed(self.pieces)
+            ]
+            return GrownList(self.regions, parts)
+        is_known = items.step in (None, 1) and all(bound is None or type(bound) is int for bound in bounds)
+        whole = self.whole(is_kept=True) if is_known else None
+        return (
+            self.plain()[items]
+            if whole is None
+            else GrownList(self.regions, [whole.rows(self.regions, items)])
+        )
+
+    def __bool__(self) -> bool:
+        return self.at_least(1)
+
+    def reverse(self) -> None:
+        self.parts[:] = self[::-1].parts
+
+    def copy(self) -> GrownList:
+        return GrownList(self.regions, self.pieces)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, GrownList) or type(other) is list:
+            return GrownList(
+                self.regions, [*self.pieces, *(other.pieces if isinstance(other, GrownList) else other)]
+            )
+        return self.plain() + other
+
+    def __radd__(self, other: Any) -> Any:
+        return (
+            GrownList(self.regions, [*other, *self.pieces]) if type(other) is list else other + self.plain()
+        )
+
+
+def finish_lists(result: Any, *given: Any) -> Any:
+    return plain((result, given))[0]
+
+
+# ---------------------------------------------------------------------------------------------------- growing
+# Lists that iterations of a recorded loop append to.
+#
+# What each iteration appends is an output of the body.
+
+
+class IterationState(Protocol):
+    """Loop that a growing list belongs to, with the state of the current iteration.
+
+    values: form and leaves of each variable before the loop.
+    current: leaves of each variable in the current iteration.
+    place: file and line of the loop.
+    """
+
+    values: dict[str, tuple[ContainerForm, list[Any]]]
+    current: dict[str, list[Any]]
+    place: str
+
+    @property
+    def done(self) -> Any:
+        """Number of iterations before the current one."""
+
+
+class ListInIteration(GrowingView):
+    """A growing list as seen in an iteration. ``parts`` are what this iteration has appended.
+
+    Only its length, its last item and, if an item is certain, whether it is empty can be read. Anything
+    else raises ``TracingError``.
+    """
+
+    def __init__(self, of: GrowingList) -> None:
+        super().__init__(of.regions, ())
+        self.of = of
+
+    def symbolic_length(self) -> Any:
+        before = self.of.before
+        own = self.regions.number_of(length_of(self.parts))
+        return (
+            (before.symbolic_length() if isinstance(before, AppendableList) else len(before))
+            + self.of.before_step
+            + own
+        )
+
+    @property
+    def pieces(self) -> NoReturn:
+        self.plain()
+
+    def plain(self) -> NoReturn:
+        raise TracingError(
+            f"{self.of.loop.place}: a step of this loop appends to {self.of.name}, and reads more of it than "
+            "its length and its last item"
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is not int or index != -1 or self.parts and isinstance(self.parts[-1], StackedItems):
+            self.plain()
+        return self.parts[-1] if self.parts else self.of.last()
+
+    def __bool__(self) -> bool:
+        before = self.of.before
+        is_known = self.parts or any(
+            not isinstance(part, StackedItems)
+            for part in (before.parts if isinstance(before, AppendableList) else before)
+        )
+        return bool(is_known) or self.plain()
+
+
+@dataclass(frozen=True)
+class _AppendedPart:
+    """Items that each iteration appends at one point of its body.
+
+    form: form of an item.
+    kinds: kinds of its leaves.
+    length: number of items.
+    is_item: True for a single item, False for ``StackedItems``.
+    """
+
+    form: ContainerForm
+    kinds: tuple[ArrayKind, ...]
+    length: Any
+    is_item: bool
+
+
+class GrowingList:
+    """List in one variable that iterations of a loop append to.
+
+    before: the list before the loop.
+    inside: what the body sees instead of it.
+    plan: what each iteration appends, as far as trial runs have shown.
+    is_planned: True if a trial run has shown it.
+    """
+
+    def __init__(self, regions: Regions, name: str, before: Any, loop: IterationState) -> None:
+        self.regions, self.name, self.before, self.loop = regions, name, before, loop
+        self.plan: tuple[_AppendedPart, ...] = ()
+        self.is_planned = False
+        self.last_name = f"{PREFIX}last of {name}"
+        self.inside = ListInIteration(self)
+        self._asks_last = False
+
+    # ------------------------------------------------------------------------------ inside of a step
+    @property
+    def before_step(self) -> Any:
+        return self.loop.done * self.regions.number_of(
+            sum(part.length for part in self.plan) if self.is_planned else 1
+        )
+
+    def last(self) -> Any:
+        """Return the last item before this iteration. After the first call, it becomes part of the carry.
+
+        Raise ``ContentsDiffer`` if the list is empty before the loop.
+        """
+        if self.last_name not in self.loop.values:
+            if not self.before:
+                raise ContentsDiffer(
+                    f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none "
+                    "before the loop"
+                )
+            self._asks_last = True
+            return self.before[-1]
+        return self.loop.current[self.last_name][0]
+
+    def carry_last(self) -> None:
+        if self._asks_last:
+            self.loop.values.setdefault(self.last_name, (ContainerForm(), [self.before[-1]]))
+
+    # ------------------------------------------------------------------------------ what a step appends
+    def learn(self) -> bool:
+        """Update the plan with what a trial iteration appended, and return True if the plan changed.
+
+        The appended items are removed. Also return True if the last item was read and is not carried yet.
+        Raise ``TracingError`` if other variables refer to an appended list or dict, or if items have
+        different forms or kinds.
+        """
+        if is_shared(self.inside.parts):
+            raise TracingError(
+                f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to "
+                f"{self.name}"
+            )
+        parts, before = [*map(self._part, self.inside.parts)], (self.plan, self.is_planned)
+        self.inside.parts.clear()
+        self.plan, self.is_planned = tuple(self._alike(parts)), True
+        return (self.plan, True) != before or self._asks_last and self.last_name not in self.loop.values
+
+    def _part(self, item: Any) -> _AppendedPart:
+        found = (
+            item
+            if isinstance(item, StackedItems)
+            else stacked_item(self.regions, describe_contents(self.regions, item))
+        )
+        if found is None:
+            raise self._differs()
+        return _AppendedPart(found.form, found.kinds, found.length, found is not item)
+
+    def _alike(self, parts: Sequence[_AppendedPart]) -> Iterator[_AppendedPart]:
+        """Yield the parts with common kinds: a number becomes an array if another part has one in its place.
+
+        Raise ``TracingError`` if forms, dtypes or shapes differ.
+        """
+        types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
+        if any(one != types[0] for one in types):
+            raise self._differs()
+        # ``number`` is False for arrays, so an array is preferred to a number.
+        kinds = tuple(
+            min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts))
+        )
+        return (replace(part, kinds=kinds) for part in parts)
+
+    def _differs(self) -> TracingError:
+        return TracingError(
+            f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape "
+            "and type"
+        )
+
+    def rows(self) -> list[Any]:
+        left = deque(self.inside.parts)
+        self.inside.parts.clear()
+        return [array for part in self.plan for array in self._arrays(part, left)]
+
+    def _arrays(self, part: _AppendedPart, left: deque[Any]) -> Sequence[Any]:
+        regions = self.regions
+        if part.is_item:
+            leaves = describe_contents(regions, left.popleft()).leaves
+            return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
+        # An inner loop that was recorded has appended ``StackedItems``.
+        if left and isinstance(left[0], StackedItems):
+            found: StackedItems = left.popleft()
+            return found.arrays
+        # Python runs inner loops iteration by iteration, which leaves single items.
+        items = [describe_contents(regions, left.popleft()) for _ in range(hint_of(part.length))]
+        rows = [
+            each.arrays for item in items if (each := stacked_item(regions, item, part.kinds)) is not None
+        ]
+        return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
+
+    # ------------------------------------------------------------------------------ behind the loop
+    def behind(self, arrays: Iterator[Any], length: Any) -> Any:
+        """Return the list after ``length`` iterations; ``arrays`` hold what all iterations have appended.
+
+        An ``AppendableList`` is extended in place; a plain list stays, and a ``GrownList`` replaces it. If
+        nothing is appended, return the list before the loop.
+        """
+        if not self.plan:
+            return self.before
+        form, kinds = self.plan[0].form, self.plan[0].kinds
+        parts = [[next(arrays) for _ in kinds] for _ in self.plan]
+        rows = tuple(map(self._rows, zip(*parts)))
+        added = StackedItems(form, rows, kinds, length * sum(part.length for part in self.plan))
+        if not isinstance(self.before, AppendableList):
+            return GrownList(self.regions, [*self.before, added])
+        self.before.append(added)
+        return self.before
+
+    def _rows(self, parts: Sequence[Any]) -> Any:
+        if len(parts) == 1 and self.plan[0].is_item:
+            return parts[0]
+        items = [array[:, None] if part.is_item else array for array, part in zip(parts, self.plan)]
+        return self.regions.merged(items[0] if len(items) == 1 else self.regions.beside(items))
+
+
+# ------------------------------------------------------------------------------------------------------ lists
 class LoopStatements(Protocol):
     """Protocol of the runtime of rewritten statements, as far as functions of lists run loops by it."""
 

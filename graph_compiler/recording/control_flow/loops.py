@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...errors import GraphCompilerError
-from ...ops.bounds import nonnegative
+from ...ops.rules import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
-from ..loop_marks.watching import MarkedItems, counted, numbered, side_by_side
+from ..loop_marks import MarkedItems, counted, numbered, side_by_side
 from .branches import Raised, Trials
-from .growing import GrowingList
-from .grown import GrownList, StackedItems
 from .jumps import PREFIX
+from .lists import GrowingList, GrownList, StackedItems
 from .regions import ArrayKind, Regions, lists
 from .variables import (
     UNDEFINED,

@@ -1,4 +1,4 @@
-"""Runtime that the rewritten statements of a traced function call.
+"""Runtime that the rewritten statements of a traced function call, and the decorator ``trace``.
 
 It runs them as Python does if the values are known, and records regions otherwise.
 """
@@ -15,18 +15,73 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
-from ...errors import NotCompilable, TracingError
+from ...errors import InvalidOption, NotCompilable, TracingError
+from ...forwarding import forwards
 from ...sizes import apply, hint_of, is_symbolic
 from ..code.ownership import is_users
 from ..code.syntax import Position
 from .branches import VALUE, BranchRecorder, Raised
 from .conversion import convert_function
-from .element_uses import OF_ELEMENTS
 from .lists import NOWHERE, function_of, with_grown_lists, with_plain_lists
 from .loops import LoopRecorder, Source, in_python, plain_items, source_maker, source_of
-from .regions import Regions, RowsWritten, regions, regions_of, suspended_regions
+from .regions import ArrayKind, Regions, RowsWritten, regions, regions_of, suspended_regions
 from .variables import ClosureCells, ContentsDiffer, plain
 
+# ----------------------------------------------------------------------------------------------- element uses
+# ``max``, ``min``, ``int`` and ``float`` of arrays whose elements are not known while recording.
+
+
+def _extreme(symbol: str) -> Callable[..., Any]:
+    @forwards
+    def extreme(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        items = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
+        if kwargs or len(items) < 2 or not any(regions_of(item) is not None for item in items):
+            return function(*args, **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            is_better = getattr(operator, symbol)(item, best)
+            best = (
+                found.where(is_better, item, best)
+                if regions_of(is_better) is not None
+                else (item if is_better else best)
+            )
+        return best
+
+    return extreme
+
+
+def _number(dtype: str) -> Callable[..., Any]:
+    kind = ArrayKind(dtype, (), True)
+
+    @forwards
+    def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if (
+            kwargs
+            or len(args) != 1
+            or not found.is_inside
+            or regions_of(args[0]) is None
+            or not found.may_expect
+        ):
+            return function(*args, **kwargs)
+        known = found.kind(args[0])
+        if known.shape or known.dtype.startswith("complex"):
+            return function(*args)
+        if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
+            # Python raises an error for NaN, infinity and larger numbers.
+            found.expect(found.truth(abs(args[0]) < 2.0**63))
+        return found.made(args[0], kind)
+
+    return number
+
+
+OF_ELEMENTS: dict[Any, Callable[..., Any]] = {
+    builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"),
+    builtins.float: _number("float64"),
+}  # fmt: skip
+"""Python function -> function to call instead, with the regions, the function and its arguments."""
+
+
+# ------------------------------------------------------------------------------------------------- statements
 _Block = Callable[..., Any]
 
 
@@ -449,3 +504,59 @@ def _user_frame() -> FrameType | None:
     while frame is not None and not is_users(frame):
         frame = frame.f_back
     return frame
+
+
+# -------------------------------------------------------------------------------------------------- decorator
+# ``graph_compiler.trace``, which records statements on values with all their branches.
+
+
+def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | str = False) -> Any:
+    """Mark a function whose ``if``, ``while`` and ``for`` on values are recorded as operations of the graph.
+
+    Conditions become ``branch`` with both sides recorded; loops become ``while_loop`` or ``scan``. ``and``,
+    ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``, ``for ...
+    else`` and your own functions that it calls are included. One variant serves all values and trip counts,
+    also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements on values that Python knows run
+    as Python's own. Called without ``compile``, the function does what it did.
+
+    Args:
+        function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.
+            Without it a decorator is returned.
+        checkpointing: True stores only the carry of each iteration of a ``scan`` for the backward pass, and
+            computes the iteration again.
+
+    Raises:
+        NotCompilable: The object is not a Python function or has no source, or is a generator.
+        InvalidOption: ``checkpointing`` is not True or False.
+        TracingError: When it is recorded, if a variable changes its shape or dtype between iterations or
+            branches, or an object outside the function would be changed. Names your line.
+
+    >>> import numpy as np, graph_compiler
+    >>> @graph_compiler.trace
+    ... def halvings(x):
+    ...     count = 0
+    ...     while x > 1:
+    ...         x, count = x / 2, count + 1
+    ...     return count
+    >>> halvings(5.0)
+    3
+    >>> graph = graph_compiler.compile(halvings, to="jax", args=(np.array(5.0, "float32"),))
+    >>> int(graph(np.array(100.0, "float32"))), len(graph.variants)
+    (7, 1)
+    """
+    if function is None:
+        return lambda function: trace(function, checkpointing=checkpointing)
+    if not isinstance(checkpointing, bool):
+        raise InvalidOption(
+            f"checkpointing= is {checkpointing!r}, and has to be True or False: of a loop a step is kept, or "
+            "computed again. Which arrays of a step are kept is a matter of the framework's own checkpoint, "
+            "inside of the loop"
+        )
+    if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+        return types.MethodType(trace(function.__func__, checkpointing=checkpointing), function.__self__)
+    if not isinstance(function, types.FunctionType):
+        raise NotCompilable(
+            f"{function!r:.80} is no function of Python: trace takes functions and methods. Of a module, "
+            "decorate the method that computes with @graph_compiler.trace"
+        )
+    return convert_function(function, Statements(checkpointing))

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..code.names import names_read
-from ..environment_guards.guards import EnvironmentGuard
-from ..reachability.absent import names_of_whole
+from ..environment_guards import EnvironmentGuard
+from ..reachability.outside import names_of_whole
 from ..reachability.references import OWN_GLOBALS, names_in, reaches_own_globals, values_in
 from .patch import Replacement
 

@@ -1,13 +1,22 @@
-"""Random numbers of Python and NumPy: functions that draw them, and state of the generators."""
+"""Random numbers and new identifiers of Python and NumPy, and the state of their generators."""
 
 from __future__ import annotations
 
+import itertools
 import random
+import sys
+import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+from ...errors import TracingError
+from ...forwarding import forwards
+from ..code.ownership import user_of
+from .patch import Patch, PatchSet
 
 # A recording replaces the public functions, but a nested one still has to read and restore the states.
 _GET_PYTHON, _GET_NUMPY, _SET_PYTHON, _SET_NUMPY = (
@@ -68,3 +77,119 @@ def host_state_seeded(seed: int) -> Iterator[None]:
 
 def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
     return bool(left[0] == right[0] and left[1][2:] == right[1][2:] and (left[1][1] == right[1][1]).all())
+
+
+# -------------------------------------------------------------------------------------------------- new names
+# Identifiers that are new at each call (``uuid.uuid4``).
+#
+# A recorded function may make them, if nothing that it computes depends on them.
+
+_here = threading.local()
+_numbers = itertools.count(1)
+# The slots of a UUID, which `NewUUID` hides.
+_INT: Any = vars(uuid.UUID)["int"]
+_SAFE: Any = vars(uuid.UUID)["is_safe"]
+# Digits that the identifiers of further recordings begin with, so that what depends on their text differs.
+_PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
+
+
+class _IdentifierWatch:
+    """Identifiers that one recording makes.
+
+    pattern: the bits that they begin with; None for random ones.
+    origin: the function and line that made the first; empty if none was made.
+    """
+
+    def __init__(self, pattern: int | None = None) -> None:
+        self.pattern, self.origin = pattern, ""
+
+
+@contextmanager
+def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
+    """Watch the UUIDs that user code makes in this thread inside the block.
+
+    They begin with the bits of ``pattern``; if it is None, they are those of the original function.
+    """
+    before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
+    try:
+        yield _here.watch
+    finally:
+        _here.watch = before
+
+
+def patterns() -> tuple[int, ...]:
+    return _PATTERNS
+
+
+class NewUUID(uuid.UUID):
+    """A UUID whose string may be used, and whose number may not."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def int(self) -> Any:
+        """Raise ``TracingError``, because the number differs at each call."""
+        frame = user_of(sys._getframe(1))
+        place = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+        raise TracingError(
+            f"the number of a UUID{place} gives something else at each call, and would become a constant. "
+            "Pass it as an argument"
+        )
+
+    @property
+    def hex(self) -> str:
+        return _plain(self).hex
+
+    def __str__(self) -> str:
+        return str(_plain(self))
+
+    def __hash__(self) -> Any:
+        return hash(_plain(self))
+
+    def __eq__(self, other: object) -> bool:
+        return _plain(self) == (_plain(other) if isinstance(other, NewUUID) else other)
+
+
+def _plain(name: uuid.UUID) -> uuid.UUID:
+    return uuid.UUID(int=_INT.__get__(name))
+
+
+def _name(number: Any) -> NewUUID:
+    made = uuid.UUID.__new__(NewUUID)
+    _INT.__set__(made, number)
+    _SAFE.__set__(made, uuid.SafeUUID.unknown)
+    return made
+
+
+def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
+    """Make a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`.
+
+    The watch notes where the first one was made. Other code gets the result of the original.
+    """
+
+    @forwards
+    def named(*args: Any, **kwargs: Any) -> Any:
+        frame = user_of(sys._getframe(1)) if probes.here() else None
+        watch: _IdentifierWatch | None = getattr(_here, "watch", None)
+        if frame is None or watch is None:
+            return original(*args, **kwargs)
+        watch.origin = (
+            watch.origin
+            or f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
+        )
+        # The first recording uses real identifiers.
+        if watch.pattern is None:
+            return _name(original(*args, **kwargs).int)
+        # Names of two recordings are never equal, as those of two calls.
+        # They have version 4, as those of ``uuid4``.
+        number = (watch.pattern << 48 | next(_numbers)) & ~(0xF << 76) | 4 << 76
+        return _name(number)
+
+    named.__wrapped__ = original  # type: ignore[attr-defined]
+    return named
+
+
+NAMES: tuple[Patch, ...] = (
+    Patch(uuid, "uuid1", new_identifier, None),  # type: ignore[arg-type]
+    Patch(uuid, "uuid4", new_identifier, None),  # type: ignore[arg-type]
+)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...errors import TracingError
 from ...forwarding import forwards
 from ..code.ownership import user_of
-from ..environment_guards.guards import EnvironmentGuard
+from ..environment_guards import EnvironmentGuard
 
 # Owner (a dict or an object with attributes), a name, and the item to set for a while.
 Replacement = tuple[Any, str, Any]

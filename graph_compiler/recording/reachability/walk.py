@@ -23,7 +23,7 @@ from ...registration import responds_to, trait
 from ..code.names import attributes_set, catches, fragments_read, names_read
 from ..code.ownership import INTERNAL, is_internal, is_users, owner_of
 from .containers import is_asked, is_holding, kind_of, reads_itself, slots_of
-from .name_index import NameIndex
+from .namespaces import NameIndex
 from .references import (
     OF_IMPORTS,
     WRAPPERS,

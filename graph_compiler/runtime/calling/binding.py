@@ -1,4 +1,4 @@
-"""Matching of a call's arguments to the way that a variant's arguments were recorded.
+"""Matching of a call's arguments to the parameters and to the arguments that a variant was recorded with.
 
 A call may pass by keyword what was recorded by position, leave out defaults, pass its arguments in one
 container, or, inside JAX's transforms, have dicts with sorted keys.
@@ -11,8 +11,8 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-from ...errors import GuardFailed
-from ...recording.code.forwarding_decorators import is_of_library, unwrap_forwarding
+from ...errors import CallMismatch, GuardFailed
+from ...recording.code.syntax import is_of_library, unwrap_forwarding
 from ...registration import entry_method, trait
 from ...trees import (
     Branch,
@@ -31,6 +31,66 @@ if TYPE_CHECKING:
     from ..variant import Variant
 
 
+# ------------------------------------------------------------------------------------------------- signatures
+# Parameters of a callable, as far as its signature is known.
+
+
+def positional(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters that may be passed by position, in order; none if unknown.
+
+    >>> positional(lambda x, /, y, *, z: None)
+    ['x', 'y']
+    """
+    return [
+        p.name for p in _known_parameters(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+
+
+def is_open_ended(function: Callable[..., Any]) -> bool:
+    parameters = _known_parameters(function)
+    return not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
+def known_names(function: Callable[..., Any]) -> list[str] | None:
+    """Return the parameter names of ``function``; None if it takes ``**kwargs`` or they are unknown."""
+    parameters = _known_parameters(function)
+    if not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return [p.name for p in parameters]
+
+
+def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
+    """Raise ``CallMismatch``, which names `option`, if one of `names` is no parameter of `function`.
+
+    Do nothing if the parameters are unknown or include ``**kwargs``.
+    """
+    known = known_names(function)
+    unknown = [name for name in names if known is not None and name not in known]
+    if unknown:
+        raise CallMismatch(
+            f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(known or ())}"
+        )
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of a function, or of a model's entry method; None if unknown.
+
+    >>> signature_of(lambda x, *, y=2: None), signature_of(dict)
+    (<Signature (x, *, y=2)>, None)
+    """
+    try:
+        return inspect.signature(entry_method(function, function))
+    except (TypeError, ValueError):
+        return None
+
+
+def _known_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    found = signature_of(function)
+    return list(found.parameters.values()) if found else []
+
+
+# ---------------------------------------------------------------------------------------------------- binding
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -13,14 +13,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...assumptions import in_order
-from ...codegen.loading import load
-from ...codegen.source import Program
+from ...codegen.source import Program, load
 from ...contracts import Target
 from ...errors import GuardFailed
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...ops.dtypes import dtype_name
-from ...recording.environment_guards.guards import GONE, Condition
+from ...recording.environment_guards import GONE, Condition
 from ...registration import responds_to
 from ...sizes import Symbol
 from ...trees import (

@@ -11,11 +11,10 @@ from ...trees import Fixed
 from ..boundary import public
 from ..graph import Graph
 from ..lazy import LazyGraph
-from .binding import AlternativeCalls
-from .signatures import is_open_ended, known_names, positional, require_arguments
+from .binding import AlternativeCalls, is_open_ended, known_names, positional, require_arguments
 
 if TYPE_CHECKING:
-    from ..verify.verify import VerificationSummary
+    from ..verify import VerificationSummary
 
 
 class StaticArguments:

@@ -131,7 +131,7 @@ def test_other_frameworks_are_not_asked_for_the_device() -> None:
 
 def test_calls_under_autocast_put_all_generators_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The generator of a GPU is restored too; another object stands for it here."""
-    from graph_compiler.frontends.torch.process import settings as autocasting
+    from graph_compiler.frontends.torch import settings as autocasting
 
     other = torch.Generator().manual_seed(3)
     monkeypatch.setattr(autocasting, "default_generators", lambda: (torch.default_generator, other))

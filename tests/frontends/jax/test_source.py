@@ -19,7 +19,7 @@ from jax import lax
 
 import graph_compiler
 from graph_compiler.errors import CallMismatch, GraphCompilerError, TracingError, UnsupportedOperation
-from graph_compiler.frontends.jax.models.nnx import set_value, value_of
+from graph_compiler.frontends.jax.models import set_value, value_of
 from tests.support.compare import assert_same
 from tests.support.contexts import wide_types
 from tests.support.logs import logged

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError, NotCompilable  # noqa: E402
 from graph_compiler.frontends.numpy.array_access import Stamp  # noqa: E402
-from graph_compiler.runtime.weights.conversion_cache import ConversionCache, UncachedConversion  # noqa: E402
+from graph_compiler.runtime.foreign_state import ConversionCache, UncachedConversion  # noqa: E402
 from tests.support.compare import assert_same, to_numpy  # noqa: E402
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")

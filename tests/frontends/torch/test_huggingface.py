@@ -21,7 +21,7 @@ from transformers import BatchEncoding  # noqa: E402
 from transformers.image_processing_base import BatchFeature  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.examples import example_inputs  # noqa: E402
+from graph_compiler.frontends.torch.reference import example_inputs  # noqa: E402
 from tests.corpora.models import small, zoo  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import graph_compiler
 from graph_compiler.errors import GuardFailed
-from graph_compiler.frontends.torch.memory import exported_memory
-from graph_compiler.frontends.torch.memory.exported_memory import ExportedMemory
+from graph_compiler.frontends.torch.memory import watching
+from graph_compiler.frontends.torch.memory.watching import ExportedMemory
 
 _PLACES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), min_size=1, max_size=12)
 
@@ -51,7 +51,7 @@ def _refuse(tensor: torch.Tensor) -> Any:
 
 def test_weights_from_a_file_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = _FromFile(), torch.randn(3, 200)
-    monkeypatch.setattr(exported_memory, "Snapshot", _refuse)
+    monkeypatch.setattr(watching, "Snapshot", _refuse)
     graph = graph_compiler.compile(model, args=(x,))
     torch.testing.assert_close(graph(x), model(x))
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from .....ir import Guard
 from .....sizes import hint_of, product
-from ..demands import assume
 from ..linear_algebra import renorm
-from ..table import TorchBuilder, rows
+from ..table import TorchBuilder, assume, rows
 from .activations import optional
 
 

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from ..demands import assume
 from ..linear_algebra import pairwise_distance
 from ..manipulation import reshaped
-from ..table import TorchBuilder, rows
+from ..table import TorchBuilder, assume, rows
 from .activations import optional, over_axis
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .....ops.nn.normalisation import pooled_response_norm, upcast_half
+from .....ops.nn import pooled_response_norm, upcast_half
 from .....sizes import apply, hint_of, product
 from ...basics.tensors import torch_dtype
 from ..elementwise import held

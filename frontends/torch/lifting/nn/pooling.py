@@ -7,8 +7,7 @@ from typing import Any
 
 from .....errors import UnsupportedOperation
 from .....sizes import Size, apply, product
-from ..demands import assume
-from ..table import TorchBuilder, rows
+from ..table import TorchBuilder, assume, rows
 from .convolution import both_sides, spread, strides_or
 
 

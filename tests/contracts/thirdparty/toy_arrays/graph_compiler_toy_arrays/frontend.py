@@ -9,8 +9,7 @@ import numpy as np
 import toy_arrays
 
 from graph_compiler import contracts
-from graph_compiler.assumptions import SameArray
-from graph_compiler.assumptions.same_array import NO_ARRAY
+from graph_compiler.assumptions import NO_ARRAY, SameArray
 from graph_compiler.frontends.common.lifter import input_names
 from graph_compiler.ir import Builder, Graph
 from graph_compiler.ops import ArraySpec

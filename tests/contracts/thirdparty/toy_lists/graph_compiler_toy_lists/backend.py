@@ -9,8 +9,7 @@ import toy_lists
 
 from graph_compiler import contracts
 from graph_compiler.backends.common.arrays import as_numpy
-from graph_compiler.backends.common.dialect import CanonicalDialect
-from graph_compiler.backends.common.rows import Operand, Rows
+from graph_compiler.backends.common.rows import CanonicalDialect, Operand, Rows
 from graph_compiler.errors import UnsupportedOperation
 
 rows = Rows("toy_lists")

@@ -1,0 +1,582 @@
+"""Models that a function refers to: names of their arrays, and how to replace these while tracing.
+
+A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or an immutable one that
+is rebuilt with other arrays (a module of ``equinox`` or any other pytree, a bound module of
+``flax.linen``, the arguments that ``parameters=`` names).
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import jax
+
+from ...errors import TracingError
+from ...recording.request import GivenArguments
+
+# ---------------------------------------------------------------------------------------------- called graphs
+# Graphs that a function calls, as models: their weights are parameters of the function's graph.
+
+
+class CalledGraph:
+    """Model of a compiled graph that the function calls.
+
+    The graph is found only when it is called, so ``traced`` replaces no arrays.
+    """
+
+    changes = False
+
+    def __init__(self, graph: Any) -> None:
+        self.item = graph
+
+    def leave_out(self, known: Set[int]) -> None: ...
+
+    def arrays(self) -> dict[str, Any]:
+        return dict(self.item.parameters)
+
+    def owner_of(self, name: str) -> Any:
+        return self.item
+
+    def put(self, name: str, array: Any) -> None:
+        for variant in self.item.variants:
+            if name in variant.graph.parameters:
+                variant.store(name, array)
+
+    def is_trained(self, name: str) -> bool:
+        return name in self.item.trained
+
+    def parts(self) -> list[Any]:
+        return [self.item]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+        yield self.item, self.arrays
+
+
+# -------------------------------------------------------------------------------------------------------- nnx
+# Objects of ``flax.nnx``: modules, optimizers, random key streams, and single variables.
+
+
+class VariableModel:
+    """Base of models that consist of named variables, which are assigned to.
+
+    item: the object itself.
+    variables: variables of the model's library by name.
+    """
+
+    changes = True
+
+    def __init__(self, item: Any, variables: Mapping[str, Any]) -> None:
+        self.item, self._variables = item, dict(variables)
+
+    def leave_out(self, known: Set[int]) -> None:
+        self._variables = {
+            name: variable for name, variable in self._variables.items() if id(variable) not in known
+        }
+
+    def owner_of(self, name: str) -> Any:
+        return self._variables[name]
+
+
+class ImmutableModel:
+    """Base of models that are traced as copies with other arrays. They have no variables to share."""
+
+    changes = False
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+    def leave_out(self, known: Set[int]) -> None: ...
+
+    def owner_of(self, name: str) -> Any:
+        return self.item
+
+    def put(self, name: str, array: Any) -> None: ...
+
+
+# Attributes that store the trace in which an object was created, by version of flax.
+_STATES = ("_pytree__state", "_object__state")
+
+
+class NnxModel(VariableModel):
+    """Model of an nnx object: the variables reachable from it that hold one JAX array.
+
+    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if
+    anything but an nnx object is assigned to an attribute inside of the block.
+    """
+
+    def __init__(self, item: Any) -> None:
+        super().__init__(item, dict(variables_of(item)))
+
+    def arrays(self) -> dict[str, Any]:
+        return {name: value_of(variable) for name, variable in self._variables.items()}
+
+    def put(self, name: str, array: Any) -> None:
+        set_value(self._variables[name], array)
+
+    def is_trained(self, name: str) -> bool:
+        from flax import nnx
+
+        return isinstance(self._variables[name], nnx.Param)
+
+    def parts(self) -> list[Any]:
+        return [*nodes_of(self.item), *self._variables.values()]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        nodes, variables = nodes_of(self.item), self._variables
+        states = [next(getattr(node, name) for name in _STATES if hasattr(node, name)) for node in nodes]
+        owners = [*states, *variables.values()]
+        attributes, traces = [dict(vars(node)) for node in nodes], [owner._trace_state for owner in owners]
+        raw = [
+            variable._raw_value if hasattr(variable, "_raw_value") else variable.raw_value
+            for variable in variables.values()
+        ]
+        # flax allows changes only in the trace that created the object, so it is moved to the current trace.
+        try:
+            for owner in owners:
+                object.__setattr__(owner, "_trace_state", type(traces[0])())
+            for name, variable in variables.items():
+                _set_raw(variable, arrays[name])
+            yield self.item, self.arrays
+            _refuse_changes(nodes, attributes)
+        finally:
+            for node, before in zip(nodes, attributes):
+                vars(node).clear()
+                vars(node).update(before)
+            for owner, state in zip(owners, traces):
+                object.__setattr__(owner, "_trace_state", state)
+            for variable, array in zip(variables.values(), raw):
+                _set_raw(variable, array)
+
+
+def _set_raw(variable: Any, array: Any) -> None:
+    # Assignment by flax would check in which trace the variable was created.
+    object.__setattr__(variable, "_raw_value" if hasattr(variable, "_raw_value") else "raw_value", array)
+
+
+def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
+    """Raise :class:`TracingError` if anything but an nnx object was assigned to an attribute of a node.
+
+    ``attributes`` are the attributes of each node before the call. Variables that ``sow`` adds are
+    ignored.
+    """
+    for node, before in zip(nodes, attributes):
+        for name, item in vars(node).items():
+            if (
+                not is_nnx(item)
+                and not name.startswith(("_pytree__", "_object__"))
+                and not _is_same(before.get(name, node), item)
+            ):
+                raise TracingError(
+                    f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a "
+                    "graph keeps what is in "
+                    "variables of nnx alone. Hold it in an nnx.Variable"
+                )
+
+
+def _is_same(before: Any, item: Any) -> bool:
+    if before is item:
+        return True
+    # Transformations of flax replace containers by equal ones.
+    (old, was), (new, now) = (jax.tree_util.tree_flatten(one, is_leaf=is_nnx) for one in (before, item))
+    return was == now and all(a is b for a, b in zip(old, new))
+
+
+def is_nnx(item: Any) -> bool:
+    nnx = sys.modules.get("flax.nnx")
+    # Without an import by the user there can be no objects of flax, and an import takes long.
+    return nnx is not None and isinstance(item, _classes(nnx)) and not isinstance(item, type)
+
+
+def is_nnx_module(item: Any) -> bool:
+    nnx = sys.modules.get("flax.nnx")
+    return nnx is not None and isinstance(item, nnx.Module)
+
+
+def _classes(nnx: Any) -> tuple[type, ...]:
+    return (nnx.Pytree if hasattr(nnx, "Pytree") else nnx.Object, nnx.Variable)
+
+
+def nodes_of(item: Any) -> list[Any]:
+    from flax import nnx
+
+    return [node for _, node in nnx.iter_graph(item) if isinstance(node, _classes(nnx)[0])]
+
+
+def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
+    """Yield dotted path and variable for each variable that holds one JAX array, sorted by path."""
+    from flax import nnx
+
+    found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
+    # Paths mix ints and strings, which Python cannot compare with each other.
+    for path, variable in sorted(
+        found, key=lambda pair: tuple((isinstance(key, str), key) for key in pair[0])
+    ):
+        if isinstance(value_of(variable), jax.Array):
+            yield ".".join(map(str, path)), variable
+
+
+def value_of(variable: Any) -> Any:
+    return variable.get_value() if hasattr(variable, "get_value") else variable.value
+
+
+def set_value(variable: Any, array: Any) -> None:
+    if hasattr(type(variable), "set_value"):
+        variable.set_value(array)
+    # Before flax 0.11.
+    else:
+        variable.value = array
+
+
+# ------------------------------------------------------------------------------------------------------ trees
+# Immutable pytrees of arrays: ``equinox`` modules, flax dataclasses, and arguments that are parameters.
+
+_PLAIN = (
+    dict,
+    list,
+    tuple,
+    type,
+    types.FunctionType,
+    types.ModuleType,
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type(None),
+)
+# Attributes under which a wrapper stores the model.
+_WRAPPERS = ("__wrapped__", "__self__")
+
+
+class TreeModel(ImmutableModel):
+    """Model of an immutable pytree that is no builtin container, such as an ``equinox`` module.
+
+    Its JAX arrays are parameters. NumPy arrays in it stay constants, as for ``jax.jit``.
+    """
+
+    def __init__(self, item: Any) -> None:
+        super().__init__(item)
+        self._paths = _short_names(item)
+
+    def arrays(self) -> dict[str, Any]:
+        leaves = named_leaves(self.item)
+        return {name: leaves[path] for name, path in self._paths.items()}
+
+    def is_trained(self, name: str) -> bool:
+        return bool(jax.numpy.issubdtype(self.arrays()[name].dtype, jax.numpy.inexact))
+
+    def parts(self) -> list[Any]:
+        return list(_parts(self.item))
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
+        yield (
+            with_leaves(self.item, {self._paths[name]: array for name, array in arrays.items()}),
+            lambda: arrays,
+        )
+
+
+class ArgumentModel(ImmutableModel):
+    """Model of the arguments that a :class:`GivenArguments` was given in advance.
+
+    An argument may be a model or any pytree. If there are several, the names of arrays begin with the
+    argument's.
+    """
+
+    def arrays(self) -> dict[str, Any]:
+        return named_leaves(self._given())
+
+    def is_trained(self, name: str) -> bool:
+        """Return True for inexact arrays.
+
+        In a mapping with a collection ``params`` (flax variables), return True only for arrays of that.
+        """
+        collections = self._given()
+        is_flax = isinstance(collections, Mapping) and "params" in collections
+        array = self.arrays()[name]
+        return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.inexact)) and (
+            not is_flax or name.partition(".")[0] == "params"
+        )
+
+    def parts(self) -> list[Any]:
+        return [self.item, *self.item.given.values()]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
+        given = with_leaves(self._given(), arrays)
+        yield (
+            self.item.with_given(
+                {next(iter(self.item.given)): given} if len(self.item.given) == 1 else given
+            ),
+            lambda: arrays,
+        )
+
+    def _given(self) -> Any:
+        return next(iter(self.item.given.values())) if len(self.item.given) == 1 else self.item.given
+
+
+def is_bound_call(item: Any) -> bool:
+    return isinstance(item, GivenArguments)
+
+
+def is_tree(item: Any) -> bool:
+    if isinstance(item, (*_PLAIN, jax.Array, jax.core.Tracer)) or jax.tree_util.all_leaves([item]):
+        return False
+    return bool(named_leaves(item))
+
+
+def named_leaves(item: Any) -> dict[str, Any]:
+    """Return the JAX arrays of a pytree by their dotted paths.
+
+    >>> list(named_leaves({"layers": [jax.numpy.ones(2), 3]}))
+    ['layers.0']
+    """
+    paths, _ = jax.tree_util.tree_flatten_with_path(item)
+    return {_dotted_path(path): leaf for path, leaf in paths if isinstance(leaf, jax.Array)}
+
+
+def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
+    paths, tree = jax.tree_util.tree_flatten_with_path(item)
+    return jax.tree_util.tree_unflatten(tree, [arrays.get(_dotted_path(path), leaf) for path, leaf in paths])
+
+
+def _dotted_path(path: tuple[Any, ...]) -> str:
+    return ".".join(
+        # Keys of attributes, mappings and sequences store their name under different attributes.
+        str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name)))
+        for key in path
+    )
+
+
+def _short_names(item: Any) -> dict[str, str]:
+    """Map the names of a pytree's JAX arrays to their paths.
+
+    If ``item`` wraps a model (``__wrapped__``, ``__self__``), an array of that model has its name in the
+    model.
+
+    >>> _short_names((jax.numpy.ones(2), 3))
+    {'0': '0'}
+    """
+    inner = next((found for name in _WRAPPERS if (found := getattr(item, name, None)) is not None), None)
+    is_wrapper = (
+        inner is not None
+        and inner is not item
+        and not isinstance(inner, _PLAIN)
+        and not jax.tree_util.all_leaves([inner])
+    )
+    held = named_leaves(inner) if is_wrapper else {}
+    known = {id(held[path]): name for name, path in _short_names(inner).items()} if is_wrapper else {}
+    return {known.get(id(leaf), path): path for path, leaf in named_leaves(item).items()}
+
+
+def _parts(item: Any) -> Iterator[Any]:
+    yield item
+    # Everything but `item` itself counts as a leaf, so these are its direct children.
+    children = jax.tree_util.tree_leaves(item, is_leaf=lambda part: part is not item)
+    for child in children:
+        if not jax.tree_util.all_leaves([child]):
+            yield from _parts(child)
+
+
+# ------------------------------------------------------------------------------------------------------ keras
+# Models, layers, optimizers and metrics of Keras on its JAX backend.
+
+
+class KerasModel(VariableModel):
+    """Model of a Keras object. Its variables are named by their paths (``dense/kernel``).
+
+    A number is appended if two variables have the same path.
+    """
+
+    def __init__(self, item: Any) -> None:
+        named: dict[str, Any] = {}
+        for variable in item.variables:
+            named[_unused_name(variable.path, named)] = variable
+        super().__init__(item, named)
+
+    def arrays(self) -> dict[str, Any]:
+        return {name: _array(variable) for name, variable in self._variables.items()}
+
+    def put(self, name: str, array: Any) -> None:
+        self._variables[name].assign(array)
+
+    def is_trained(self, name: str) -> bool:
+        return bool(self._variables[name].trainable) and hasattr(self.item, "trainable_variables")
+
+    def parts(self) -> list[Any]:
+        return [*layers_of(self.item), *self._variables.values()]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        before = self.arrays()
+        try:
+            for name, variable in self._variables.items():
+                variable._value = arrays[name]
+            yield self.item, self.arrays
+        finally:
+            for name, variable in self._variables.items():
+                variable._value = before[name]
+
+
+def _array(variable: Any) -> jax.Array:
+    value: jax.Array = variable._value if variable._value is not None else variable.value
+    return value
+
+
+def _unused_name(name: str, known: Mapping[str, Any]) -> str:
+    numbered = (f"{name}_{number}" for number in range(1, len(known) + 2))
+    return name if name not in known else next(one for one in numbered if one not in known)
+
+
+def is_keras(item: Any) -> bool:
+    keras = sys.modules.get("keras")
+    # Without an import by the user there can be no objects of Keras, and an import takes long.
+    if keras is None or not hasattr(keras, "Layer") or keras.backend.backend() != "jax":
+        return False
+    return isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric))
+
+
+def layers_of(item: Any) -> list[Any]:
+    return list(item._flatten_layers()) if hasattr(item, "_flatten_layers") else [item]
+
+
+# ------------------------------------------------------------------------------------------------------ linen
+# Modules of ``flax.linen`` that are bound to variables.
+
+# The collection that flax trains.
+TRAINED = "params"
+
+
+class LinenModel(ImmutableModel):
+    """Model of a bound module of ``flax.linen``, with arrays named ``collection.path``.
+
+    A call may change its mutable collections. ``traced`` raises :class:`TracingError` if the call draws
+    random numbers from the keys that the module is bound to.
+    """
+
+    def arrays(self) -> dict[str, Any]:
+        return named_leaves(self.item.variables)
+
+    def put(self, name: str, array: Any) -> None:
+        collection, *path = name.split(".")
+        held: Any = self.item.scope._mutable_collection(collection)
+        for key in path[:-1]:
+            held = held[key]
+        held[path[-1]] = array
+
+    def is_trained(self, name: str) -> bool:
+        return name.partition(".")[0] == TRAINED
+
+    def parts(self) -> list[Any]:
+        return [self.item]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        module, variables = self.item.unbind()
+        scope = self.item.scope
+        twin = module.bind(with_leaves(variables, arrays), rngs=dict(scope.rngs), mutable=scope.mutable)
+        yield twin, lambda: {**arrays, **named_leaves(twin.variables)}
+        # Scans add counters of their own, so only the names of the bound keys are checked.
+        if any(twin.scope.rng_counters.get(name) for name in scope.rngs):
+            raise TracingError(
+                f"a bound {type(module).__name__} draws random numbers from the keys that it is bound to, "
+                "others at each call: "
+                "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), "
+                "and name its variables by "
+                "parameters="
+            )
+
+
+def is_bound(item: Any) -> bool:
+    # Without an import by the user there can be no objects of flax, and an import takes long.
+    linen = sys.modules.get("flax.linen")
+    return linen is not None and isinstance(item, linen.Module) and item.scope is not None
+
+
+# ---------------------------------------------------------------------------- dispatch to the kinds of models
+Held = Callable[[], Mapping[str, Any]]
+
+
+class Model(Protocol):
+    """Protocol of a model. Names of its arrays are their paths inside of it, joined by ``.``.
+
+    item: the object itself.
+    changes: True if ``traced`` replaces arrays in the object itself, False if it does so in a copy or not
+        at all.
+    """
+
+    item: Any
+    changes: bool
+
+    def leave_out(self, known: Set[int]) -> None:
+        """Drop the variables whose ids are in ``known``, because they belong to another model.
+
+        Models without variables drop nothing.
+        """
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the current arrays by name."""
+
+    def owner_of(self, name: str) -> Any:
+        """Return the object that holds the array: its variable, or the model if it has no variables."""
+
+    def put(self, name: str, array: Any) -> None:
+        """Replace the array at ``name``.
+
+        Most immutable models ignore the call; a bound linen module replaces arrays of mutable collections.
+        """
+
+    def is_trained(self, name: str) -> bool:
+        """Return True if the model's library trains the array (not statistics, counters and keys)."""
+
+    def parts(self) -> list[Any]:
+        """Return the objects that the model consists of and to which others may refer, including itself."""
+
+    def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
+        """Replace the arrays of the model by ``arrays`` inside of the block.
+
+        Yield the object to use instead (itself or a copy), and a function that returns its current arrays.
+        """
+
+
+# The first entry that fits an object is used.
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Model]], ...] = (
+    (is_nnx, NnxModel),
+    (is_keras, KerasModel),
+    (is_bound, LinenModel),
+    (is_bound_call, ArgumentModel),
+    (is_tree, TreeModel),
+)
+
+
+def model_of(item: Any) -> Model | None:
+    """Return the model that wraps ``item``, or None.
+
+    >>> model_of(3), model_of([])
+    (None, None)
+    """
+    return next((made(item) for fits, made in _KINDS if fits(item)), None)
+
+
+def is_model(item: Any) -> bool:
+    return is_nnx(item) or is_keras(item) or is_bound(item)
+
+
+def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
+    """Yield part and attribute name for each attribute of a model that may determine what it computes.
+
+    Of Keras objects these are the public attributes and ``_trainable``, of nnx objects all. Other models
+    have none.
+    """
+    parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
+    # Keras stores in private attributes what has been called.
+    for part in parts:
+        yield from (
+            (part, name) for name in vars(part) if name[:1] != "_" or name == "_trainable" or is_nnx(part)
+        )

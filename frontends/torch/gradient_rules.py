@@ -1,0 +1,664 @@
+"""Custom gradient rules: ``torch.autograd.Function`` and tensor hooks. Calls of the rule become a region.
+
+If a rule cannot be recorded (it changes state, or elements of a gradient decide in Python), the graph only
+knows that there is one: its results are right, and taking a gradient of them is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.autograd import function as functions
+from torch.utils.hooks import BackwardHook
+
+from ...errors import GradientRefused, TracingError
+from ...ir.builder import Body, close
+from ...ir.node import CallRecord, Node, Origin, Value, values_in
+from ...recording.faults import is_fault
+from ...recording.patches import Patch, PatchSet, Session, replace_call
+from ...recording.reachability.snapshot import ObjectSnapshot
+from ...sizes import Size
+from ...trees import iterate_structure
+from .basics.tensors import version
+from .compat import (
+    count_dispatch_modes,
+    count_function_modes,
+    dispatch_mode_at,
+    function_mode_at,
+    has_transforms,
+)
+from .gradients import GradientTrace
+from .trace import Trace
+
+REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
+
+
+class _RefuseGradient(torch.autograd.Function):
+    """Identity on the first argument. A backward pass with a gradient for it raises ``GradientRefused``."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(value: Any, message: str, *sources: Any) -> Any:
+        return value.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.set_materialize_grads(False)
+        ctx.message, ctx.count = inputs[1], len(inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        if gradient is not None:
+            raise GradientRefused(ctx.message)
+        return (None,) * ctx.count
+
+
+def _refuse_gradient(value: Any, sources: Sequence[Any], message: str) -> Any:
+    if not (torch.is_grad_enabled() and any(source.requires_grad for source in (value, *sources))):
+        return value.detach()
+    return _RefuseGradient.apply(value, message, *sources)
+
+
+# The operator exists as long as this object.
+_library = torch.library.Library("graph_compiler", "DEF")
+_library.define("refuse_gradient(Tensor value, Tensor[] sources, str message) -> Tensor")
+_library.impl("refuse_gradient", _refuse_gradient, "CompositeImplicitAutograd")
+
+
+@dataclass(frozen=True)
+class RecordedRule:
+    """The recorded calls of a rule.
+
+    results: values that the rule differentiates.
+    sources: values with respect to which it does so.
+    cotangents: gradients of the results, which it takes.
+    gradients: gradients of the sources, which it returns.
+    nodes: its calls.
+    """
+
+    results: Sequence[Value]
+    sources: Sequence[Value]
+    cotangents: Sequence[Value]
+    gradients: Sequence[Value]
+    nodes: Sequence[Node]
+
+    @classmethod
+    def of(
+        cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
+    ) -> RecordedRule:
+        """Run `rule` on cotangents of ones, and return what it recorded.
+
+        A gradient that is None, or of an argument that is no tensor, is ignored. Raise ``TracingError`` if
+        the calls of the rule do not hold for every cotangent, or if no gradient is left.
+        """
+        graph = capture.recorder.graph
+        guards, values = len(graph.guards), [capture.value(item) for item in results]
+        ones = [torch.ones_like(item) for item in results]
+        cotangents, first = [capture.value(item) for item in ones], len(graph.nodes)
+        for value in cotangents:
+            value.name = "gradient"
+        given = rule(*ones)
+        given = given if isinstance(given, (tuple, list)) else (given,)
+        pairs = [
+            (arg, item)
+            for arg, item in zip(args, given)
+            if isinstance(arg, torch.Tensor) and item is not None
+        ]
+        gradients = [_reduce_gradient(capture, item, arg) for arg, item in pairs]
+        made = cls(
+            values, [capture.value(arg) for arg, _ in pairs], cotangents, gradients, graph.nodes[first:]
+        )
+        made._check(capture, [guard.condition for guard in graph.guards[guards:]])
+        return made
+
+    def _check(self, capture: Trace, conditions: Sequence[Any]) -> None:
+        recorder, inner = (
+            capture.recorder,
+            {*self.cotangents, *(value for node in self.nodes for value in node.outputs)},
+        )
+        written = {recorder.base_of(value) for node in self.nodes for value in node.writes}
+        read = [
+            symbol
+            for node in self.nodes
+            for item in iterate_structure((node.inputs, node.params))
+            if isinstance(item, Size)
+            for symbol in item.symbols()
+        ]
+        if not inner.isdisjoint(values_in(list(conditions))) or any(
+            symbol.kind != "size" and symbol.source in inner for symbol in read
+        ):
+            raise TracingError("elements, or sizes, of a gradient decide in Python")
+        if any(node.is_random for node in self.nodes) or not written <= inner:
+            raise TracingError("a rule draws random numbers, or writes to what is not its own")
+        if not self.sources:
+            raise TracingError("a rule that gives no gradient")
+
+    def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
+        """Add the node, whose function returns the results unchanged, and return its outputs.
+
+        `forward` are the values that the function's ``forward`` computed. The rule reads them detached, as
+        in torch.
+        """
+        recorder, origin = capture.recorder, capture.here()
+        kept = [value for value in self._read() if value in forward and value not in self.results]
+        operands = [
+            *(_detached(capture, value, origin) for value in self.results),
+            *self.sources,
+            *(_detached(capture, value, origin) for value in kept),
+        ]
+        given = [Value(value.name, value.spec) for value in self.results]
+        function = Body(
+            name,
+            (*given, *(Value(value.name, value.spec) for value in operands[len(given) :])),
+            (),
+            tuple(given),
+        )
+        unused = [Value(value.name, value.spec) for value in self.results]
+        taken = [*self.results, *self.cotangents, *unused, *self.sources, *kept]
+        regions, captured = close(function, Body(f"{name}_rule", taken, self.nodes, tuple(self.gradients)))
+        places = tuple(range(len(given), len(given) + len(self.sources)))
+        outputs = tuple(Value(value.name, value.spec) for value in self.results)
+        params = {"kind": "vjp", "differentiated": places, "residuals": 0}
+        record = CallRecord("custom_derivative", result=outputs)
+        recorder.add_call(
+            "custom_derivative", (*operands, *captured), params, origin, outputs, record, regions
+        )
+        return outputs
+
+    def _read(self) -> list[Value]:
+        return list(dict.fromkeys([*(value for node in self.nodes for value in node.uses), *self.gradients]))
+
+
+def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
+    """Return the value of `gradient`, summed to the shape of `arg` and cast to its dtype, as torch does.
+
+    A rule returned it for `arg`. Raise ``TracingError`` if it is not broadcast from the shape of `arg`.
+    """
+    found, wanted = capture.value(gradient).spec, capture.value(arg).spec
+    if found.hints != wanted.hints:
+        more = len(found.hints) - len(wanted.hints)
+        # Sizes of the argument are read instead of those of the gradient, which a guard must not contain.
+        single = [
+            axis
+            for axis, size in enumerate(arg.shape)
+            if found.hints[more + axis] != wanted.hints[axis] and size == 1
+        ]
+        if more < 0 or len(single) != sum(a != b for a, b in zip(found.hints[more:], wanted.hints)):
+            raise TracingError(
+                f"it gives a gradient of the shape {list(found.hints)} for an argument of the shape "
+                f"{list(wanted.hints)}"
+            )
+        gradient = gradient.sum([more + axis for axis in single], keepdim=True) if single else gradient
+        gradient = gradient.sum(list(range(more))) if more else gradient
+    if found.dtype != wanted.dtype:
+        gradient = gradient.to(arg.dtype)
+    made: Value = capture.value(gradient)
+    return made
+
+
+def _detached(capture: Trace, value: Value, origin: Any) -> Value:
+    made = Value(value.name, value.spec)
+    capture.recorder.add_call(
+        "torch.Tensor.detach", (value,), {}, origin, (made,), CallRecord("detach", result=made)
+    )
+    return made
+
+
+# ``apply`` is C++ code without ``__code__`` since torch 2.14.
+_APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
+_READ_BY_APPLY = "_backward_cls"
+_DEEPEST = 3
+_FOLDERS = re.compile(r"\S*[/\\]")
+_CHECKPOINT = "torch.utils.checkpoint"
+# Modules of torch with gradient rules that count. Other functions of torch have the gradients of the calls
+# that they make.
+_WITH_RULES = (
+    "torch._functorch.",
+    "torch.distributions.",
+)
+
+
+class GradientRules:
+    """Records custom gradient rules when they are applied.
+
+    is_following: True while a rule of torch's own is recorded.
+    """
+
+    def __init__(self, capture: GradientTrace) -> None:
+        self.capture = capture
+        # Triples of class, attribute and the class's own previous value.
+        self._covered: list[tuple[type, str, Any]] = []
+        self._handles: list[Any] = []
+        # True while a rule of torch's own is recorded.
+        self.is_following = False
+        # Number of rules that are being recorded inside of each other.
+        self._depth = 0
+        # Values that share storage with a value that is not known to be their base.
+        self._untouchable: set[Value] = set()
+
+    @contextmanager
+    def seen(self) -> Iterator[None]:
+        """Undo all patches of classes after the block.
+
+        Remove the hooks that the function has registered on tensors from outside, too.
+        """
+        try:
+            yield
+        finally:
+            while self._covered:
+                self._uncover()
+            for handle in self._handles:
+                handle.remove()
+
+    def asked(self, frame: types.FrameType, has_setup: bool) -> None:
+        """Patch the class of the ``autograd.Function`` that is about to run, to record its gradient rule.
+
+        `frame` is the frame that checks whether the class has a ``setup_context`` (`has_setup`), the one
+        step of ``Function.apply`` that runs in Python for every function. Do nothing if it is not that of
+        ``apply``. Raise ``TracingError`` if the backward of the class applies the class without end.
+        """
+        if frame.f_code is _APPLY and _comes_to(self.capture):
+            cls = frame.f_locals["cls"]
+            if self._depth and _is_endless(cls, frame):
+                raise TracingError(
+                    f"the backward of {cls.__name__} takes gradients of {cls.__name__} again and again"
+                )
+            self._follow(cls, frame.f_locals["args"], has_setup)
+
+    def applied(self, cls: Any) -> None:
+        if _comes_to(self.capture):
+            self._follow(cls, None, functions._is_setup_context_defined(cls.setup_context))
+
+    def hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], handle: Any) -> None:
+        if self.capture.recorder.maker(self.capture.value(tensor)) is None:
+            self._handles.append(handle)
+        self.follow_hook(tensor, function, "a hook of a tensor")
+
+    def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
+        """Record a tensor hook, which replaces the gradient of a tensor, or returns None to keep it.
+
+        If it cannot be recorded, gradients through the tensor become an error in the graph.
+        """
+
+        def rule(gradient: Any) -> Any:
+            changed = function(gradient)
+            return gradient if changed is None else changed
+
+        if why := self.follow("hook", [tensor], (tensor,), rule):
+            self.refuse([tensor], (), what, why=why)
+
+    # ------------------------------------------------------------------------------ torch.autograd.Function
+    def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
+        """Patch ``forward`` of `cls` for its next call, which is recorded with its gradient rule.
+
+        If `args` is None, the arguments are taken from that call. With `has_setup`, ``setup_context`` is
+        patched, too. Each patch is undone when it is called.
+        """
+        enabled = self.capture.history.enabled
+        is_ruled = args is not None and enabled and _is_ruled(cls, args)
+        forward, setup = cls.forward, cls.setup_context
+        # Index of the first node of the forward.
+        started = [0]
+
+        def running(*given: Any, **keywords: Any) -> Any:
+            nonlocal args, is_ruled
+            self._uncover()
+            if args is None:
+                args = given if has_setup else given[1:]
+                is_ruled = enabled and _is_ruled(cls, args)
+                if has_setup and is_ruled:
+                    self._cover(cls, "setup_context", setting_up)
+            started[:] = [len(self.capture.recorder.graph.nodes)]
+            versions = [version(item) if isinstance(item, torch.Tensor) else 0 for item in args]
+            with self._forward(enabled):
+                result = forward(
+                    *map(self._outside, given) if cls.__module__ == _CHECKPOINT else given, **keywords
+                )
+                if not is_ruled:
+                    return result
+                result = _apart(
+                    result,
+                    [
+                        item
+                        for item, before in zip(args, versions)
+                        if isinstance(item, torch.Tensor) and version(item) == before
+                    ],
+                )
+                if not has_setup:
+                    self._apply(cls, given[0], args, result, self.capture.recorder.graph.nodes[started[0] :])
+            return result
+
+        def setting_up(ctx: Any, inputs: Any, output: Any) -> Any:
+            self._uncover()
+            with self._forward(enabled):
+                setup(ctx, inputs, output)
+                self._apply(cls, ctx, args or (), output, self.capture.recorder.graph.nodes[started[0] :])
+
+        if has_setup and is_ruled:
+            self._cover(cls, "setup_context", setting_up)
+        self._cover(cls, "forward", running)
+
+    @contextmanager
+    def _forward(self, enabled: bool) -> Iterator[None]:
+        self.capture.history.forwards += enabled
+        try:
+            yield
+        finally:
+            self.capture.history.forwards -= enabled
+
+    def _outside(self, item: Any) -> Any:
+        """Wrap a function that a checkpoint gets so that it runs with gradients, as if not checkpointed.
+
+        Return any other object unchanged.
+        """
+        if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
+            return item
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            forwards, self.capture.history.forwards = self.capture.history.forwards, 0
+            try:
+                with torch.enable_grad():
+                    return item(*args, **kwargs)
+            finally:
+                self.capture.history.forwards = forwards
+
+        # ``Capture.forget_arrays`` clears ``capture`` once the recording is over.
+        is_over: bool = self.capture is None
+        return item if is_over else run
+
+    def _cover(self, cls: type, name: str, function: Any) -> None:
+        self._covered.append((cls, name, vars(cls).get(name)))
+        setattr(cls, name, staticmethod(function))
+
+    def _uncover(self) -> None:
+        cls, name, own = self._covered.pop()
+        if own is None:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, own)
+
+    def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
+        """Record the rule of the ``torch.autograd.Function`` `cls`, which returned `result` for `args`.
+
+        `forward` are the calls that it made. If the rule cannot be recorded, its gradients become an error
+        in the graph. Results that the function marked as non-differentiable are detached.
+        """
+        known = _RuleContext(ctx, args)
+        results = list(result) if isinstance(result, tuple) else [result]
+        tensors = [item for item in results if isinstance(item, torch.Tensor)]
+        ruled = [item for item in tensors if item.is_floating_point() or item.is_complex()]
+        for item in ruled:
+            if any(item is one for one in known.without_gradient()):
+                self._detach(item)
+        ruled = [item for item in ruled if not any(item is one for one in known.without_gradient())]
+        sources = [
+            item
+            for item in args
+            if isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())
+        ]
+
+        def rule(*cotangents: Any) -> Any:
+            given = {id(item): cotangent for item, cotangent in zip(ruled, cotangents)}
+            return cls.backward(known, *(_cotangent(item, given) for item in results))
+
+        # The function has called ``mark_dirty`` on these arguments.
+        written = [item for item in ruled if any(item is given for given in args)]
+        why = (
+            "it has written to an argument"
+            if written
+            else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
+        )
+        if why:
+            self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
+        self._untouchable.update(self.capture.recorder.base_of(self.capture.value(item)) for item in written)
+
+    # ------------------------------------------------------------------------------ rules of any kind
+    def follow(
+        self,
+        name: str,
+        results: Sequence[torch.Tensor],
+        args: Sequence[Any],
+        rule: Callable[..., Any],
+        forward: Sequence[Node] = (),
+        is_torchs: bool = False,
+    ) -> str:
+        """Record `rule`, which computes gradients of `args` from those of `results`.
+
+        The tensors in `results` then represent the outputs of the node. Return an empty string, or the
+        reason if the rule could not be recorded; everything that it recorded or changed is then undone.
+        """
+        if self._depth >= _DEEPEST:
+            return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
+        recorder = self.capture.recorder
+        graph = recorder.graph
+        nodes, assumed = len(graph.nodes), recorder.savepoint()
+        world = ObjectSnapshot((), called=[rule])
+        recorded, why = None, ""
+        before, self.is_following = self.is_following, is_torchs
+        self._depth += 1
+        try:
+            with self._forward(self.capture.history.enabled):
+                recorded = RecordedRule.of(self.capture, results, args, rule)
+            if any(world.changes()):
+                recorded, why = None, "it changes what it finds outside of its arguments"
+        # The rule is the user's code, and may do or refuse anything.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
+        finally:
+            self._depth -= 1
+            self.is_following = before
+            world.restore()
+        del graph.nodes[nodes:]
+        if recorded is None:
+            recorder.give_up(assumed)
+            return why
+        made = {value for node in forward for value in node.outputs}
+        for new, tensor in zip(recorded.add(self.capture, name, made), results):
+            self._now(tensor, new)
+        return ""
+
+    def refuse(
+        self,
+        results: Any,
+        sources: Sequence[torch.Tensor],
+        what: str,
+        values: Sequence[Value] = (),
+        why: str = "",
+    ) -> None:
+        """Make gradients of the float tensors in `results` an error in the graph.
+
+        Each result gets a node that raises ``GradientRefused`` in a backward pass to it, `sources` or
+        `values`. `what` and `why` name the rule and the reason in the message.
+        """
+        message = _message(what, self.capture.here(), why)
+        for result in iterate_structure((results,)):
+            if isinstance(result, torch.Tensor) and result.is_floating_point():
+                value, given = self.capture.value(result), [*map(self.capture.value, sources), *values]
+                self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
+
+    def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
+        """Raise ``TracingError`` for a write to memory of a function's result that is a view.
+
+        Arguments that a function has written to are refused as well.
+        """
+        if self._untouchable and not self._untouchable.isdisjoint(
+            map(self.capture.recorder.base_of, written)
+        ):
+            raise TracingError(
+                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and "
+                "is written to again, of which no gradient is known; write to a copy (clone)"
+            )
+
+    def _detach(self, tensor: torch.Tensor) -> None:
+        value = self.capture.value(tensor)
+        made = (value.name, tensor, value.spec)
+        self.capture.recorder.add_value(
+            "torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach")
+        )
+
+    def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
+        """Record a call on `value`, whose differentiable result `tensor` represents from now on."""
+        capture = self.capture
+        result = (value.name, tensor, value.spec)
+        base = capture.recorder.base_of(value)
+        made: Value = capture.recorder.add_value(
+            name, (value, *more), capture.here(), result, CallRecord(key)
+        )
+        self._noted(made, value, base)
+
+    def _now(self, tensor: torch.Tensor, made: Value) -> None:
+        recorder = self.capture.recorder
+        value = self.capture.value(tensor)
+        self._noted(made, value, recorder.base_of(value))
+        recorder.track(tensor, made)
+
+    def _noted(self, made: Value, value: Value, base: Value) -> None:
+        self.capture.history.add(made)
+        if base is not value:
+            self._untouchable.update((made, base))
+
+
+class _RuleContext:
+    """Replacement of ``ctx`` for ``backward``, with the attributes that the function has set on it.
+
+    saved_tensors, saved_variables: tensors passed to ``save_for_backward``.
+    needs_input_grad: True for each argument that is a float tensor.
+    """
+
+    def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
+        vars(self).update(vars(ctx))
+        self.saved_tensors = self.saved_variables = tuple(ctx.to_save or ())
+        self.needs_input_grad = tuple(
+            isinstance(item, torch.Tensor) and item.is_floating_point() for item in args
+        )
+        self._without_gradient = tuple(ctx.non_differentiable or ())
+
+    def without_gradient(self) -> tuple[torch.Tensor, ...]:
+        return self._without_gradient
+
+
+def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
+    code, count = getattr(cls.backward, "__code__", None), 0
+    while frame is not None and count <= _DEEPEST:
+        count += frame.f_code is code
+        frame = frame.f_back
+    return count > _DEEPEST
+
+
+def _comes_to(capture: GradientTrace) -> bool:
+    """Return True if calls made now reach this recording.
+
+    They do not in another thread or in a nested recording. Inside of a transform only kernels reach it.
+    """
+    # torch calls again with the unwrapped arrays.
+    if has_transforms():
+        return False
+    height, kernels = count_function_modes(), count_dispatch_modes()
+    if height > 0 and function_mode_at(height - 1) is capture:
+        return True
+    return kernels > 0 and dispatch_mode_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
+
+
+def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
+    """Return True if gradients follow the function's own rule instead of the calls in its ``forward``.
+
+    The function needs a ``backward`` or ``vjp`` of its own and a float argument. Functions of torch itself
+    do not count, except in the modules of ``_WITH_RULES``.
+    """
+    has_rule = (
+        cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
+    )
+    if not has_rule or not any(isinstance(item, torch.Tensor) and item.is_floating_point() for item in args):
+        return False
+    return cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
+
+
+def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
+    if isinstance(result, torch.Tensor) and any(result is item for item in unwritten):
+        return result.view_as(result)
+    return result
+
+
+def _is_torchs(cls: type) -> bool:
+    """Return True if the ``autograd.Function`` `cls` is one of torch's own.
+
+    Under ``vmap`` torch makes a class around the user's, which is then found in the closure of
+    ``backward``.
+    """
+    cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
+    held = [
+        cell.cell_contents
+        for cell in cells
+        if isinstance(cell.cell_contents, type) and cell.cell_contents is not cls
+    ]
+    inner = next((item for item in held if issubclass(item, torch.autograd.Function)), None)
+    return cls.__module__.startswith("torch.") if inner is None else _is_torchs(inner)
+
+
+def _cotangent(item: Any, given: dict[int, Any]) -> Any:
+    if id(item) in given:
+        return given[id(item)]
+    return torch.zeros_like(item) if isinstance(item, torch.Tensor) else None
+
+
+def _message(what: str, origin: Origin, why: str) -> str:
+    line = f" at {Path(origin.file).name}:{origin.line}" if origin.file else ""
+    reason = f" ({_FOLDERS.sub('', why)})".replace('"', "'").replace("\\", "/") if why else ""
+    return (
+        f"a gradient is taken through {what}{line}, which the graph does not know{reason}; take it in torch, "
+        "of the original"
+    )
+
+
+def _applied(session: Session, asked: Callable[[Any], bool], setup_context: Any) -> bool:
+    has_setup = asked(setup_context)
+    session.trace.rules.asked(sys._getframe(2), has_setup)
+    return has_setup
+
+
+def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -> Any:
+    given = [item for item in iterate_structure((arrays,)) if isinstance(item, torch.Tensor)]
+    made = end(hook, arrays)
+    # torch detaches the result from its origin, so the refusal must know both.
+    if made is not arrays:
+        session.trace.rules.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
+    return made
+
+
+def _class_reads(probe: Patch, probes: PatchSet, original: Any) -> Any:
+    """Return a shim of ``type.__getattribute__`` that notices ``Function.apply`` before it runs ``forward``.
+
+    It does so by an attribute that only ``apply`` reads. ``apply`` itself may be stored under any name.
+    """
+
+    def read(cls: Any, name: str) -> Any:
+        if name == _READ_BY_APPLY and (sessions := probes.here()):
+            probe.on_read(sessions[-1], cls)
+        return type.__getattribute__(cls, name)
+
+    return read
+
+
+RULES = (
+    Patch(functions, "_is_setup_context_defined", replace_call, _applied)
+    if _APPLY is not None
+    else Patch(
+        functions.FunctionMeta,
+        "__getattribute__",
+        _class_reads,
+        lambda session, cls: session.trace.rules.applied(cls),
+    ),
+    *(Patch(BackwardHook, name, replace_call, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
+)

@@ -1,0 +1,290 @@
+"""Gradients that a recorded function reads and leaves: state on weights, and refused on its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from ...assumptions import fact_of
+from ...errors import TracingError
+from ...forwarding import forward
+from ...ir.node import CallRecord, Node, Origin, Value, values_in
+from ...ops.dtypes import is_inexact
+from ...recording.environment_guards import EnvironmentGuard
+from ...recording.reachability.snapshot import TrackedContainer
+from ...recording.state.places import StatePlace
+from .basics import tensors as kinds
+from .basics.names import name_of, row_key
+from .basics.tensors import is_captured
+from .compat import is_grad_enabled, is_inference_mode_enabled, no_torch_function
+from .state.parameters import TorchWeights
+from .trace import Trace
+
+
+class AutogradHistory:
+    """Tracks which values of a recording require gradients, as far as the function itself decides it.
+
+    ambient: the grad mode when the recording began.
+    mode_changed: True once a call was made in another grad mode, or in inference mode.
+    forwards: number of ``torch.autograd.Function`` objects whose ``forward`` runs now.
+    """
+
+    def __init__(self, capture: Trace) -> None:
+        self.capture = capture
+        self.ambient = is_grad_enabled()
+        self.mode_changed = False
+        # Number of ``torch.autograd.Function`` objects whose ``forward`` runs; torch disables gradients in
+        # it.
+        self.forwards = 0
+        self._differentiable: set[Value] = set()
+
+    @property
+    def enabled(self) -> bool:
+        """True if a call made now takes part in gradients, as far as the function itself decides it.
+
+        It is True, too, if gradients were disabled before the function was called. Reading it updates
+        ``mode_changed``. It reads torch's own flag: inference mode, backward passes and C++ code change it
+        unseen.
+        """
+        enabled = is_grad_enabled()
+        self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
+        return self.forwards > 0 or enabled or not self.ambient
+
+    def add(self, *values: Value) -> None:
+        for value in values:
+            if is_inexact(value.dtype):
+                self._differentiable.add(value)
+
+    def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
+        enabled = self.enabled
+        aside = bool(written) and any(self._is_aside(value, enabled) for value in written)
+        no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
+        return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
+
+    def follow(self, node: Node, written: Sequence[Value]) -> None:
+        """Mark the results of a call on differentiable values as differentiable.
+
+        While gradients are disabled, only views are marked, because torch reports that they require
+        gradients.
+        """
+        key = node.key
+        if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
+            self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
+        if key == "requires_grad_":
+            self.add(*written)
+        # Calls that create tensors take ``requires_grad``.
+        if node.params.get("requires_grad") is True:
+            self.add(*node.outputs)
+
+    def _is_aside(self, value: Value, enabled: bool) -> bool:
+        """Return True if a write to `value` changes a differentiable array, but is hidden from autograd.
+
+        It is made under ``no_grad``, or through ``detach`` or ``.data``. A buffer of a module does not
+        count.
+        """
+        base = self.capture.recorder.base_of(value)
+        if base not in self._differentiable or enabled and value in self._differentiable:
+            return False
+        parameters = self.capture.recorder.graph.parameters
+        name = next((name for name, parameter in parameters.items() if parameter is base), None)
+        return name is None or self.capture.weights.is_trained(name)
+
+
+class CallsByKernel:
+    """Names of calls that must be recorded kernel by kernel.
+
+    A public call is one node of the graph, which has no output for the softmax that ``cross_entropy``
+    saves for its gradient. If a backward pass reads it, the function is recorded again with the kernels of
+    this call.
+
+    names: calls that earlier attempts have requested.
+    asked: calls that this attempt requests.
+
+    >>> calls = CallsByKernel()
+    >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
+    (None, True, False)
+    >>> sorted(calls.names)
+    ['torch.nn.functional.cross_entropy']
+    """
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+        self.asked: set[str] = set()
+
+    def ask(self, name: str | None) -> None:
+        self.asked.update(filter(None, (name,)))
+
+    def next_attempt(self) -> bool:
+        new = not self.asked <= self.names
+        self.names |= self.asked
+        return new
+
+
+def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return ``function(*args, **kwargs)``, with attention computed as products and a softmax.
+
+    Fused attention kernels save tensors for their gradient that other frameworks do not have.
+    """
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return forward(function, *args, **kwargs)
+
+
+class _GradientBefore(NamedTuple):
+    """Autograd properties of a tensor before the recording.
+
+    tensor: the tensor.
+    grad: its gradient, or None.
+    wanted: its ``requires_grad``.
+    """
+
+    tensor: torch.Tensor
+    grad: torch.Tensor | None
+    wanted: bool
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> _GradientBefore:
+        return cls(tensor, tensor.grad, tensor.requires_grad)
+
+    def restore(self) -> None:
+        if _grad(self.tensor) is not self.grad:
+            self.tensor.grad = self.grad
+        if self.tensor.is_leaf and self.tensor.requires_grad is not self.wanted:
+            self.tensor.requires_grad_(self.wanted)
+
+
+class Gradients:
+    """Every ``.grad`` that the function can reach, as it was before the recording.
+
+    last: source location of the last backward pass.
+    """
+
+    def __init__(self, weights: TorchWeights) -> None:
+        self._weights = weights
+        self._before: dict[int, _GradientBefore] = {}
+        for tensor in weights.trained():
+            self._before[id(tensor)] = _GradientBefore.of(tensor)
+        # Source location of the last backward pass.
+        self.last: Origin | None = None
+        self._asked: dict[tuple[int, str], EnvironmentGuard] = {}
+        # Ids of tensors whose gradients are state.
+        self._followed: set[int] = set()
+        # Ids of those tensors whose gradients are inputs.
+        self._placed: set[int] = set()
+
+    def follow(self, gradients: Iterable[TrackedContainer], places: Iterable[StatePlace]) -> None:
+        self._followed = {id(held.item) for held in gradients}
+        self._placed = {id(place.held.item) for place in places} & self._followed
+
+    def is_input(self, tensor: torch.Tensor) -> bool:
+        return id(tensor) in self._placed
+
+    def fact(self, given: Any, fact: str) -> Any:
+        """Return the property `fact` of the input `given` as it was before the function could change it."""
+        before = self._before.get(id(given))
+        if before is None or fact not in ("has_grad", "requires_grad"):
+            return fact_of(given, fact)
+        return before.wanted if fact == "requires_grad" else before.grad is not None
+
+    def add(self, tensor: torch.Tensor) -> None:
+        """Store the gradient of a captured leaf before the function can change it. Ignore other tensors."""
+        if id(tensor) in self._before:
+            return
+        with no_torch_function():
+            if tensor.is_leaf:
+                self._before[id(tensor)] = _GradientBefore.of(tensor)
+
+    def asked(self, tensor: torch.Tensor, key: str) -> None:
+        """Add a guard on the property `key` of a captured tensor.
+
+        It compares with the property as it was before the function could change it.
+        """
+        path = self._weights.name_of(tensor)
+        held = None if path is None else self._weights.holder_of(path)
+        with no_torch_function():
+            before, name = self._before.get(id(tensor)), key.strip("_")
+            known = {} if before is None else {"grad": before.grad, "requires_grad": before.wanted}
+            found = known[name] if name in known else getattr(tensor, key)
+            self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
+
+    def facts(self) -> list[EnvironmentGuard]:
+        return list(self._asked.values())
+
+    def came_with(self, tensor: torch.Tensor, gradient: torch.Tensor) -> bool:
+        return any(found.tensor is tensor and found.grad is gradient for found in self._before.values())
+
+    def restore(self) -> None:
+        for found in self._before.values():
+            if id(found.tensor) not in self._followed:
+                found.restore()
+
+    def check(self, name: str) -> None:
+        """Raise ``TracingError`` if a gradient that is not part of the state has changed."""
+        for found in self._before.values():
+            if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
+                continue
+            raise TracingError(
+                f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds "
+                "(by backward), which a graph cannot do; compute them with torch.autograd.grad and return "
+                "them"
+            )
+
+
+def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
+    return tensor.grad if tensor.is_leaf else None
+
+
+def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
+    """Return a guard that the property `key` of a captured tensor is `found`.
+
+    `held` is the dict of its module and the key there, and the guard reads the tensor from it. If `held`
+    is None, the guard is on `tensor` itself.
+    """
+    name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
+    place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
+    return EnvironmentGuard(
+        f"{place}.{name} {relation} {{}}", (*objects, found), f"{name} of a captured tensor"
+    )
+
+
+class GradientTrace(Trace, Protocol):
+    """A recording with its knowledge of gradients."""
+
+    gradients: Gradients
+
+    @property
+    def history(self) -> AutogradHistory: ...
+
+
+# Maps a property to the facts about an input that its value follows from.
+READS: dict[str, tuple[str, ...]] = {
+    "requires_grad": ("requires_grad",),
+    "is_leaf": ("is_leaf",),
+    "grad_fn": ("is_leaf",),
+    "grad": ("has_grad",),
+    "_grad": ("has_grad",),
+}
+
+
+def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
+    """Return the current value of an autograd property, and guard on it.
+
+    A gradient that is an input of the graph needs no guard. Raise ``TracingError`` if it is the gradient
+    that an argument came with, which is no input.
+    """
+    tensor, key = args[0], row_key(name_of(function))
+    seen = capture.run(function, args, kwargs)
+    if key in ("grad", "_grad") and capture.gradients.is_input(tensor):
+        return seen
+    if is_captured(capture, tensor):
+        capture.gradients.asked(tensor, key)
+        return seen
+    if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):
+        raise TracingError(
+            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the "
+            "call; pass it as an argument of its own"
+        )
+    for fact in READS[key]:
+        capture.depends_on(fact, tensor)
+    return seen

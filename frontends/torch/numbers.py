@@ -1,0 +1,381 @@
+"""Numbers that Python reads from tensors while recording, and where it needs the plain number."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from ...errors import GraphCompilerError, Signal, TracingError
+from ...ir.graph import Graph
+from ...ir.node import Origin, Value
+from ...recording.code.error_texts import in_check
+from ...recording.code.names import globals_read, names_read
+from ...recording.patches.builtin_names import (
+    CONVERTED,
+    COUNTED,
+    builtin_lookups,
+    conversion_replacements,
+    only_called,
+    passed_as_value,
+    type_replacements,
+)
+from ...recording.patches.host_math import Symbols
+from ...recording.patches.patch import Replacement
+from ...recording.reachability.namespaces import ModuleNamespace
+from ...recording.state.append_only_list import AppendOnlyList
+from ...sizes import Size, Symbol, computed
+from ...trees import Branch, Leaf, Tree, TypedLeaf, iterate_structure, map_structure
+from ..common import read_numbers as reading
+from ..common.read_numbers import DTYPES, can_be_symbols, record_read
+from .sizes import Decide, SizeFloat, SizeInt, expression_of, is_symbolic, numbers_of_sizes, symbolic
+from .trace import Trace
+
+# ------------------------------------------------------------------------------------------------------- keys
+# Sizes that must be plain numbers: keys of dicts and caches, and integers passed to C code.
+
+_SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
+
+
+class UnhashableSize(TypeError, Signal):
+    """Raised if the user's code hashes a size, such as for a key of a dict.
+
+    Libraries that can do without the hash, such as einops, catch it. If nothing catches it, the function
+    is recorded again with plain numbers for the sizes `asked`.
+
+    asked: the sizes, as :class:`KeySizes` stores them.
+    """
+
+    def __init__(self, message: str, asked: Iterable[Any]) -> None:
+        super().__init__(message)
+        self.asked = frozenset(asked)
+
+
+class KeySizes:
+    """Sizes that were used as keys, and those that are plain numbers from the beginning.
+
+    A size of an input is stored as (input, axis). For a size that depends on something else, the line of
+    the user's code is stored, where it then has the hash of its number.
+
+    asked: sizes used as keys in this attempt.
+    fixed: sizes that are plain numbers.
+    plain: True if all sizes are plain numbers.
+    """
+
+    def __init__(self) -> None:
+        self.fixed: frozenset[Any] = frozenset()
+        self.plain = False
+        self.asked: set[Any] = set()
+        self._caches: dict[int, Any] = {}
+
+    def next_attempt(self, problem: Exception) -> bool:
+        """Fix the size that ended this attempt, or all sizes used as keys if it is unknown.
+
+        Return True if any is new. C code that refuses a symbol (``Generator.manual_seed``, ``json.dumps``)
+        does not say which size it was, so all sizes become plain after a ``TypeError`` of other code, and
+        after an error whose message names a class of symbols.
+        """
+        unhashable = next(
+            (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
+        )
+        is_refused = (
+            isinstance(problem, TypeError)
+            and not isinstance(problem, GraphCompilerError)
+            and unhashable is None
+        )
+        if not self.plain and (is_refused or any(name in str(problem) for name in _SYMBOLS)):
+            self.plain = True
+            return True
+        # If another exception ended the attempt, each size that was used as a key may be the reason.
+        needed = frozenset(self.asked) if unhashable is None else unhashable
+        new = not needed <= self.fixed
+        self.fixed |= needed
+        return new
+
+    def give_up(self) -> None:
+        self.asked = set(self.fixed)
+
+    def of(self, graph: Graph, value: Value) -> list[Size]:
+        """Return the sizes of the new input `value` that must be plain numbers.
+
+        They are all if ``plain`` is True, else those in ``fixed``.
+        """
+        if not (self.plain or self.fixed):
+            return []
+        position = graph.inputs.index(value)
+        return [
+            Size.of(Symbol(value, axis, size))
+            for axis, size in enumerate(value.spec.shape)
+            if self.plain or (position, axis) in self.fixed
+        ]
+
+    def number(self, size: Any, decide: Decide) -> Any:
+        return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
+
+    def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
+        """Return True if a size may be hashed as a symbol, because `called` is a ``functools.lru_cache``.
+
+        The cache is emptied after the recording. Return False if the size is fixed already. Otherwise
+        raise ``UnhashableSize``.
+        """
+        symbols = list(size.symbols())
+        of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
+        asked = (
+            {(graph.inputs.index(symbol.source), symbol.axis) for symbol in symbols}
+            if of_inputs
+            else {(origin.file, origin.line)}
+        )
+        if asked <= self.fixed:
+            return False
+        self.asked |= asked
+        # The function of a bound method.
+        cache = getattr(called, "__func__", called)
+        if not isinstance(cache, functools._lru_cache_wrapper):
+            raise UnhashableSize(
+                f"{size} is known only when the function runs, and has no hash while it is recorded", asked
+            )
+        self._caches[id(cache)] = cache
+        return True
+
+    def forget(self) -> None:
+        for cache in self._caches.values():
+            cache.cache_clear()
+        self._caches.clear()
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        yield problem
+        problem = problem.__cause__ or problem.__context__
+
+
+# ---------------------------------------------------------------------------------------------------- numbers
+def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
+    """Return `tree` with typed leaves for numbers and generators.
+
+    `leaves` are the objects at its leaves, in order.
+    """
+    if isinstance(tree, Leaf):
+        cls = type(next(leaves))
+        return TypedLeaf(cls) if cls in DTYPES or cls is torch.Generator else tree
+    if isinstance(tree, Branch):
+        return Branch(tree.type, tree.keys, tuple(type_leaves(child, leaves) for child in tree.children))
+    return tree
+
+
+_NAME = type.__name__
+
+
+def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
+    """Return shims that make ``type`` of a symbol return the class of the number.
+
+    ``type`` of an ``AppendOnlyList`` is ``list``. Only modules whose code does nothing with the name
+    ``type`` but call it get a shim.
+    """
+    return type_replacements(
+        ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
+    )
+
+
+def _stands_in(item: Any) -> bool:
+    return is_symbolic(item) or type(item) is AppendOnlyList
+
+
+def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
+    """Return True if the code may use ``type`` where no shim works.
+
+    Unreadable code may look it up, readable code may pass it on as a value, or one of `owners` may have it
+    as an attribute under another name.
+    """
+    return (
+        any(_NAME in space.unread and _NAME not in space.held for space in spaces)
+        or any(_passes_type_on(function) for space in spaces for function in space.functions)
+        or any(
+            id(type) in map(id, held)
+            for held in _attributes([getattr(owner, "__self__", owner) for owner in owners])
+        )
+    )
+
+
+def _only_calls(space: ModuleNamespace) -> bool:
+    """Return True if all code of a file, or at least the functions of the recording, only call ``type``."""
+    file = space.file
+    if _NAME in only_called(file, (_NAME,)):
+        return True
+    return not space.unread and all(
+        function.__code__.co_firstlineno not in passed_as_value(file, _NAME) for function in space.functions
+    )
+
+
+def _passes_type_on(function: types.FunctionType) -> bool:
+    code = function.__code__
+    looked_up = _NAME in globals_read(code) and _NAME not in function.__globals__
+    if looked_up and code.co_firstlineno in passed_as_value(code.co_filename, _NAME):
+        return True
+    return (
+        id(type) in map(id, _reachable_objects(function))
+        or "builtins" in code.co_names
+        and _NAME in names_read(code)
+    )
+
+
+def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
+    yield from ([*getattr(owner, "__dict__", {}).values()] for owner in owners)
+    yield from ([*vars(cls).values()] for cls in set(map(type, owners)))
+
+
+def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
+    """Yield the objects in a function's defaults, closure and globals, and in modules that are globals."""
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        # The variable is not assigned yet.
+        except ValueError:
+            continue
+    names = names_read(function.__code__)
+    held = [function.__globals__[name] for name in names if name in function.__globals__]
+    yield from held
+    modules = [item for item in held if isinstance(item, types.ModuleType)]
+    yield from (vars(module)[name] for module in modules for name in names if name in vars(module))
+
+
+def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
+    """Return the symbols that ``item`` or ``tolist`` (`name`) of a tensor returns while recording.
+
+    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``,
+    there are no or too many elements, or their class has no symbols. The sizes of a tensor that ``tolist``
+    reads are guarded.
+    """
+    # Code such as ``type(number) is float`` would not recognize a symbol.
+    if not capture.reading.symbolic or "type" in capture.locator.names_read():
+        return None
+    if (of_sizes := numbers_of_sizes(capture, capture.value(tensor))) is not None:
+        return of_sizes[0] if name == "item" and isinstance(of_sizes, list) else of_sizes
+    seen = capture.run(getattr(tensor, name), (), {})
+    if not can_be_symbols(seen):
+        return None
+    capture.reading.any = True
+    value = capture.value(tensor)
+    # The list has a fixed length.
+    if name == "tolist":
+        decide_sizes(capture, value)
+    record = capture.history.record_of(name, (value,), [])
+    found = record_read(capture.recorder, f"torch.Tensor.{name}", value, seen, capture.here(), record)
+    return map_structure(lambda size: symbolic(size, capture.decide), found)
+
+
+def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return the expressions of operands of a Python function whose result can be an expression.
+
+    Return None if the function must get plain numbers: no operand is a symbol, an operand is no number,
+    symbolic reads are off, or the code looks at ``type`` and no symbol reads elements.
+    """
+    expressions = tuple(map(expression_of, operands))
+    sizes = [item for item in expressions if isinstance(item, Size)]
+    if not (
+        sizes
+        and capture.reading.symbolic
+        and all(isinstance(item, (Size, int, float)) for item in expressions)
+    ):
+        return None
+    # Code that reads ``type`` would not recognize a symbol, as in ``read_numbers``.
+    if not any(size.reads_elements() for size in sizes) and "type" in capture.locator.names_read():
+        return None
+    capture.reading.any = True
+    return expressions
+
+
+def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> None:
+    for axis in range(value.ndim):
+        if isinstance(size := capture.size(value, axis), Size):
+            decide(capture, size, where)
+
+
+def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
+    """Return the number of an expression, and add a guard that it stays.
+
+    Raise ``TracingError`` for random elements, as :func:`refuse_random` does.
+    """
+    for symbol in size.symbols():
+        if symbol.kind == "number":
+            refuse_random(capture, symbol.source)
+    return reading.decide(capture.recorder, size, where or capture.here())
+
+
+def decide_all(capture: Trace, structure: Any) -> None:
+    for item in map(expression_of, iterate_structure(structure)):
+        if isinstance(item, Size):
+            capture.decide(item)
+
+
+def decide_read(capture: Trace, structure: Any) -> None:
+    for item in map(expression_of, iterate_structure(structure)):
+        if isinstance(item, Size) and any(symbol.kind in ("item", "number") for symbol in item.symbols()):
+            capture.decide(item)
+
+
+def refuse_random(capture: Trace, value: Value) -> None:
+    """Raise ``TracingError`` if random elements decide in Python and the graph is for another framework.
+
+    That framework draws other numbers. Conditions of an ``assert`` or ``raise`` are allowed.
+    """
+    if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
+        raise TracingError(
+            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the "
+            "numbers that torch drew, while its target draws its own. Compute with the tensor instead "
+            "(torch.where)"
+        )
+
+
+# Layers of torch that convert an element of a buffer to a number: ``1.0 / float(self.num_batches_tracked)``.
+_OF_TORCH = (torch.nn.BatchNorm1d.forward,)
+
+
+def symbols_of(capture: Trace) -> Symbols:
+    decide = capture.decide
+    return Symbols(
+        is_symbolic,
+        functools.partial(operand_expressions, capture),
+        lambda function, operands: symbolic(computed(function, operands, decide), decide),
+        _element,
+        _length,
+    )
+
+
+def conversion_shims(
+    capture: Trace, symbols: Symbols, spaces: Iterable[ModuleNamespace]
+) -> list[Replacement]:
+    """Return shims of ``len`` and, if numbers become symbols, of conversions such as ``int``."""
+    names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
+    places = (
+        (space.held, name, file, tuple(space.functions))
+        for space in spaces
+        for name in names
+        if space.looks_up(name)
+        for file in space.files_with(name)
+    )
+    return conversion_replacements(
+        [*places, *(place for place in builtin_lookups(_OF_TORCH) if place[1] in names)], symbols
+    )
+
+
+def _element(item: Any) -> Any:
+    if not isinstance(item, torch.Tensor):
+        return item
+    try:
+        return item.item()
+    # The class raises its own error.
+    except (RuntimeError, ValueError):
+        return None
+
+
+def _length(item: Any) -> Any:
+    is_counted = isinstance(item, torch.Tensor) and type(item).__len__ is torch.Tensor.__len__ and item.ndim
+    return item.shape[0] if is_counted else None

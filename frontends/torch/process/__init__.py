@@ -1,1 +1,0 @@
-"""State of torch and Python per thread or process: generators, modes, settings, autocast, threads."""

@@ -1,0 +1,187 @@
+"""The protocol of a running recording, for packages that must not import the class that implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from ...ir import Origin, Value
+from ...ir.node import CallRecord
+from ...recording import Locator, Recorder
+from ...recording.state.places import Draw
+from ...sizes import Size
+from ..common.read_numbers import Reading
+
+
+class CallHistory(Protocol):
+    """The recorded calls so far."""
+
+    def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
+        """Return the call record of a call that is being made, with `facts` as additional fields.
+
+        `written` are the values that it writes to.
+        """
+
+
+class OwnMemory(Protocol):
+    """Storages that belong to the recording.
+
+    inside_call: True while a public call runs, whose kernels are not recorded as calls of their own.
+    """
+
+    inside_call: bool
+
+    def made(self, tensor: torch.Tensor) -> bool:
+        """Return True if the tensor's storage is that of an input, or was allocated during the recording."""
+
+
+class ModelWeights(Protocol):
+    """Parameters and buffers that a function can reach, by name.
+
+    function: the function.
+    """
+
+    function: Callable[..., Any]
+
+    def name_of(self, tensor: torch.Tensor) -> str | None:
+        """Return the name of the parameter or buffer that `tensor` is, or None."""
+
+    def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
+        """Return the dict that contains the weight `name`, and its key there."""
+
+    def is_trained(self, name: str) -> bool:
+        """Return True if `name` is a parameter, and False if it is a buffer."""
+
+    def modules(self) -> list[torch.nn.Module]: ...
+
+
+class HostDraws(Protocol):
+    """Random numbers that the function drew from Python or NumPy.
+
+    draws: the draws, which are repeated before each call.
+    trees: the structure of the numbers of each draw.
+    """
+
+    draws: list[Draw]
+    trees: list[Any]
+
+    def number(self, draw: Draw, name: str) -> Any:
+        """Return the number that `draw` reads, an input `name` that is read again before each call.
+
+        If draws are constants of the graph, the number is one, too.
+        """
+
+
+class Trace(Protocol):
+    """A recording in progress, as its parts see it: the torch mode that ``capture`` implements.
+
+    Inside of its ``with`` block, torch calls are recorded.
+    """
+
+    # True if the graph is for torch itself.
+    for_torch: bool
+    # The name of the public call that runs.
+    call: str
+    # The inputs, with None for a number.
+    input_tensors: list[torch.Tensor | None]
+    # The number of inputs that are arguments. The other inputs are read from state.
+    count_call_inputs: int
+    # Maps the id of a given array to its tensor.
+    arrays: dict[int, Any]
+
+    @property
+    def recorder(self) -> Recorder:
+        """The graph so far, and the mapping from arrays to values."""
+
+    @property
+    def locator(self) -> Locator:
+        """Finds the line of the user's code that made a call."""
+
+    @property
+    def weights(self) -> ModelWeights: ...
+
+    @property
+    def reading(self) -> Reading:
+        """Decides which numbers that the code reads from tensors become symbols."""
+
+    @property
+    def history(self) -> CallHistory: ...
+
+    @property
+    def unseen(self) -> OwnMemory: ...
+
+    @property
+    def host_draws(self) -> HostDraws: ...
+
+    def here(self) -> Origin:
+        """Return the current source location in the user's code."""
+
+    def value(self, tensor: torch.Tensor) -> Value:
+        """Return the value of `tensor`.
+
+        A tensor that no recorded call made becomes a parameter or a constant. Raise ``TracingError`` if
+        the function may have made it unseen.
+        """
+
+    def is_weight(self, value: Value) -> bool:
+        """Return True if `value` is a parameter or a constant, whose sizes are fixed."""
+
+    def size(self, value: Value, axis: int) -> Any:
+        """Return the size of `value` along `axis`: an int if it is fixed, else an expression."""
+
+    def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
+        """Return the number of `size`, and add a guard that it stays.
+
+        There are three exceptions. A `text` for a message gets the number without a guard. A `key` may
+        stay the size itself, or raise ``UnhashableSize`` if another attempt follows. A condition that is
+        `compared` with a number that a loop carries is returned unchanged.
+        """
+
+    def fix_all_sizes(self, origin: Origin | None = None) -> None:
+        """Add guards on all sizes so far, because sizes went into code that is not recorded.
+
+        Raise ``TracingError`` while a rule of torch's own is recorded, and ``LengthAsked`` in a block that
+        must hold for any number of pairs.
+        """
+
+    def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
+        """Guard on the property `fact` of all inputs, such as ``requires_grad``.
+
+        Do nothing if `tensor`, whose property was read, does not vary between calls or is a weight.
+        """
+
+    def note_fact(self, fact: str, count: int | None = None) -> None:
+        """Guard on the property `fact` of the first `count` inputs, or of all if `count` is None."""
+
+    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the call with numbers instead of symbolic sizes, and without recording its kernels.
+
+        Tensors that the kernels make are hidden: using one that the call does not return is an error.
+        """
+
+    def record_call(
+        self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run the call and return its result.
+
+        Add a node if it made a tensor, wrote to a tensor or drew random numbers.
+        """
+
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return ``function(*args)``, run without recording its calls."""
+
+    def add_input(self, name: str, tensor: Any) -> None: ...
+
+    def add_number(self, name: str, number: Any) -> Value: ...
+
+    def rewritten_state(self) -> frozenset[int]:
+        """Return the ids of state tensors that the graph must return as new arrays.
+
+        Empty if the graph is for torch, whose arrays are written to in place.
+        """
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *problem: object) -> None: ...

@@ -1,1 +1,0 @@
-"""Rewrites that change derivatives."""

@@ -1,0 +1,225 @@
+"""Compute once what is the same at every call: constants, frozen weights, random draws that are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+from ...ir.graph import Aliases, Graph, Guard
+from ...ir.node import CallRecord, Node, Origin, Value, values_in
+from ...ops.registry import ArraySpec
+from ...sizes import Size, apply
+from ...trees import Branch, Leaf, iterate_structure, map_structure
+
+# ------------------------------------------------------------------------------------------- constant folding
+# Constant folding: computes once what is the same at every call.
+
+_USES = attrgetter("uses")
+Evaluate = Callable[[Graph], list[Any]]
+
+
+def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
+    """Return the graph with each node that computes the same at every call replaced by its result.
+
+    Such a node depends on no input, parameter, size or random number. ``evaluate`` runs a graph without
+    inputs in the source framework and returns its outputs. Results that alias written memory or that the
+    caller receives are not folded, because the caller may write to them.
+    """
+    # The first constant node would use no values, or only constants.
+    if not graph.constants and all(map(_USES, graph.nodes)):
+        return graph, False
+    varying = _varying_nodes(graph)
+    constant = [node for node in graph.nodes if node not in varying]
+    if not constant:
+        return graph, False
+    rest = [node for node in graph.nodes if node in varying]
+    computed = {value for node in constant for value in node.outputs}
+    wanted = _needed_results(graph, rest, computed)
+    arrays = evaluate(
+        graph.derive(
+            inputs=[],
+            parameters={},
+            nodes=constant,
+            outputs=wanted,
+            output_tree=_flat_tree(len(wanted)),
+            guards=[],
+            effects=[],
+        )
+    )
+    constants = dict(graph.constants)
+    for value, array in zip(wanted, arrays):
+        constants[_free_name(value.name, constants)] = (value, array)
+    return graph.derive(nodes=rest, constants=constants), True
+
+
+def _needed_results(graph: Graph, rest: list[Node], computed: set[Value]) -> list[Value]:
+    used = [value for node in rest for value in node.uses if value in computed]
+    return list(dict.fromkeys([*used, *(value for value in graph.roots() if value in computed)]))
+
+
+def _flat_tree(count: int) -> Branch:
+    return Branch(tuple, tuple(range(count)), (Leaf(),) * count)
+
+
+def _free_name(name: str, taken: dict[str, Any]) -> str:
+    count = sum(key == name or key.startswith(f"{name}_") for key in taken)
+    while (candidate := f"{name}_{count}" if count else name) in taken:
+        count += 1
+    return candidate
+
+
+def _varying_nodes(graph: Graph) -> set[Node]:
+    """Return the nodes whose results may differ between calls, alias written memory, or leave the graph."""
+    aliases = Aliases(graph)
+    # The caller may write to the arrays that it receives, so these cannot be shared between calls.
+    given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))
+    # A loop without iterations returns its inputs, so the caller may receive them too.
+    given += tuple(
+        value for node in graph.nodes if node.op in ("scan", "while_loop") for value in values_in(node.inputs)
+    )
+    tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
+    tainted.update(aliases.touched & {value for value, _ in graph.constants.values()})
+    varying: set[Node] = set()
+    # A write taints memory that an earlier node may read, so the search is repeated until nothing is added.
+    before = -1
+    while before != len(varying):
+        before = len(varying)
+        for node in graph.nodes:
+            if node not in varying and _varies(node, tainted, aliases):
+                varying.add(node)
+                tainted.update(node.outputs)
+                tainted.update(map(aliases.base_of, (*node.outputs, *node.writes)))
+    return varying
+
+
+def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
+    touched = (*node.uses, *node.outputs)
+    return bool(
+        node.is_random
+        or node.depends_on_devices
+        or not tainted.isdisjoint((*touched, *map(aliases.base_of, touched)))
+        or any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- freeze
+# Turn weights into constants.
+
+
+def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
+    """Return the graph with the parameters named in ``arrays`` as constants with these arrays.
+
+    Parameters that share memory with an array that the graph writes to remain.
+    """
+    # The user's model has to see writes to its parameters, so written ones cannot become constants.
+    touched = Aliases(graph).touched
+    frozen = {
+        name: value for name, value in graph.parameters.items() if value not in touched and name in arrays
+    }
+    if not frozen:
+        return graph, False
+    constants = {**graph.constants, **{name: (value, arrays[name]) for name, value in frozen.items()}}
+    rest = {name: value for name, value in graph.parameters.items() if name not in frozen}
+    return graph.derive(parameters=rest, constants=constants), True
+
+
+# ----------------------------------------------------------------------------------------------- random draws
+# Fix random numbers: draws that depend on no array become constants, the others repeat at every call.
+
+
+def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
+    """Return the graph with random calls that depend on no array marked as deterministic.
+
+    Constant folding can then turn them into constants. The sizes in their arguments become numbers, under
+    guards. Outputs that alias such a result are copied by the call ``copy``, because the caller may write
+    to them.
+    """
+    aliases = Aliases(graph)
+    # An array that is computed from nothing, such as zeros, is the same at every call, so a draw may read it.
+    inner = {value for node in graph.nodes if not node.is_random for value in node.outputs if node.uses}
+    outside = {*graph.inputs, *graph.parameters.values(), *inner}
+    guards, nodes = list(graph.guards), []
+    baked: set[Value] = set()
+    for node in graph.nodes:
+        if node.is_random and not any(
+            aliases.base_of(value) in outside or value in outside for value in _arrays(node)
+        ):
+            guards += _size_guards(node)
+            node = _without_draw(node)
+            baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
+        nodes.append(node)
+    if not baked:
+        return graph, False
+    copies = {
+        leaf: _copy(graph, leaf, copy)
+        for leaf in graph.outputs
+        if isinstance(leaf, Value) and aliases.base_of(leaf) in baked
+    }
+    outputs = [
+        copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf
+        for leaf in graph.outputs
+    ]
+    return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), True
+
+
+def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
+    """Return the graph with its remaining random calls drawing the same numbers at each call.
+
+    These are the calls that depend on arrays, such as dropout; :func:`bake_generators` has marked the
+    others. The generator starts each call from ``state`` and is restored after the call. ``calls`` are the
+    functions that read and set its state.
+    """
+    # `bake_generators` has marked draws without array operands as deterministic.
+    if not any(node.is_random for node in graph.nodes):
+        return graph, False
+    constant, kept = Value("random_state", state.spec), Value("random_state_before", state.spec)
+    read, put = calls
+    keep, start, end = _draw(read, (), kept), _draw(put, (constant,)), _draw(put, (kept,))
+    constants = {**graph.constants, constant.name: (constant, state.array)}
+    return graph.derive(nodes=[keep, start, *graph.nodes, end], constants=constants), True
+
+
+@dataclass(frozen=True)
+class GeneratorState:
+    """State of a random generator.
+
+    spec: shape and dtype of the array.
+    array: the state as an array of the framework.
+    """
+
+    spec: ArraySpec
+    array: Any
+
+
+def _copy(graph: Graph, value: Value, call: str) -> Node:
+    maker = graph.maker(value)
+    made = Value(value.name, value.spec)
+    record = CallRecord(call.rpartition(".")[2], result=made)
+    return Node(call, (value,), {}, maker.origin if maker is not None else Origin(), (made,), record)
+
+
+def _draw(call: str, inputs: tuple[Value, ...], made: Value | None = None) -> Node:
+    record = CallRecord(call.rpartition(".")[2], result=made, random=True)
+    return Node(call, inputs, {}, Origin(), () if made is None else (made,), record)
+
+
+def _arrays(node: Node) -> list[Value]:
+    return [item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Value)]
+
+
+def _size_guards(node: Node) -> list[Guard]:
+    sizes = (item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Size))
+    conditions = [apply("eq", size, size.hint) for size in dict.fromkeys(sizes)]
+    return [Guard(condition, True, node.origin) for condition in conditions if isinstance(condition, Size)]
+
+
+def _without_draw(node: Node) -> Node:
+    def hint(item: object) -> object:
+        return item.hint if isinstance(item, Size) else item
+
+    record = None if node.record is None else replace(node.record, random=False)
+    return replace(
+        node, inputs=map_structure(hint, node.inputs), params=map_structure(hint, node.params), record=record
+    )

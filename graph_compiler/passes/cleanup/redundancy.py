@@ -1,0 +1,179 @@
+"""Remove nodes that nothing needs, that compute what another does, or that copy what never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+from ...ir.graph import GUARD, Aliases, Graph
+from ...ir.node import Block, Node, Value, values_in
+from ...ir.rewrite import Rewriter
+from ...ir.sameness import hashable, region_description
+from ...registration import trait
+from ..driver import Pass, only_with
+
+# -------------------------------------------------------------------------------------------------------- dce
+# Dead code elimination (DCE): removes nodes that nothing needs.
+
+
+def dce(graph: Graph) -> tuple[Graph, bool]:
+    """Return the graph without nodes, parameters and constants that contribute to no output, guard or effect.
+
+    A node that writes is needed if its memory is needed later, or belongs to an input or a parameter.
+    Random nodes of a recorded graph remain, because they advance the generator and so determine the
+    numbers drawn after them. Inputs of regions remain.
+    """
+    aliases = Aliases(graph)
+    pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
+    if not (pruned.parameters or pruned.constants):
+        return pruned, changed
+    used = {value for node in pruned.nodes for value in node.uses}.union(pruned.roots())
+    # A view needs the parameter or constant whose memory it reads.
+    used.update(list(map(aliases.base_of, used)))
+    found, has_unused = _without_unused_sources(pruned, used)
+    return found, changed or has_unused
+
+
+def _prune(block: Block, aliases: Aliases) -> Block:
+    needed: set[Value] = set()
+
+    def need(values: Sequence[Value]) -> None:
+        needed.update(values)
+        # A write is found by the owner of its memory, so the owners of needed values are needed as well.
+        needed.update(map(aliases.base_of, values))
+
+    need(tuple(values_in(block.outputs)))
+    kept: list[Node] = []
+    for node in reversed(block.nodes):
+        if _contributes(block, node, needed, aliases):
+            kept.append(node)
+            need(node.uses)
+    return block if len(kept) == len(block.nodes) else Block(block.inputs, tuple(kept[::-1]), block.outputs)
+
+
+def _contributes(block: Block, node: Node, needed: set[Value], aliases: Aliases) -> bool:
+    written = map(aliases.base_of, node.writes)
+    return bool(
+        not needed.isdisjoint(node.outputs)
+        or any(base in needed or block.maker(base) is None for base in written)
+        # A recorded draw advances the generator for later draws.
+        or node.is_random
+        or node.op == GUARD
+    )
+
+
+def _without_unused_sources(graph: Graph, needed: set[Value]) -> tuple[Graph, bool]:
+    parameters = {name: value for name, value in graph.parameters.items() if value in needed}
+    constants = {name: pair for name, pair in graph.constants.items() if pair[0] in needed}
+    changed = len(parameters) + len(constants) != len(graph.parameters) + len(graph.constants)
+    return (graph.derive(parameters=parameters, constants=constants) if changed else graph), changed
+
+
+# -------------------------------------------------------------------------------------- common subexpressions
+# Common subexpression elimination (CSE): computes equal operations on equal operands once.
+
+_OP = attrgetter("op")
+
+
+def cse(graph: Graph) -> tuple[Graph, bool]:
+    """Return the graph with each repeated pure node replaced by the first of its kind.
+
+    Random nodes, nodes that touch written memory, and recorded nodes whose results the caller receives are
+    not merged. Nodes with regions are equal if their regions are the same program.
+    """
+    aliases = Aliases(graph)
+    escaping = set(map(aliases.base_of, values_in(graph.outputs)))
+    return Pass("cse", lambda block: _merge_equal(block, aliases, escaping), "deep")(graph)
+
+
+def _merge_equal(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
+    # If each operation occurs once, no two nodes can be equal.
+    if len(set(map(_OP, block.nodes))) == len(block.nodes):
+        return block
+    # Outputs of a region must not be merged either: its node may return them as separate arrays.
+    escaping = escaping.union(map(aliases.base_of, values_in(block.outputs)))
+    rewriter = Rewriter(block)
+    seen: dict[Any, list[Node]] = {}
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        key = None if _stays(node, aliases, escaping) else _key(node)
+        same = seen.setdefault(key, []) if key is not None else []
+        first = next((other for other in same if _runs_the_same(other, node)), None)
+        if first is None:
+            same.append(node)
+            rewriter.append(node)
+        else:
+            rewriter.replace(node.outputs, first.outputs)
+    return rewriter.finish()
+
+
+def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
+    if node.is_random or node.writes or not node.outputs:
+        return True
+    if node.record is not None and not escaping.isdisjoint(map(aliases.base_of, node.outputs)):
+        return True
+    return any(map(aliases.is_written, (*node.outputs, *node.uses)))
+
+
+def _key(node: Node) -> Any:
+    """Return what equal nodes share except for their regions; None if an argument is not hashable."""
+    try:
+        key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _runs_the_same(one: Node, other: Node) -> bool:
+    # Arguments of recorded calls need not be hashable. Regions with such calls equal no others.
+    try:
+        return all(
+            first is second or region_description(first, hashable) == region_description(second, hashable)
+            for first, second in zip(one.regions, other.regions)
+        )
+    except TypeError:
+        return False
+
+
+# -------------------------------------------------------------------------------------------------- snapshots
+# Drop copies that were taken for guards on elements if the original is never written to.
+
+
+@only_with(guards=True)
+def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
+    """Return the graph with guards that read the original of a copy, and without these copies.
+
+    A copy is dropped if only guards read it and nothing writes to the memory of its original. Copies that
+    a frontend has marked (``record.read``) remain.
+    """
+    guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
+    if not guarded:
+        return graph, False
+    aliases = Aliases(graph)
+    uses: dict[Value, int] = {}
+    for node in graph.nodes:
+        for value in node.uses:
+            uses[value] = uses.get(value, 0) + 1
+    block, copies, stops = graph.block, trait("copies"), trait("gradient_stops")
+    rewriter = Rewriter(block)
+    for node in graph.nodes:
+        made = rewriter.rewritten(node)
+        snapshot = (
+            made.key in copies
+            and made.outputs
+            and made.outputs[0] in guarded
+            and not uses.get(made.outputs[0])
+        )
+        # A frontend marks copies of elements that became constants, which its lifter looks for.
+        is_marked = made.record is not None and made.record.read
+        if snapshot and not is_marked and not aliases.is_written(made.inputs[0]):
+            source = rewriter.maker(made.inputs[0])
+            # A guard needs no gradient, so it reads the array that was detached before the copy.
+            original = source.inputs[0] if source is not None and source.key in stops else made.inputs[0]
+            rewriter.replace(made.outputs, (original,))
+        else:
+            rewriter.append(made)
+    made_block = rewriter.finish()
+    return (graph, False) if made_block is block else (graph.with_block(made_block), True)

@@ -1,1 +1,0 @@
-"""Loops of any length from iterations that were marked while a function was recorded."""

@@ -1,0 +1,571 @@
+"""Environment guards: conditions on objects outside a call, checked together by one generated expression."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from types import CodeType
+from typing import Any, NamedTuple, Protocol
+
+from ..errors import GuardFailed
+from ..trees import same_static
+
+# --------------------------------------------------------------------------------------------------- versions
+# Versions of dicts and of objects' classes, to find out quickly that nothing has changed.
+#
+# A model's attributes are hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
+# version tag in each dict that every change replaces (PEP 509), and each object begins with a pointer to its
+# class. One call compares all these words in a few instructions. That matters because code and data have left
+# the processor's caches after a model has run, so that every further Python function called is a cache miss.
+
+WORD = 8
+
+
+class _Buffer(ctypes.Structure):
+    """CPython's ``Py_buffer``."""
+
+    _fields_ = (
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    )
+
+
+class Scattered:
+    """The 64-bit words at the given addresses, as one buffer.
+
+    view: array of pointers, each followed to its word (``suboffsets`` of PEP 3118). The caller keeps the
+        memory and this object alive while the view is read.
+
+    >>> numbers = (ctypes.c_uint64 * 3)(5, 6, 7)
+    >>> words = Scattered([ctypes.addressof(numbers) + 16, ctypes.addressof(numbers)])
+    >>> before = words.copy()
+    >>> words.view.tolist(), words.view == before, numbers.__setitem__(2, 8), words.view == before
+    ([7, 5], True, None, False)
+    """
+
+    __slots__ = ("_pointers", "view")
+
+    def __init__(self, addresses: Sequence[int]) -> None:
+        number = len(addresses)
+        self._pointers = (ctypes.c_void_p * number)(*addresses)
+        shape, strides, suboffsets = (ctypes.pointer(ctypes.c_ssize_t(item)) for item in (number, WORD, 0))
+        start, whole = ctypes.addressof(self._pointers), number * WORD
+        self.view: memoryview = _view_of(
+            # Without an owner (``obj``) the view keeps nothing alive.
+            ctypes.byref(_Buffer(start, None, whole, WORD, 1, 1, b"Q", shape, strides, suboffsets, None))
+        )
+
+    def copy(self) -> memoryview:
+        return memoryview(self.view.tobytes()).cast("Q")
+
+
+_view_of = ctypes.pythonapi.PyMemoryView_FromBuffer
+_view_of.argtypes, _view_of.restype = [ctypes.POINTER(_Buffer)], ctypes.py_object
+
+
+Dicts = Sequence[dict[Any, Any]]
+
+
+class Versions(NamedTuple):
+    """Versions of dicts' entries, of objects' classes, and of words of memory.
+
+    now: the current versions; equals an earlier ``copy()`` until one of them changes.
+    copy: returns a copy of the current versions.
+    """
+
+    now: Any
+    copy: Callable[[], Any]
+
+
+class Words(NamedTuple):
+    """Words of memory to compare.
+
+    addresses: the addresses. A word that is the address of other words comes before them.
+    stand(): True while the addresses may be read. Once it is False, a word has changed that comes before
+        those that were freed.
+    """
+
+    addresses: tuple[int, ...]
+    stand: Callable[[], bool]
+
+
+class VersionsOf(Protocol):
+    """Function that returns the versions of dicts, of the classes of objects, and of words of memory."""
+
+    def __call__(self, dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = (), /) -> Versions: ...
+
+
+# Offsets in CPython's PyObject and PyDictObject.
+_CLASS, _VERSION = (
+    1 * WORD,
+    3 * WORD,
+)
+
+
+def memory_versions(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
+    """Return versions that are read directly from memory. They are valid only if :data:`is_readable`.
+
+    >>> held = {"step": 1}
+    >>> read = versions_read_by(lambda: list(held.items()))
+    >>> versions = memory_versions([held], []) if is_readable else read
+    >>> before = versions.copy()
+    >>> versions.now == before, held.update(step=2), versions.now == before
+    (True, None, False)
+    """
+    own = [id(one) + _VERSION for one in dicts] + [id(one) + _CLASS for one in objects]
+    return _scattered(own + _addresses(words), (*dicts, *objects, words))
+
+
+def _addresses(words: Sequence[Words]) -> list[int]:
+    return [address for one in words for address in one.addresses]
+
+
+def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
+    words = Scattered(addresses)
+
+    # The default keeps the owners alive as long as this function.
+    def copy(alive: Any = owners) -> memoryview:
+        return words.copy()
+
+    return Versions(words.view, copy)
+
+
+class _Told:
+    """Object whose ``==`` calls ``read`` and compares the result."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self.read = read
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.read() == other)
+
+
+def versions_read_by(read: Callable[[], Any]) -> Versions:
+    return Versions(_Told(read), read)
+
+
+def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
+    """Return a ``VersionsOf`` that calls ``version`` for each dict, and reads classes by ``type``."""
+
+    def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
+        other = _scattered(_addresses(words), words).copy if words else tuple
+        return versions_read_by(
+            lambda: ([version(one) for one in dicts], [type(one) for one in objects], other())
+        )
+
+    return versions_of
+
+
+def dict_of_class(cls: type) -> dict[str, Any] | None:
+    """Return the dict of a class, of which ``vars`` returns only a proxy; None if it cannot be reached.
+
+    >>> dict_of_class(Versions)["copy"] is Versions.copy
+    True
+    """
+    found = gc.get_referents(vars(cls))
+    # ``vars`` of a class returns a proxy, whose only referent is the dict.
+    return found[0] if len(found) == 1 and type(found[0]) is dict else None
+
+
+def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
+    """Return the dicts that ``cls.name`` depends on.
+
+    They are the dicts of the classes in the MRO up to the first that defines ``name``, or of all if none
+    does. Return an empty list if one of them cannot be reached.
+
+    >>> class Layer:
+    ...     def forward(self): ...
+    >>> classes = Layer, type("Own", (Layer,), {})
+    >>> [["forward" in held for held in dicts_of_attribute(cls, "forward")] for cls in classes]
+    [[True], [False, True]]
+    """
+    # A class further up cannot change the result while a nearer one has the name.
+    above = next((place for place, one in enumerate(cls.__mro__) if name in vars(one)), len(cls.__mro__) - 1)
+    found = [dict_of_class(one) for one in cls.__mro__[: above + 1]]
+    known = [held for held in found if held is not None]
+    return known if len(known) == len(found) else []
+
+
+# -------------------------------------------------------------------------- whether they tell of every change
+# The rest tests once per process whether versions detect every kind of change.
+class _Object:
+    step = 0
+
+
+class _Other(_Object):
+    pass
+
+
+def _stores(item: Any) -> Iterator[None]:
+    for step in range(64):
+        item.step = step
+        yield
+    setattr(item, "other", 1)  # noqa: B010
+    yield
+    del item.other
+    yield
+
+
+def _items(held: dict[str, Any]) -> Iterator[None]:
+    for step in range(64):
+        held["a"] = step
+        yield
+    for change in (lambda: held.update(b=3), lambda: held.pop("a"), held.clear, lambda: held.update(c=1)):
+        change()
+        yield
+
+
+def _attributes(cls: Any) -> Iterator[None]:
+    for base in cls.__mro__[-2::-1]:
+        base.attribute = len
+        yield
+        base.attribute = repr
+        yield
+
+
+def _classes(item: Any) -> Iterator[None]:
+    for cls in (_Other, _Object):
+        item.__class__ = cls
+        yield
+
+
+def detects_every_change(versions_of: VersionsOf) -> bool:
+    """Return True if ``versions_of`` detects every kind of change and is stable otherwise.
+
+    It does not where, for example, watchers of a dict miss attributes that are stored in an object (Python
+    3.13).
+    """
+    item, held = _Object(), dict[str, Any]()
+    return (
+        detects(versions_of([vars(item)], []), _stores(item))
+        and detects(versions_of([held], []), _items(held))
+        and detects(versions_of(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
+        and detects(versions_of([], [item]), _classes(item), repeats=True)
+    )
+
+
+def detects(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
+    """Return True if the versions after each change differ from all earlier ones, and are stable in between.
+
+    If ``repeats`` is True, they need to differ only from those before the last change.
+
+    >>> held = {}
+    >>> detects(versions_read_by(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
+    True
+    """
+    seen = [versions.copy()]
+    for _ in changes:
+        if any(versions.now == before for before in (seen[-1:] if repeats else seen)):
+            return False
+        seen.append(versions.copy())
+        if versions.now != seen[-1]:
+            return False
+    return True
+
+
+# The layout of objects is private to CPython, so it is used only where a test has confirmed it.
+is_readable = (
+    sys.implementation.name == "cpython"
+    and (3, 10) <= sys.version_info[:2] <= (3, 11)
+    and sys.maxsize > 2**32
+    and detects_every_change(memory_versions)
+)
+
+
+# ----------------------------------------------------------------------------------------------------- guards
+# Guards on what a recording relies on besides the arguments of a call.
+
+# Straight-line code is faster than a loop, but takes a millisecond per guard to compile.
+_MANY = 500
+# Raised by a guard on something that no longer exists.
+GONE = (
+    KeyError,
+    AttributeError,
+    ValueError,
+    GuardFailed,
+)
+# Only one thread at a time refreshes, because one that has read older entries could otherwise be the last.
+_reading = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reading._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+class EnvironmentGuard(NamedTuple):
+    """An expression that must be true at each call. It is executed, so its text is never taken from a file.
+
+    text: the expression, with a pair of braces for each item.
+    items: objects that fill the braces.
+    what: description for messages.
+    of: the dict whose entries are all that the expression depends on; None if there is no such dict.
+    class_of: the object whose class is all that it depends on; None if there is none.
+    words: words of memory of which at least one changes with everything that it depends on; None if there
+        are none.
+    is_thread_mode: True for a mode that the framework holds per thread.
+    """
+
+    text: str
+    items: tuple[Any, ...]
+    what: str = ""
+    of: dict[Any, Any] | None = None
+    class_of: Any = None
+    words: Words | None = None
+    is_thread_mode: bool = False
+
+    @property
+    def has_versions(self) -> bool:
+        return self.of is not None or self.class_of is not None or self.words is not None
+
+
+class Derived(Protocol):
+    """Something computed from entries of dicts, and again by ``refresh`` after they have changed."""
+
+    dicts: list[dict[Any, Any]]
+
+    def refresh(self) -> None: ...
+
+
+class Condition(NamedTuple):
+    """An expression over names, and the objects bound to them.
+
+    It is false, or raises one of :data:`GONE`, if a guard does not hold.
+    """
+
+    text: str
+    bound: dict[str, Any]
+
+    def function(self) -> Callable[[], bool]:
+        """Compile the expression to a function that returns False if a guard does not hold."""
+        bound, scope = {**self.bound, "gone": GONE}, dict[str, Any]()
+        # Defaults make them local variables, which are faster to read than globals.
+        defaults = ", ".join(f"{name}={name}" for name in bound)
+        exec(
+            _compiled(
+                f"def holds({defaults}):\n    try:\n        return {self.text}\n    except gone:\n        "
+                "return False\n"
+            ),
+            bound,
+            scope,
+        )
+        holds: Callable[[], bool] = scope["holds"]
+        return holds
+
+
+def conjunction(
+    facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+) -> Callable[[], bool]:
+    return condition(facts, versions_of, derived).function()
+
+
+def condition(
+    facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+) -> Condition:
+    """Return the condition that all guards in ``facts`` hold.
+
+    With ``versions_of``, guards that depend on dicts, classes or words of memory are evaluated again only
+    after one of their versions has changed; without it, all are evaluated at each call. Evaluating the
+    condition also refreshes ``derived``, so that it is up to date if the condition holds.
+
+    >>> held = {"step": 1}
+    >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
+    >>> holds = conjunction([step, EnvironmentGuard("len({}) == 1", (held,))])
+    >>> holds(), held.update(step=2), holds()
+    (True, None, False)
+    """
+    known = list(facts)
+    # Without versions, every guard is evaluated at each call.
+    if versions_of is None:
+        # ``refresh`` returns None, so its guard always holds.
+        return _straight([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
+    seen = [fact for fact in known if fact.has_versions]
+    return _straight(
+        [*_seen_by(versions_of, seen, derived), *(fact for fact in known if not fact.has_versions)]
+    )
+
+
+def first_broken(facts: Iterable[EnvironmentGuard]) -> str:
+    return next((fact.what for fact in facts if not _straight([fact]).function()()), "")
+
+
+def _straight(facts: list[EnvironmentGuard]) -> Condition:
+    bound: dict[str, Any] = {}
+    alike: dict[str, list[tuple[Any, ...]]] = {}
+    for fact in facts:
+        # Other guards may depend on those before them, so they keep their order.
+        if fact.of is not None or fact.class_of is not None:
+            alike.setdefault(fact.text, []).append(fact.items)
+    many = {text: rows for text, rows in alike.items() if len(rows) >= _MANY}
+    alone = [fact for fact in facts if fact.text not in many or (fact.of is None and fact.class_of is None)]
+    texts = [fact.text.format(*(_bind(bound, item) for item in fact.items)) for fact in alone]
+    texts += [_loop(bound, text, rows) for text, rows in many.items()]
+    return Condition(" and ".join(texts) or "True", bound)
+
+
+def _loop(bound: dict[str, Any], text: str, rows: list[tuple[Any, ...]]) -> str:
+    names = [f"item_{place}" for place in range(len(rows[0]))]
+    return f"all([{text.format(*names)} for {', '.join(names)}, in {_bind(bound, rows)}])"
+
+
+# Guards of most recordings have the same text; their objects are bound later.
+@functools.lru_cache(maxsize=256)
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<facts>", "exec")
+
+
+def _seen_by(
+    versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
+) -> list[EnvironmentGuard]:
+    """Return a list of one guard for all ``facts``, which evaluates them only if a version has changed.
+
+    It refreshes ``derived`` then, too. Return an empty list if there is no version to compare.
+    """
+    dicts = _distinct(
+        [
+            *(fact.of for fact in facts if fact.of is not None),
+            *(held for one in derived for held in one.dicts),
+        ]
+    )
+    objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
+    words = _distinct([fact.words for fact in facts if fact.words is not None])
+    if not dicts and not objects and not words:
+        return []
+    entries, versions = _straight(facts).function(), versions_of(dicts, objects, words)
+    # A list, because the expression of the guard reads the stored versions by index.
+    held: list[Any] = [None]
+
+    def hold_still() -> bool:
+        with _reading:
+            # Freed memory must not be read.
+            if not all(one.stand() for one in words):
+                return False
+            # The versions are copied before the entries are read, so that a concurrent change is seen at the
+            # next call.
+            seen = versions.copy()
+            # A guard does not hold, so the versions are not stored and the next call evaluates it again.
+            if not entries():
+                return False
+            for one in derived:
+                one.refresh()
+            held[0] = seen
+            return True
+
+    return [EnvironmentGuard("({} == {}[0] or {}())", (versions.now, held, hold_still))]
+
+
+def _distinct(items: Iterable[Any]) -> list[Any]:
+    return list({id(item): item for item in items}.values())
+
+
+def _bind(bound: dict[str, Any], item: Any) -> str:
+    name = f"_{len(bound)}"
+    bound[name] = item
+    return name
+
+
+ATOMS = frozenset({bool, int, float, complex, str, bytes})
+
+
+def same_fact(
+    access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None
+) -> EnvironmentGuard:
+    # Equal numbers and strings need not be the same object.
+    if _is_atomic(item):
+        return EnvironmentGuard(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
+    return EnvironmentGuard(f"{access} is {{}}", (*objects, item), what, of)
+
+
+def is_same(item: Any, before: Any) -> bool:
+    """Return True if ``item`` is the object ``before`` or an equal number, string or tuple of these.
+
+    Equal means of the same type, too.
+
+    >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
+    (True, False, False, True)
+    """
+    return item is before or _is_atomic(before) and same_static(item, before)
+
+
+def _is_atomic(item: Any) -> bool:
+    return type(item) in ATOMS or type(item) is tuple and all(type(part) in ATOMS for part in item)
+
+
+def same_items(items: Collection[Any], before: Collection[Any]) -> bool:
+    """Return True if the items are those of ``before``, in order, compared by :func:`is_same`.
+
+    >>> same_items([2.0, print], (2.0, print)), same_items([2.0], [])
+    (True, False)
+    """
+    return len(items) == len(before) and all(map(is_same, items, before))
+
+
+_SIMPLE = (bool, int, float, str, type(None))
+
+
+class EnvironmentGuards:
+    """Guards that are checked before each call, with a description of the first that does not hold.
+
+    versions_of: reads versions of dicts, classes and memory; None if the framework and Python count no
+        changes.
+    derived: what is computed again from entries of dicts while the guards are checked.
+
+    >>> settings = {"scale": 2}
+    >>> guard = EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)
+    >>> environment = EnvironmentGuards([guard])
+    >>> environment.holds(), settings.update(scale=3), environment.holds(), environment.reason()
+    (True, None, False, 'the scale changed since')
+    """
+
+    def __init__(
+        self,
+        facts: Iterable[EnvironmentGuard] = (),
+        versions_of: VersionsOf | None = None,
+        derived: Sequence[Derived] = (),
+    ) -> None:
+        self.derived = tuple(derived)
+        self._facts, self._versions_of = list(facts), versions_of
+
+    @functools.cached_property
+    def condition(self) -> Condition:
+        return condition(self._facts, self._versions_of, self.derived)
+
+    @functools.cached_property
+    def holds(self) -> Callable[[], bool]:
+        return self.condition.function()
+
+    @functools.cached_property
+    def simple(self) -> Condition:
+        """The condition of the guards that compare a dict entry with a number, a bool, a string or None.
+
+        A compiler of the framework can check these itself.
+        """
+        return condition(
+            fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE
+        )
+
+    @functools.cached_property
+    def lasting(self) -> EnvironmentGuards:
+        """These guards without those on modes that the framework holds per thread."""
+        return EnvironmentGuards([fact for fact in self._facts if not fact.is_thread_mode], self._versions_of)
+
+    def with_derived(self, derived: Derived) -> EnvironmentGuards:
+        return EnvironmentGuards(self._facts, self._versions_of, (derived,))
+
+    def reason(self) -> str:
+        """Return a message about the first guard that does not hold; empty if all hold."""
+        what = first_broken(self._facts)
+        return f"{what} changed since" if what else ""

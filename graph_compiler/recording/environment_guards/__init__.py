@@ -1,1 +1,0 @@
-"""Environment guards: conditions on objects outside a call, checked together by one generated expression."""

@@ -1,0 +1,438 @@
+"""State and arrays of the user's objects behind a graph for another framework, converted and written back."""
+
+from __future__ import annotations
+
+import random
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..contracts import ArrayAccess, Stamp, Target
+from ..errors import CallMismatch, NotCompilable
+from ..ir.graph import Graph as IRGraph
+from ..ir.node import Value
+from ..ops.dtypes import dtype_name
+from ..recording.state.container_updates import (
+    ContainerUpdate,
+    NewObject,
+    OutsideObject,
+    apply_updates,
+    at,
+    item_of,
+)
+from ..recording.state.places import ExternalState, StatePlace, replaced_places
+from ..trees import Branch, Leaf, Static, Tree, count_leaves, flatten, leaves_at, same_static, unflatten
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .variant import Variant
+
+
+# ------------------------------------------------------------------------------------------- conversion cache
+# Caches of arrays converted from the user's framework to the target's.
+
+
+def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
+    """Convert an array that a function holds.
+
+    Raise ``NotCompilable`` if ``convert`` returns None, because the array is of an unknown class.
+    """
+    conversion = convert(array)
+    if conversion is None:
+        raise NotCompilable(
+            f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold "
+            "np.asarray of it"
+        )
+    return conversion
+
+
+@dataclass(frozen=True)
+class _CachedConversion:
+    array: weakref.ref[Any]
+    stamp: Stamp
+    native: Any
+
+
+class ConversionCache:
+    """Cache of arrays converted to another framework, keyed by the identity of the source array.
+
+    An entry is valid while the source array is alive and its stamp fits, that is, until the array is written
+    to.
+
+    >>> from graph_compiler.frontends.numpy.array_access import Stamp
+    >>> import numpy as np
+    >>> converted, array = ConversionCache(lambda array: array.tolist(), Stamp), np.ones(2)
+    >>> converted.get_or_convert(array), converted.get_or_convert(array) is converted.get_or_convert(array)
+    ([1.0, 1.0], True)
+    >>> array[0] = 5
+    >>> converted.get_or_convert(array)
+    [5.0, 1.0]
+    """
+
+    def __init__(self, convert: Callable[[Any], Any], stamp: Callable[[Any], Stamp]) -> None:
+        self._convert, self._stamp = convert, stamp
+        self._conversions: dict[int, _CachedConversion] = {}
+
+    def lookup(self, array: Any) -> Any:
+        conversion = self._conversions.get(id(array))
+        return (
+            conversion.native
+            if conversion is not None and conversion.array() is array and conversion.stamp.fits(array)
+            else None
+        )
+
+    def get_or_convert(self, array: Any) -> Any:
+        known = self.lookup(array)
+        return self.store(array, convert_array(array, self._convert)) if known is None else known
+
+    def store(self, array: Any, native: Any) -> Any:
+        """Store ``native`` as the current conversion of ``array`` and return it.
+
+        Nothing is stored if ``native`` is None or the array itself.
+        """
+        number, conversions = id(array), self._conversions
+
+        def forget(reference: weakref.ref[Any]) -> None:
+            conversion = conversions.get(number)
+            if conversion is not None and conversion.array is reference:
+                del conversions[number]
+
+        if native is not None and native is not array:
+            conversions[number] = _CachedConversion(weakref.ref(array, forget), self._stamp(array), native)
+        return native
+
+
+class UncachedConversion(ConversionCache):
+    """A :class:`ConversionCache` that stores nothing, for conversions that share memory."""
+
+    def lookup(self, array: Any) -> Any:
+        # Converting again costs less than checking a stamp.
+        return convert_array(array, self._convert)
+
+    def store(self, array: Any, native: Any) -> Any:
+        return native
+
+
+# ----------------------------------------------------------------------------------------------- state owners
+# Objects that hold the state of a variant; calls that change the same object wait for each other.
+
+# Kind and key of the arrays that the flat function itself writes to.
+Written = Iterable[tuple[str, Any]]
+
+
+class OwnerLookup(Protocol):
+    """Lookup of the objects that hold the arrays of the user's model."""
+
+    def owner_of(self, name: str) -> Any: ...
+
+
+def owners_of(
+    graph: IRGraph, written: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
+) -> list[Any]:
+    """Return the objects that hold buffers, captured arrays and places which a call changes.
+
+    For numbers that Python draws, this is the module ``random``. The list is empty if a call changes no
+    state.
+    """
+    if not (written or graph.effects or graph.state.places):
+        return []
+    changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]
+    places = () if graph.state.places is None else _of_state(graph.state.places)
+    return [*(_of_arrays(graph, changed, weights, constants) if changed else ()), *places]
+
+
+def _of_arrays(
+    graph: IRGraph, changed: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
+) -> Iterator[Any]:
+    if weights is not None:
+        yield from map(
+            weights.owner_of,
+            dict.fromkeys(name for kind, name in changed if kind in ("parameters", "buffers")),
+        )
+    if captured := dict.fromkeys(name for kind, name in changed if kind == "constants"):
+        yield from (graph.constants[name][1] for name in captured)
+        yield constants
+
+
+def _of_state(state: ExternalState) -> Iterator[Any]:
+    for place in state.places:
+        yield place.held.owner if isinstance(place, StatePlace) else random
+
+
+# ------------------------------------------------------------------------------------------------- write back
+# State of a graph for another framework, which stays in the user's objects as arrays of their framework.
+
+# Index of the state in ``(args, kwargs, state)``.
+_STATE = 2
+
+
+class _OutputForm(NamedTuple):
+    """Form in which an output of a graph is written back.
+
+    first: index of the first output that was the same object while recording.
+    dtype: dtype of the array; None for a number.
+    is_scalar: True for a NumPy scalar.
+    """
+
+    first: int
+    dtype: str | None
+    is_scalar: bool
+
+
+class WriteBack:
+    """Access to a graph's state in the user's objects: reads it, and writes what a call makes of it back.
+
+    A replaced array becomes a new array of the user's framework; an array that the original writes to is
+    updated in place. Only conversions are cached, so changes that the user makes between two calls count.
+    """
+
+    def __init__(
+        self, graph: IRGraph, array_access: ArrayAccess, target: Target, copied: ConversionCache
+    ) -> None:
+        self._array_access, self._target, self._copied = array_access, target, copied
+        assert graph.state.places is not None
+        self._state: ExternalState = graph.state.places
+        self._updates: Sequence[ContainerUpdate] = graph.state.updates or ()
+        self._forms = list(_forms(graph)) if graph.state.updates is not None else []
+        self._written = dict(self._state.written)
+        self._children = self._state.tree.children if isinstance(self._state.tree, Branch) else ()
+        # Index of the first input that is state.
+        self._first = len(graph.inputs_of_call)
+
+    def convert(self, array: Any) -> Any:
+        return (
+            self._copied.get_or_convert(array)
+            if self._array_access.is_own(array)
+            else self._target.convert(array)
+        )
+
+    def to_native(self, held: Any) -> Any:
+        """Return ``held`` with its arrays converted to the target; ``held`` itself if it has no arrays."""
+        leaves, tree = flatten(
+            held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types)
+        )
+        return unflatten(tree, map(self.convert, leaves)) if leaves else held
+
+    def leave(self, new: Sequence[Any], arguments: Any) -> None:
+        """Apply the updates of a call to containers and places.
+
+        Places get arrays of the user's framework, arguments arrays of the graph's. Objects are identified by
+        their index in ``new``, because two arrays of the original may be one object in a framework with
+        immutable arrays.
+        """
+        made: dict[int, Any] = {}
+        left = [self._for_user(number, item, made, arguments) for number, item in enumerate(new)]
+        own: dict[int, Any] = {}
+
+        def placed(item: Any) -> Any:
+            if isinstance(item, NewObject):
+                return left[item.index]
+            held = item_of(arguments, item, ())
+            return own.setdefault(id(held), self._to_user_array(held))
+
+        # Computed before the first change, because items may refer to objects from before the call.
+        planned = [(place, placed(item)) for place, item in replaced_places(self._state)]
+        apply_updates(
+            self._updates,
+            new,
+            arguments,
+            lambda path, item: placed(item) if path[0] == _STATE else item_of(arguments, item, new),
+        )
+        for place, item in planned:
+            place.write(item)
+
+    def write(self, number: int, native: Any, held: tuple[Any, ...]) -> None:
+        arrays = [leaf for tree, item in zip(self._children, held) for leaf in leaves_at(tree, item)]
+        self._write_values(arrays[number - self._first], native)
+
+    def name_of(self, number: int) -> str:
+        return self._state.name_of(number - self._first)
+
+    def _for_user(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
+        """Convert one new object for the user's framework.
+
+        An object that stands for an array that is written to is not converted: its values are written into
+        that array.
+
+        made: arrays converted so far, by the first output that is the same object.
+        """
+        path = self._written.get(number)
+        if path is not None:
+            return self._write_into(number, item, at(arguments, path))
+        tree, forms = self._forms[number]
+        arrays = [self._array(leaf, form, made) for leaf, form in zip(leaves_at(tree, item), forms)]
+        return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
+
+    def _array(self, item: Any, form: _OutputForm, made: dict[int, Any]) -> Any:
+        if form.dtype is None:
+            return item
+        # Outputs that are one object in the original become one array.
+        if form.first not in made:
+            array = self._new_user_array(item, form.dtype)
+            # The index ``()`` makes a NumPy scalar of a 0-d array.
+            made[form.first] = array[()] if form.is_scalar else array
+        return made[form.first]
+
+    def _to_user_array(self, item: Any) -> Any:
+        native = None if self._array_access.is_own(item) else self._target.convert(item)
+        return item if native is None else self._new_user_array(native, dtype_name(item))
+
+    def _new_user_array(self, native: Any, dtype: str) -> Any:
+        array = self._array_access.own(numpy_values(self._target, native), dtype)
+        self._copied.store(array, native)
+        return array
+
+    def _write_into(self, number: int, item: Any, held: Any) -> Any:
+        tree, forms = self._forms[number]
+        for array, native, form in zip(leaves_at(tree, held), leaves_at(tree, item), forms):
+            if form.dtype is not None:
+                self._write_values(array, native)
+        return held
+
+    def _write_values(self, array: Any, native: Any) -> None:
+        self._array_access.write(array, numpy_values(self._target, native))
+        self._copied.store(array, native)
+
+
+def numpy_values(target: Target, native: Any) -> Any:
+    """Convert ``native`` to NumPy. Raise ``CallMismatch`` if it is traced, so that it has no values."""
+    try:
+        return target.to_numpy(native)
+    # Each framework has exceptions of its own for arrays without elements.
+    except Exception as problem:
+        if not target.is_traced(native):
+            raise
+        raise CallMismatch(
+            "a call of this graph leaves state in the objects of the original, which it cannot while "
+            f"{target.name} traces a function; use graph.functional, which gives the state back beside the "
+            "result"
+        ) from problem
+
+
+def _forms(graph: IRGraph) -> Iterator[tuple[Tree, list[_OutputForm]]]:
+    assert isinstance(graph.output_tree, Branch)
+    result, new = graph.output_tree.children
+    is_array = [
+        isinstance(item, Value) and place not in graph.number_outputs
+        for place, item in enumerate(graph.outputs)
+    ]
+    firsts = graph.state.same_outputs
+    scalars = graph.state.scalar_outputs
+    forms = (
+        _OutputForm(first, item.dtype if known else None, place in scalars)
+        for place, (first, known, item) in enumerate(zip(firsts, is_array, graph.outputs))
+    )
+    for _ in range(count_leaves(result)):
+        next(forms)
+    for child in new.children if isinstance(new, Branch) else ():
+        yield child, [next(forms) for _ in range(count_leaves(child))]
+
+
+# ------------------------------------------------------------------------------------------------------ state
+# State that calls keep in the original's objects, as opposed to attributes that only a first call sets.
+#
+# For example, a classifier sets ``config.problem_type`` in its first call, and later calls only read it.
+
+# An attribute may be set by a call that reads what the one before it has set.
+_MOST_CALLS = 3
+
+
+def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
+    """Return the state that calls keep, by name, with arrays of the graph's framework.
+
+    Excluded are Python values that a variant assumes and leaves unchanged, and what a variant for a first
+    call, whose values no longer hold, sets.
+    """
+    settled = _assumed_places(variants)
+    current = [
+        variant
+        for variant in variants
+        if not any(place.identity in settled for place, _ in _values_after(variant))
+    ]
+    names = {place.name for place in settled.values()}
+    return {
+        name: item for variant in current for name, item in variant.state_now().items() if name not in names
+    }
+
+
+def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Write the Python values that a call sets into the original, and record a variant for them.
+
+    Repeat this up to three times, because such a call may set further values. If a second call would set
+    other values, these are state: the values of before are restored.
+    """
+    for _ in range(_MOST_CALLS):
+        settled = _assumed_places(graph.variants)
+        after = [
+            pair
+            for variant in graph.variants
+            for pair in _values_after(variant)
+            if pair[0].identity not in settled
+        ]
+        places = {place.identity: (place, value) for place, value in after}
+        if not places:
+            return
+        before = [(place, place.saved()) for place, _ in places.values()]
+        for place, value in places.values():
+            place.write(value)
+        graph.add_variant(tuple(args), dict(kwargs), "values that a first call leaves in the model")
+        # A second call sets other values, so these are state.
+        if not places.keys() <= _assumed_places(graph.variants).keys():
+            for place, item in before:
+                place.write(item)
+            return
+
+
+def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], StatePlace]:
+    """Return the places, by identity, that now hold a Python value which a variant assumes.
+
+    A place that such a variant replaces is left out.
+    """
+    found: dict[tuple[int, Any], StatePlace] = {}
+    replaced = set()
+    for variant in variants:
+        changed = (
+            {_places(variant)[one.number].identity for one in variant.state.replaced}
+            if variant.state
+            else set()
+        )
+        now = {
+            place.identity: place
+            for place, value in _values_before(variant)
+            if same_static(place.read(), value)
+        }
+        found.update(now)
+        replaced |= changed & now.keys()
+    return {identity: place for identity, place in found.items() if identity not in replaced}
+
+
+def _places(variant: Variant) -> list[StatePlace]:
+    return variant.state.kept() if variant.state else []
+
+
+def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
+    trees = variant.state.tree.children if variant.state and isinstance(variant.state.tree, Branch) else ()
+    yield from (
+        (place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static)
+    )
+
+
+def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
+    """Yield each place in which a call replaces a Python value by another, with the new value."""
+    if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
+        return
+    before = {place.identity for place, _ in _values_before(variant)}
+    _, made_new = variant.graph.output_tree.children
+    new = made_new.children if isinstance(made_new, Branch) else ()
+    for one in variant.state.replaced:
+        place, item = _places(variant)[one.number], one.item
+        made = (
+            new[item.index]
+            if isinstance(item, NewObject)
+            else Static(item.item)
+            if isinstance(item, OutsideObject)
+            else None
+        )
+        if place.identity in before and isinstance(made, Static):
+            yield place, made.value

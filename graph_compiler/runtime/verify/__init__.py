@@ -1,1 +1,0 @@
-"""Comparison of a graph with its original."""

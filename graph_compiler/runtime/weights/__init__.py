@@ -1,1 +1,0 @@
-"""Weights of a graph: converted, loaded, stacked, and written back to the original."""
