@@ -225,7 +225,7 @@ class LoopCallbacks(NamedTuple):
 
 
 class Loops:
-    """Marks the iterations of loops with a symbolic trip count, in the recording of ``recorder``."""
+    """Recorder of where each iteration of a Python loop with a symbolic trip count begins and ends."""
 
     def __init__(self, recorder: Any, means: LoopCallbacks) -> None:
         self.recorder, self.means = recorder, means

@@ -443,10 +443,12 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
         Calls of several variants are listed for each of them.
 
-        Args: framework: Name of the target.
+        Args:
+            framework: Name of the target.
 
-        Raises: UnknownFramework: There is no such backend. FrameworkNotInstalled: The framework cannot be
-            imported.
+        Raises:
+            UnknownFramework: There is no such backend.
+            FrameworkNotInstalled: The framework cannot be imported.
 
         >>> import torch, graph_compiler
         >>> graph_compiler.compile(lambda x: x + 1, args=(torch.ones(2),)).list_missing("jax")

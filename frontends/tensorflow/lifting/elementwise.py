@@ -126,7 +126,7 @@ def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
     """Lift ``MulNoNan``: 0 where ``y`` is 0, even if ``x`` is infinite or NaN.
 
-    Where ``y`` is 0, a finite ``x`` is still the gradient for ``y``.
+    Where ``y`` is 0, the derivative with respect to ``y`` is ``x`` if ``x`` is finite, and 0 otherwise.
     """
     x, y = b.arrays(x, y)
     nothing = b.equal(y, 0)
