@@ -1,8 +1,9 @@
-"""Weights of all layers as one array: ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``.
+"""Weights of repeated layers, which generated code reads by layer index or stacked as one array.
 
-The helper returns the stacked array if the runtime has stored one, and stacks the layers' weights
-otherwise. So the function accepts weights under their own names and returns gradients under these, without
-stacking on each call.
+``indexed_weights_by_block`` finds weights for ``parameters[f"layer.{index}.weight"]``, ``stacks_of`` those
+for ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``. This helper returns the stacked
+array if ``parameters`` contains it, and otherwise stacks the weights. So the function also accepts weights
+under their own names.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ class HolderEntry(NamedTuple):
 
 
 class IndexedWeight(NamedTuple):
-    """Entry of a dict whose name contains the layer index.
+    """Entry of a dict that the function of a region reads, usually under a name with the layer index.
 
     holder: name of the dict.
-    before, after: text around the index; `after` is None if all layers read the same entry.
+    before: text before the number; the complete name if ``after`` is None.
+    after: text after the number; None if all calls read the same entry.
     more: difference between the number in the name and the layer index.
     """
 
@@ -38,7 +40,7 @@ class IndexedWeight(NamedTuple):
     more: int = 0
 
     def text(self, index: str) -> str:
-        """Return the expression for the entry, with the layer index in the variable `index`.
+        """Return the expression for the entry, with the layer index in the variable ``index``.
 
         >>> print(IndexedWeight("parameters", "layer.", ".weight").text("index"))
         parameters[f"layer.{index}.weight"]
@@ -57,10 +59,10 @@ class IndexedWeight(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedWeights:
-    """Weights that the function of a region reads by layer index.
+    """Weights that the function of a region reads from dicts instead of receiving them as arguments.
 
-    weights: entry for each position of an input that is such a weight.
-    numbers: layer index for each call; empty if no name contains one.
+    weights: entry for each position of an operand that is such a weight.
+    numbers: layer index that each call passes; empty if no name contains one.
     """
 
     weights: Mapping[int, IndexedWeight]
@@ -76,7 +78,10 @@ NO_WEIGHTS = IndexedWeights({}, {})
 
 
 def indexed_weights_by_block(graph: Graph) -> dict[int, IndexedWeights]:
-    """Return, by the `id` of a block that several calls run, the weights that it reads by layer index."""
+    """Return, for each block that several calls run, the weights that its function reads by layer index.
+
+    The keys are ``id(block)``. Calls inside of regions and calls with ``checkpoint`` are ignored.
+    """
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
@@ -111,9 +116,10 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 
 
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
-    """Return the text before and after the only number that differs between names, and the numbers.
+    """Return the text before and after the only number that differs between names, and the number in each.
 
-    Return None if more differs. The names must not all be equal.
+    Return None if they differ in anything else, or if a differing number has leading zeros. ``names`` must
+    contain at least two different names.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -133,9 +139,9 @@ HELPER = "stacked_weights"
 
 
 class Stack(NamedTuple):
-    """Weights that are stacked.
+    """Weights of layers that the source reads as one array, stacked along a new first axis.
 
-    name: their name, with `*` for the layer number.
+    name: their name, with ``*`` for the layer number.
     numbers: the layer numbers.
     """
 
@@ -165,9 +171,10 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return the stacked parameters of each node whose operands differ in name only by a number.
+    """Return the weights of each ``stack`` node along axis 0 whose operands' names differ only in one number.
 
-    Nodes with an operand that is no parameter, or that anything else reads or replaces, are left out.
+    Skip a node if it has fewer than two operands, if a name contains ``*``, or if an operand is not a
+    parameter, has another use or is replaced by an effect. Nodes inside of regions are not searched.
     """
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())

@@ -1,4 +1,4 @@
-"""Line breaking of generated source."""
+"""Text operations on the lines of generated source: inlining of expressions and line breaks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return `expression` with `inner` substituted for `name`, in parentheses if needed.
+    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed.
 
-    Return None if `name` does not occur exactly once, or if `inner` or the result is too long.
+    Return None if ``name`` does not occur exactly once outside of strings, attributes and keywords, or if
+    ``inner`` or the result is too long.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'
@@ -51,7 +52,10 @@ def inline_expression(expression: str, name: str, inner: str) -> str | None:
 
 
 def _stands_alone(masked: str, start: int, end: int) -> bool:
-    """Return True if the name is a whole argument, item or right-hand side, so no parentheses are needed."""
+    """Return True if ``masked[start:end]`` is a complete argument, item or right-hand side.
+
+    Then an expression there needs no parentheses.
+    """
     before, after = masked[:start].rstrip(), masked[end:].lstrip()
     is_keyword = before.endswith("=") and before[-2:] not in ("==", "<=", ">=", "!=") and "(" in before
     opens = before.endswith(("(", "[", ",")) or is_keyword
@@ -69,7 +73,10 @@ def _binds_more(inner: str, before: str, after: str) -> bool:
 
 
 def _weakest(expression: str) -> int:
-    """Return the precedence of the weakest operator outside of brackets, or 0 if it is unknown."""
+    """Return the lowest precedence of the operators outside of brackets.
+
+    Return 0 if there is no operator, or one without a precedence in ``_BINDS``.
+    """
     depth, found = 0, []
     for word in _STRING.sub("_", expression).split(" "):
         if depth == 0 and word in _WORDS:
@@ -81,7 +88,11 @@ def _weakest(expression: str) -> int:
 
 
 def _operator_at_end(text: str) -> str:
-    """Return the binary operator at the end of `text`, `"unary"` for a sign, or an empty string."""
+    """Return the operator on the left of the operand that follows ``text``.
+
+    This is the last word if it is surrounded by spaces, and otherwise ``"unary"``. Return an empty string at
+    the start of the expression, an argument or brackets.
+    """
     before = text.rstrip()
     if not before or before.endswith(("(", "[", ",")):
         return ""
@@ -97,7 +108,7 @@ _BINDS = {**dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1), "+": 5, "-": 5
 
 
 def remove_parentheses(expression: str) -> str:
-    """Return the expression without parentheses around negative numbers that are whole arguments.
+    """Remove parentheses around a negative number or name that is a complete argument or item.
 
     >>> remove_parentheses("jnp.where(mask, (-1e9), x)")
     'jnp.where(mask, -1e9, x)'
@@ -114,12 +125,13 @@ _KEPT = ("#", "raise ", "if ", "with ", "del ")
 
 
 def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
-    r"""Return a statement, or a part of one, as lines of at most 120 columns.
+    r"""Return a statement, or a part of a statement, in lines of at most 120 columns where it can be broken.
 
-    They are indented by `indent` spaces, and `end` follows the last one.
+    The lines are indented by ``indent`` spaces, and ``end`` follows the last line. The content of the
+    brackets at the end of the statement, or the entire expression in new parentheses, moves to lines of its
+    own: to one line if it fits, otherwise one for each part.
 
-    The content of the brackets at the end of the line, or the whole expression in new parentheses, moves
-    to lines of its own: to one line if it fits, otherwise one per part.
+    Comments and statements that begin with ``raise``, ``if``, ``with`` or ``del`` are not broken.
 
     >>> broken("y = f(x, 1)")
     ['y = f(x, 1)']
@@ -150,9 +162,10 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
 
 
 def _inside(masked: str) -> tuple[int, int] | None:
-    """Return start and end of the part that can be broken, or None if a break would change the meaning.
+    """Return the start and end of the part of a line that can be broken, or None.
 
-    The part is the expression, or the content of its last brackets.
+    The part is the expression if it has commas or operators outside of brackets and no colon there. If it has
+    neither, the part is the content of the brackets at its end, which must not be empty.
     """
     started = _START.match(masked)
     start = started.end() if started else 0
@@ -171,7 +184,10 @@ def _inside(masked: str) -> tuple[int, int] | None:
 
 
 def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], str]:
-    """Return the parts between commas, or before operators, and the separator that follows each part."""
+    """Split ``line[left:right]`` at its commas, or before its operators if there are no commas.
+
+    Only those outside of brackets count. Return the parts and the separator to write after each part.
+    """
     commas, operators, *_ = _outside_of_brackets(masked, left, right)
     edges = [left, *(commas or operators), right]
     parts = [line[a:b].lstrip(",").strip() for a, b in itertools.pairwise(edges)]
@@ -181,7 +197,11 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
 def _outside_of_brackets(
     masked: str, left: int, right: int
 ) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
-    """Return the positions of commas, operators and outermost bracket pairs, and whether a colon occurs."""
+    """Find what is outside of brackets in ``masked[left:right]``.
+
+    Return the positions of commas, the positions of the spaces before operators, the pairs of positions of
+    the outermost brackets, and whether there is a colon.
+    """
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []
     operators: list[int] = []

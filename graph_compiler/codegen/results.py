@@ -1,4 +1,7 @@
-"""Text of the result of a generated function: the structure of the original's result, with its classes."""
+"""Text of the expression that a generated function returns: the containers of the original result.
+
+The main entry is ``result_text``.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,11 @@ MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance
 
 @dataclasses.dataclass
 class ResultText:
-    """The expression of a result and what it needs.
+    """Expression of a result and what it needs.
 
     text: the expression.
     imports: import lines of the classes that it names.
-    makers: functions that make its containers, which are copied into the source.
+    makers: functions that build its containers, which are copied into the source.
     globals: objects that it names and that no text can express.
     """
 
@@ -55,9 +58,10 @@ class ResultText:
 
 
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
-    """Return the expression that builds the outputs of `graph`, with what it needs.
+    """Return the expression that builds the result from the outputs of ``graph``, with what it needs.
 
-    `literal` maps a leaf to an object whose ``repr`` is its source text.
+    ``literal`` maps a leaf to an object whose ``repr`` is its source text. New names are taken from
+    ``names``.
     """
     result = ResultText()
     result.text = _Results(result, names, (repr(literal(leaf)) for leaf in graph.outputs)).text(
@@ -92,7 +96,11 @@ class _Results:
         return self._spelled(value) or self._named_object(value)
 
     def _spelled(self, value: Any) -> str | None:
-        """Return an expression for a value equal to `value`, or None. Only immutable values have one."""
+        """Return an expression for ``value`` or for an equal immutable object, or None.
+
+        A class, an enum member or a module member is referred to by name. Any other object with a hash of its
+        own is built by a call of its class, if that makes an equal object.
+        """
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
@@ -115,7 +123,10 @@ class _Results:
         return f"{self._class(make)}({', '.join(map(repr, args))})"
 
     def _member(self, value: Any) -> str | None:
-        """Return the name of a module member whose `repr` is its name, such as `torch.float32`, or None."""
+        """Return the name of a module member whose ``repr`` is its name, such as ``torch.float32``, or None.
+
+        Import the name into the source.
+        """
         module, _, name = repr(value).rpartition(".")
         return (
             self._imported(module, name)
@@ -155,9 +166,9 @@ class _Results:
         return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
 
     def _maker(self, cls: type) -> str:
-        """Return the name of the function that builds a `cls`.
+        """Return the name in the source of the function that builds a ``cls``.
 
-        A function of ``trees.making`` is copied into the source; a registered one is imported or bound.
+        A function of ``trees.making`` is copied into the source. A registered function is imported or bound.
         """
         make = maker_of(cls)
         if vars(making).get(make.__name__) is make:
@@ -170,9 +181,10 @@ class _Results:
         return self._object(cls.__name__, cls)
 
     def _object(self, name: str, item: Any) -> str:
-        """Return the name for a class or function in the source.
+        """Return the name of a class or function in the source.
 
-        It is imported if it is found under its name in its module, and otherwise bound as a global.
+        Import ``item`` if its module has it under its own name. Otherwise bind it as a global, named like
+        ``name``.
         """
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)
@@ -194,10 +206,9 @@ class _Results:
 def _is_called_by_name(tree: Branch) -> bool:
     """Return True if calling the dataclass with its items as keywords keeps the items and their order.
 
-    An only item must be a leaf, because the class may open a container, such as the pairs of a dict.
+    A single item must be a leaf, because the class may unpack a container, such as the pairs of a dict.
     """
     names = [field.name for field in dataclasses.fields(tree.type) if field.init]
-    # A class may open an only item, such as the pairs of a dict.
     plain = len(tree.keys) > 1 or all(isinstance(child, Leaf) for child in tree.children)
     return plain and list(tree.keys) == [name for name in names if name in tree.keys]
 

@@ -1,8 +1,8 @@
-"""Writer of the nodes of one block as lines: names, sizes, contexts, and `del` of large values.
+"""Writer of the nodes of one block as lines: names, sizes, contexts, and ``del`` of large values.
 
 The block of the graph is the outermost scope. An operation with regions writes each of them in an inner
 scope: a nested function, or the body of a statement. Captured values keep their outer names, since Python
-    functions close over names.
+functions close over names.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ OWN_NAME = "_the_name_of_this_definition_"
 
 @dataclass
 class Definitions:
-    """Definitions of a module, dependencies first. Equal texts are one definition.
+    """Functions and classes at the top level of the generated module, dependencies first.
 
-    named: name for each text.
-    taken: names in use.
+    Definitions with equal text are written once.
+
+    named: name of each definition, by its text with ``OWN_NAME`` instead of the name.
+    taken: names of the definitions, also with their suffixes.
     open: namespaces of functions that are being written.
     origins: for each text, the lines where its nodes begin, counted from 0.
     """
@@ -48,10 +50,10 @@ class Definitions:
     origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """Reserve and return a name for the definition `text`, which contains `OWN_NAME` instead of the name.
+        """Return a name for the definition ``text``, which contains ``OWN_NAME`` instead of the name.
 
-        `wanted` is the preferred name; names with these suffixes are reserved too. An equal text returns
-        its first name.
+        If the text is new, reserve a name like ``wanted``, also followed by each of ``suffixes``, in
+        ``names`` and all open namespaces. For an equal text return its first name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -72,7 +74,10 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return the lines in `source` where nodes of the definitions begin, with their origins."""
+        """Return pairs of a line of ``source``, counted from 1, and the origin of the node that begins there.
+
+        Only nodes of definitions are included.
+        """
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
@@ -81,7 +86,10 @@ class Definitions:
 
 
 def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
-    """Return, for each node, the values that it is the last to use or make and that are not `needed`."""
+    """Return, for each node, the values that it is the last to use or compute and that are not ``needed``.
+
+    Nodes without such values have no entry.
+    """
     last: dict[Value, Node] = {}
     for node in nodes:
         last.update(dict.fromkeys((*node.outputs, *node.uses), node))
@@ -107,13 +115,14 @@ _STEP = "    "
 class SharedState:
     """State that all scopes of one program share.
 
-    dialect: how nodes are written.
-    structured: writers of operations with regions.
-    names: names in use.
+    dialect: object that writes nodes as expressions.
+    structured: writers of operations with regions, by operation.
+    names: names in use in the function.
     globals: objects that no text can express, by name.
     reserved: names that no function of the module may use for another purpose.
-    numbered: weights read by layer index, by the `id` of a block.
-    functions: names of the functions written for blocks, by `id`.
+    definitions: functions and classes written before the function.
+    numbered: weights read by layer index, by the ``id`` of a block.
+    functions: names of the functions written for blocks, by ``id``.
     stacks: nodes that stack weights of layers.
     """
 
@@ -132,12 +141,12 @@ _NAME = re.compile(r"\w+")
 
 
 class Scope:
-    """Block that is being written.
+    """Writer of one block: its lines, and the names of its values and sizes.
 
     text: expression for each value, usually its name.
     symbols: names of the sizes that were read.
-    lines: the lines so far.
-    needed: values that are read after the last node, the constructor's `roots`.
+    lines: the lines written so far.
+    needed: values that are read after the last node, the constructor's ``roots``.
     """
 
     def __init__(
@@ -181,9 +190,10 @@ class Scope:
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """Return the expression for a size, and write the line that reads it if there is none yet.
+        """Return the expression for a symbol, and write the line that reads a size unless it was read before.
 
-        A size that the enclosing scope also has is read there, before the block.
+        A size that the region shares with the enclosing scope is read there, before the block. The expression
+        for the number in an array is the text of the array.
         """
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
@@ -206,7 +216,10 @@ class Scope:
         return Text(text if text is not None else self._bound(item))
 
     def _bound(self, item: Any) -> str:
-        """Return a global name for an object that no text can express, the same for the same object."""
+        """Return the name of a global for an object that no text can express, and bind it if it is new.
+
+        Objects of a class with ``is_bound_by_value`` share a name if they are equal.
+        """
         by_value = getattr(type(item), "is_bound_by_value", False)
         for name, known in self.shared.globals.items():
             if known is item or by_value and type(known) is type(item) and known == item:
@@ -259,7 +272,7 @@ class Scope:
         before = len(self.lines)
         if after is not None:
             after(node.outputs)
-        # Lines that `after` wrote are outside of the ``with`` block, and end it.
+        # Lines that ``after`` wrote are outside of the ``with`` block, and end it.
         self.context = self.context if len(self.lines) == before else ""
 
     def _plain(self, node: Node) -> None:
@@ -284,9 +297,9 @@ class Scope:
         self._delete(node, gone)
 
     def _is_inlinable(self, node: Node) -> bool:
-        """Return True if the expression of `node` is used once, and the user stores it in no variable.
+        """Return True if the value of ``node`` is used once in this block and the user stores it in no variable.
 
-        Calls that write or draw random numbers are not inlined.
+        Return False inside a ``with`` block, and for calls that write or draw random numbers.
         """
         if self.context or node.writes or node.is_random:
             return False
@@ -294,9 +307,9 @@ class Scope:
         return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
 
     def _inline_preceding(self, node: Node, expression: str) -> str:
-        """Return the expression with those preceding expressions inlined that only it uses.
+        """Return ``expression`` with the preceding expressions inlined that only ``node`` uses.
 
-        They must come from the same line of the user's code. Their lines are removed.
+        They must come from the same line of the user's code as ``node``. Their lines are removed.
         """
         while self.foldable and self.foldable[-1][0] == len(self.lines) and not self.context:
             _, before, inner = self.foldable[-1]
@@ -324,9 +337,10 @@ class Scope:
             origins[last] = place, origins[last][1]
 
     def _structured(self, node: Node) -> None:
-        """Write a node with regions, by the target's writer, which names the outputs.
+        """Write a node with regions through the target's writer, which names the outputs.
 
-        The names of the operands are freed after that, unless the writer calls :meth:`release`.
+        The names of operands that no later node uses are freed after that, unless the writer calls
+        :meth:`release` earlier.
         """
         self.context = ""
         before = len(self.lines)
@@ -342,7 +356,10 @@ class Scope:
         self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
-        """Name the outputs of a node and return the names, with `_` for unused ones among several."""
+        """Name the outputs of a node and return the names.
+
+        If there are several outputs, those that are never used are named ``_``.
+        """
         unused = (
             self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)
             if len(node.outputs) > 1
@@ -365,7 +382,11 @@ class Scope:
         self.context = context
 
     def _targets(self, node: Node, names: list[str]) -> str:
-        """Return the assignment targets for the result of a node, nested as in the returned structure."""
+        """Return the assignment targets for the result of a node, nested as in the returned structure.
+
+        Items of the result that are not outputs get the target ``_``. Return an empty string if there are no
+        outputs.
+        """
         if not names or node.result is None:
             return ", ".join(names)
         made = set(node.outputs)
@@ -379,9 +400,9 @@ class Scope:
         return text[1:-1] if text.startswith("(") else text
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Return the values that are not needed after this node, and free their names.
+        """Return the values of this block that are not needed after ``node``, and free their names.
 
-        Reusing a name frees the memory.
+        Outputs of ``node`` itself are left out. Assigning to a reused name frees the memory.
         """
         gone = [
             value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs
@@ -390,7 +411,7 @@ class Scope:
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
-        """Write `del` for large unneeded values whose names the outputs of the node did not reuse."""
+        """Write ``del`` for large values in ``gone`` whose names the outputs of ``node`` did not reuse."""
         large = [
             self.text[value]
             for value in gone
@@ -410,12 +431,12 @@ class Scope:
         with self.indented(f"if not ({text}):"):
             self.line(f'raise GuardFailed("{message}")')
 
-    # ------------------------------------------------------------------------------ blocks inside
+    # ------------------------------------------------------------------------------ inner blocks
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> WrittenRegion:
-        """Return a region written to inner lines, for a function or statement inside this scope.
+        """Write a region in an inner scope, for a nested function or a statement, and return it.
 
-        Its inputs have the names `inputs`; captured values keep their outer names. Sizes shared with this
-        scope are read here, before the next line.
+        Its inputs have the names ``inputs``; ``captured`` values keep their outer names. Sizes that the
+        region shares with this scope are read in this scope, before its next line.
         """
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
@@ -428,8 +449,8 @@ class Scope:
     def results(self, outputs: Sequence[Any]) -> list[str]:
         """Return the texts of the outputs of a block.
 
-        Trailing expressions that only produce an output are inlined, as long as calls that write or draw
-        random numbers keep their order.
+        Expressions at the end that only produce one output are inlined and their lines removed, as long as
+        the result is short and calls that write or draw random numbers keep their order.
         """
         text = [repr(self.literal(item)) for item in outputs]
         first, has_effect = len(text), False
@@ -449,7 +470,7 @@ class Scope:
         return text
 
     def apart(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
-        """Return a region written as a function of its own, which reads all sizes from its arguments."""
+        """Write a region as a separate function, which reads all sizes from its arguments, and return it."""
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
@@ -460,15 +481,15 @@ class Scope:
         return WrittenRegion(scope, outputs)
 
     def drop(self, value: Value) -> None:
-        """Remove the line that produces `value` if only the node being written uses it.
+        """Remove the line that computes ``value`` if only the node that is being written uses it.
 
-        That node must not need the line.
+        The text of that node must not contain the value.
         """
         if self.uses[value] == 1 and value not in self.needed:
             self._drop_unread(self.text[value], [])
 
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Remove the line that assigns `name` if nothing reads it."""
+        """Remove the first line that assigns ``name`` unless another line or ``outputs`` contains the name."""
         place = next(
             (place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None
         )
@@ -480,9 +501,10 @@ class Scope:
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
     def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
-        """Return the name of a module-level function or class, which `write(scope, name)` writes.
+        """Write a module-level function or class with ``write(scope, name)``, and return its name.
 
-        `write` may define further names, which end in `suffixes`. Equal texts become one definition.
+        ``write`` receives a placeholder for the name. It may also define names that consist of the name and
+        one of ``suffixes``. If an equal text was defined before, return the name of that definition.
         """
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])
@@ -504,7 +526,7 @@ class Scope:
         return name
 
     def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
-        """Return the name of the function for a region, written once even if several nodes share it."""
+        """Return the name of the function for a region, which is written once for all nodes with its block."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]
@@ -513,7 +535,7 @@ class Scope:
         return self.shared.numbered.get(id(region.block), NO_WEIGHTS)
 
     def take(self, inside: WrittenRegion) -> None:
-        """Append the lines of an inner scope at the current indentation."""
+        """Append the lines of an inner scope at the current indentation, without its leading blank lines."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
         first = len(self.lines) - (len(inside.scope.lines) - len(lines))
         self.inner_origins += [
@@ -530,10 +552,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class WrittenRegion:
-    """Region that has been written.
+    """Region written as lines and as the expressions of its outputs.
 
-    scope: its lines.
-    outputs: texts of its outputs.
+    scope: the inner scope, which has the lines.
+    outputs: texts of the outputs.
     """
 
     scope: Scope

@@ -1,7 +1,7 @@
-"""Writer of a graph as the source of a flat Python function, and loading of such source.
+"""Writer of a graph as the source of a flat Python function (``write``), and loading of such source (``load``).
 
 The *dialect* turns a node into the text of an expression. This module lays out the rest: header, imports,
-helpers, names, sizes, guards, `del` after the last use of large values, and the result.
+helpers, names, sizes, guards, ``del`` after the last use of large values, and the result.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Program:
 
     source: text of the module.
     name: name of the function.
-    arguments: leading arguments that are not inputs of the user's function (`"parameters"`,
-        `"constants"`).
+    arguments: leading arguments that are not inputs of the user's function (``"parameters"``,
+        ``"constants"``).
     input_names: names of the other arguments.
-    globals: objects that the source refers to and no text can express.
+    globals: objects that the source refers to and no text can express, by name.
     checks: guards on elements, whose values the function returns after its result.
     origins: for each node in order, the line of the source where it begins, and the location of the
         recorded call.
@@ -68,10 +68,10 @@ class Program:
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
-    """Return the program of `graph` in `dialect`, whose source begins with `header`.
+    """Return the program of ``graph`` in ``dialect``, with ``header`` as the docstring of its module.
 
-    If `dialect` writes recorded calls, the helpers and the writers of operations with regions come from
-    `target`, the dialect of the framework's target (default: `dialect`).
+    ``target`` is the canonical dialect of the framework if ``dialect`` writes recorded calls. Then the
+    helpers and the writers of operations with regions come from it. The default is ``dialect``.
     """
     return _Writer(graph, dialect, target or dialect).program(header)
 
@@ -183,7 +183,7 @@ class _Writer:
 
     # ------------------------------------------------------------------------------ guards and the result
     def _guards_on(self, made: Iterable[Value]) -> None:
-        """Write the guards whose last missing value was just produced."""
+        """Write the guards on sizes of ``made`` whose other values have been computed, too."""
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
         for guard, condition in {id(pair[0]): pair for pair in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
@@ -205,7 +205,7 @@ class _Writer:
             parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
         scope.line(f"return {', '.join(parts)}")
 
-    # ------------------------------------------------------------------------------ the whole text
+    # ------------------------------------------------------------------------------ module text
     def _module(
         self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText
     ) -> str:
@@ -266,10 +266,10 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the prelude functions that the source text ``function`` uses, dependencies first.
+    """Return the functions of ``prelude`` that the source text ``function`` uses, dependencies first.
 
-    Functions that these use are included. Only names in `known`, if given, are looked up directly.
-    Functions imported from other packages are skipped unless `__all__` lists them.
+    Functions that these use are included. Only names in ``known``, if given, are looked up directly.
+    Functions imported from other packages are skipped unless ``__all__`` lists them.
     """
     if prelude is None:
         return []
@@ -302,7 +302,7 @@ def _names_of(prelude: Any) -> frozenset[str]:
 
 @functools.cache
 def _source_of(helper: FunctionType) -> str:
-    """Return the source of a helper, with its `spelled` names replaced by those of the target."""
+    """Return the source of a helper, with the words in its attribute ``spelled`` (a dict) replaced."""
     spelled: dict[str, str] = vars(helper).get("spelled", {})
     return (
         re.sub(r"\b\w+\b", lambda word: spelled.get(word[0], word[0]), inspect.getsource(helper))
@@ -313,7 +313,10 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """Return the distinct names that a helper uses, without its own arguments and variables."""
+    """Return the distinct names that a helper uses, without its own arguments and variables.
+
+    A variable stays in the result if the helper also uses its name for a global or an attribute.
+    """
     codes = list(_codes_in(helper.__code__))
     # A variable of one function may have the name of a global or attribute in another.
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {
@@ -357,10 +360,11 @@ _retired: list[str] = []
 
 
 def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """Return the function of a program. Its source stays in `linecache` while the function is alive.
+    """Run the source of a program and return its function.
 
-    Raise `FrameworkNotInstalled` if a module that the source imports is missing. `extra` names further
-    objects that the source refers to.
+    The source stays in ``linecache`` while the function is alive, so that tracebacks show it. ``extra`` has
+    further objects that the source refers to, by name. Raise ``FrameworkNotInstalled`` if a module that the
+    source imports is missing.
     """
     while _retired:
         linecache.cache.pop(_retired.pop(), None)

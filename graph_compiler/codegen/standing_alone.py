@@ -1,4 +1,4 @@
-"""Portability of generated source: no dependency on this package, no paths of this machine."""
+"""Portability of generated source: its own error classes, and paths without folders of this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from ..ir.node import Origin
 
 # Classes of errors that generated source defines for itself. Where a graph runs it, they are those of
-# `graph_compiler.errors`.
+# ``graph_compiler.errors``.
 ERRORS = {
     "GuardFailed": """\
 class GuardFailed(ValueError):
@@ -29,7 +29,9 @@ def portable(origin: Origin) -> Origin:
 
 @functools.lru_cache(maxsize=1024)
 def portable_path(file: str) -> str:
-    """Return the path of a file from its outermost package on, or its name outside of packages.
+    """Return the path of a file below ``site-packages``, or else from its outermost package on.
+
+    Return only the file name if the file is in no package. Names such as ``<stdin>`` are returned unchanged.
 
     >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
     'timm/layers/mlp.py'
