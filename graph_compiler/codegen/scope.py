@@ -297,7 +297,7 @@ class Scope:
         self._delete(node, gone)
 
     def _is_inlinable(self, node: Node) -> bool:
-        """Return True if the value of ``node`` is used once in this block and the user stores it in no variable.
+        """Return True if the value of ``node`` is used once in this block and in no variable of the user.
 
         Return False inside a ``with`` block, and for calls that write or draw random numbers.
         """
@@ -489,7 +489,7 @@ class Scope:
             self._drop_unread(self.text[value], [])
 
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Remove the first line that assigns ``name`` unless another line or ``outputs`` contains the name."""
+        """Remove the first line that assigns ``name`` unless another line or an output contains it."""
         place = next(
             (place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None
         )
@@ -526,7 +526,7 @@ class Scope:
         return name
 
     def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
-        """Return the name of the function for a region, which is written once for all nodes with its block."""
+        """Return the name of the function for a region, written once for all nodes with its block."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]
