@@ -66,8 +66,9 @@ def judge(
     assert_names(graph, variables)
     facts: dict[str, Any] = {}
     relative = tolerance(_held(computed_in, to))[0]
-    # By chance one result may be rounded well at each step, and the other badly.
-    factor = 4.0 if "16" in computed_in else 2.0
+    # By chance one result may be rounded well at each step, and the other badly: over recurrent layers of
+    # bfloat16 and random inputs, the errors of the gradients of kernels are 0.4 to 2.9 times those of Keras.
+    factor, factor_of_gradients = (4.0, 4.0) if "16" in computed_in else (2.0, 3.0)
     for call, right in zip(calls, expected):
         exact = functools.cache(partial(_exact, exactly, call, gradients))
         with kept(variables):
@@ -86,7 +87,11 @@ def judge(
                 facts["gradients"] = REFUSED
             else:
                 _assert_gradients(
-                    found, trained_of(graph, right.gradients), relative, partial(_gradients, exact)
+                    found,
+                    trained_of(graph, right.gradients),
+                    relative,
+                    partial(_gradients, exact),
+                    factor_of_gradients,
                 )
     return {"variants": len(graph.variants), **facts}
 
@@ -162,10 +167,14 @@ def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], 
 
 
 def _assert_gradients(
-    found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]
+    found: dict[str, Any],
+    wanted: dict[str, Any],
+    relative: float,
+    exact: Callable[[], dict[str, Any]],
+    factor: float,
 ) -> None:
-    """Assert that each element differs by at most ``relative`` of the largest in its array, or has at most 3
-    times the error of Keras.
+    """Assert that each element differs by at most ``relative`` of the largest in its array, or that the error
+    is at most ``factor`` times that of Keras.
     """
     try:
         assert_close(found, wanted, relative, "gradient of ")
@@ -175,7 +184,7 @@ def _assert_gradients(
         assert_close(found, dict.fromkeys(wanted.keys() - given.keys()), relative, "gradient of ")
         assert_no_further(
             *({name: gradients[name] for name in given} for gradients in (found, given, reference)),
-            factor=3.0,
+            factor=factor,
         )
 
 
