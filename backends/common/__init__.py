@@ -1,1 +1,1 @@
-"""Parts that all backends share."""
+"""Code that the backends share: tables of rows, writers of loops and branches, prelude helpers."""

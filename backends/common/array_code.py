@@ -51,7 +51,7 @@ def grouped_query_attention(
 ) -> Array:
     """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
 
-    Heads are on axis -3.
+    Heads are on axis -3. Each head of ``key`` and ``value`` serves the same number of query heads.
     """
     heads, shared = query.shape[-3], key.shape[-3]
     groups = query.reshape(*query.shape[:-3], shared, heads // shared, *query.shape[-2:])
@@ -68,7 +68,7 @@ def grouped_query_attention(
 
 
 def hard_tanh(x: Array, minimum: float, maximum: float) -> Array:
-    """Limit ``x`` to [minimum, maximum]; the gradient at the limits is 0."""
+    """Limit ``x`` to [minimum, maximum]. The gradient at the limits is 0."""
     return xp.where(x <= minimum, minimum, xp.where(x >= maximum, maximum, x))
 
 
@@ -78,18 +78,18 @@ def softplus(x: Array, beta: float, threshold: float) -> Array:
 
 
 def soft_shrink(x: Array, threshold: float) -> Array:
-    """Move ``x`` towards 0 by ``threshold``; NaN stays NaN."""
+    """Move ``x`` towards 0 by ``threshold``. Smaller values become 0, and NaN stays NaN."""
     return xp.where(x > threshold, x - threshold, xp.where(x < -threshold, x + threshold, x * 0))
 
 
 def integer_power(x1: Array | int, x2: Array) -> Array:
-    """Compute ``x1 ** x2`` of integers. Negative exponents return 0, except for the bases 1 and -1."""
+    """Compute ``x1 ** x2`` of integers. A negative exponent returns 0, except for the bases 1 and -1."""
     inverse = xp.where(x1 == 1, 1, xp.where(x1 == -1, 1 - 2 * (x2 & 1), 0))
     return xp.where(x2 < 0, inverse.astype(x2.dtype), x1 ** xp.maximum(x2, 0))
 
 
 def real_angle(x: Array) -> Array:
-    """Return pi for negative numbers, NaN for NaN, and 0 for others."""
+    """Compute the angle of real numbers: pi for negative ones, NaN for NaN, and 0 for all others."""
     return xp.where(xp.isnan(x), xp.nan, xp.where(x < 0, xp.pi, 0)).astype(x.dtype)
 
 
@@ -135,7 +135,7 @@ def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, A
 
 
 def tensor_solve(x1: Array, x2: Array) -> Array:
-    """Solve ``tensordot(x1, x, x.ndim) == x2``."""
+    """Return ``x`` such that ``tensordot(x1, x, x.ndim) == x2``."""
     return xp.linalg.solve(x1.reshape(x2.size, x2.size), x2.reshape(-1)).reshape(x1.shape[x2.ndim :])
 
 
@@ -145,9 +145,9 @@ def lu_decomposition(x: Array) -> tuple[Array, Array, Array]:
 
 
 def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_of: bool = False) -> Array:
-    """Solve ``A @ x == x2`` from the LU factors and pivots of ``A``; ``x @ A == x2`` unless ``left``.
+    """Solve ``A @ x == x2``, or ``x @ A == x2`` if not ``left``, from the LU factors and pivots of ``A``.
 
-    With ``adjoint_of``, the matrix is the adjoint of ``A``.
+    With ``adjoint_of``, the adjoint of ``A`` replaces ``A``.
     """
     # A solution from the right is the adjoint of one from the left.
     if not left:
@@ -166,10 +166,10 @@ def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_
 
 
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
-    """Return the maximum of each window, and its flat index in the pooled axes.
+    """Return the maximum of each window and its flat index in the pooled axes.
 
     NaN counts as largest, and ties go to the first. ``axes`` has a pair for each of the last axes: the
-    indices of the elements of each window, and a mask of the valid indices.
+        indices of the elements of each window, and a mask of the valid indices.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -200,7 +200,10 @@ def max_pool_with_indices(
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """Return the maximum of each window, and its flat index in the pooled axes."""
+    """Return the maximum of each window and its flat index in the pooled axes.
+
+    NaN counts as largest, ties go to the first, and padding is never chosen.
+    """
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -211,7 +214,11 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the maxima of ``size`` windows that cover the spatial axes evenly, and their flat indices."""
+    """Return the maxima of evenly spaced windows and their flat indices in the spatial axes.
+
+    The last ``len(size)`` axes are spatial, and ``size`` has the number of windows along each. The
+    windows cover all elements and may overlap.
+    """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
     )
@@ -220,7 +227,7 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
 def fractional_max_pool(
     x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return the maximum of each window, and its flat index in the pooled axes, with random starts.
+    """Return the maxima of windows with random starts and their flat indices in the pooled axes.
 
     ``samples`` determine where the windows start. As in torch, the samples of two axes are in reverse
     order, and those of three axes in the order of the axes.
@@ -266,7 +273,8 @@ def interpolate_bytes(
 ) -> Array:
     """Resample uint8 in fixed point, bit for bit as torch does.
 
-    The axes from ``first`` on are resampled one by one, the last first, and rounded after each.
+    The axes from ``first`` on are resampled one by one, the last first, and rounded after each. An axis
+    that keeps its size is skipped.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
@@ -281,7 +289,7 @@ def interpolate_bytes(
 
 
 def reflected(position: Array, size: int, align_corners: bool) -> Array:
-    """Reflect positions beyond the ends of an axis back into it.
+    """Reflect positions beyond the ends of an axis of ``size`` elements back into it.
 
     They are reflected at the centres of the first and last element if ``align_corners``, else at their
     outer edges.
@@ -363,7 +371,8 @@ def lower_median(
 ) -> tuple[Array, Array]:
     """Return the lower median along ``axis``, and its index.
 
-    The median of a slice with NaN is NaN, unless ``skip_nan``.
+    The median of a slice with NaN is NaN. With ``skip_nan``, NaN are ignored instead, unless a slice has
+    no other elements.
     """
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)
@@ -373,9 +382,10 @@ def lower_median(
 
 
 def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Array, Array]:
-    """Return the first element of each run of equal elements, the run of each element, and all lengths.
+    """Return the value of each run of equal elements, the run index of each element, and the run lengths.
 
-    With ``axis``, slices along it are compared instead of elements.
+    Without ``axis``, the flattened ``x`` is searched, and the run indices have its original shape. With
+    ``axis``, slices along it are compared instead of elements.
     """
     slices = x.reshape(-1) if axis is None else xp.moveaxis(x, axis, 0)
     size = len(slices)
@@ -392,9 +402,10 @@ def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Arr
 
 
 def trapezoid_areas(y: Array, x: Array | None = None, *, dx: float = 1.0, axis: int = -1) -> Array:
-    """Compute the trapezoid areas between neighbours of ``y`` along ``axis``.
+    """Compute the areas of the trapezoids between neighbours of ``y`` along ``axis``.
 
-    The distance of neighbours is that of the points ``x``, or ``dx``.
+    The widths are the differences of the points ``x``, or ``dx`` without ``x``. A one-dimensional ``x``
+    holds the points along ``axis``.
     """
     values = xp.moveaxis(y, axis, -1)
     steps = dx if x is None else xp.diff(x if x.ndim == 1 else xp.moveaxis(x, axis, -1))
@@ -404,7 +415,7 @@ def trapezoid_areas(y: Array, x: Array | None = None, *, dx: float = 1.0, axis: 
 def cosine_similarity(x1: Array, x2: Array, *, axis: int, epsilon: float = 1e-8) -> Array:
     """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis``.
 
-    The norms are at least ``epsilon``.
+    Norms below ``epsilon`` are replaced by ``epsilon``.
     """
     x1, x2 = xp.broadcast_arrays(x1, x2)
     unit1, unit2 = (x / xp.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))

@@ -25,9 +25,9 @@ _REMEDIES = {
 
 
 def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
-    """Raise ``CallMismatch`` for an array without a counterpart in ``framework``.
+    """Raise ``CallMismatch`` for an array that has no counterpart in ``framework``.
 
-    The message says what to pass instead.
+    The message contains the first line of ``problem`` and says what to pass instead.
     """
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
@@ -59,9 +59,9 @@ def bfloat16() -> np.dtype[Any]:
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """Convert an array of any framework to NumPy, sharing storage where possible, or return None.
 
-    None means that ``array`` is not an array, as are NumPy scalars here. bfloat16 becomes
-    ``ml_dtypes.bfloat16``. Raise ``CallMismatch`` for an array that NumPy has no counterpart of, such as a
-    nested tensor.
+    None means that ``array`` is no array; NumPy scalars do not count as arrays. bfloat16 becomes
+    ``ml_dtypes.bfloat16``. Raise ``CallMismatch`` for a tensor that NumPy has no counterpart of, such as
+    a nested tensor.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)
@@ -106,7 +106,7 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def words_of(array: Any) -> Any:
-    """Return the uint32 data of a ``jax.random`` key or the value of a ``tf.Variable``.
+    """Return the uint32 data of a ``jax.random`` key, or the value of a ``tf.Variable``.
 
     Other arrays are returned unchanged.
     """
@@ -119,7 +119,7 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Copy ``value`` into a NumPy array or torch tensor in place; raise ``GuardFailed`` for other arrays."""
+    """Copy ``value`` into a NumPy array or torch tensor in place; raise ``GuardFailed`` for another array."""
     if isinstance(array, np.ndarray):
         array[...] = value
         return

@@ -1,4 +1,4 @@
-"""Which arguments of a training step are batches, to be sharded over devices."""
+"""Selection of the arguments of a training step that are batches, which are sharded over devices."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from ...errors import CallMismatch
 
 
 def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
-    """Pair each array with True if its first axis is as long as that of the first array that has axes.
+    """Pair each array with True if it is a batch, which is split over ``parts`` devices, else with False.
 
-    Raise ``CallMismatch`` if ``parts`` does not divide that length.
+    An array is a batch if its first axis is as long as that of the first array that has axes. Raise
+    ``CallMismatch`` if ``parts`` does not divide this length.
 
     >>> import numpy as np
     >>> [is_split for _, is_split in batches([np.ones((4, 2)), np.ones((1, 2)), np.ones(4), np.ones(())], 2)]

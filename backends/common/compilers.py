@@ -31,14 +31,15 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Raised while tracing for a new shape that should run uncompiled, because many are compiled already."""
+    """Raised while tracing for new shapes or numbers, so that this call runs uncompiled."""
 
 
 class CompiledShapes:
     """Shapes, and values of Python numbers, that ``function`` was compiled for.
 
-    is_limited: beyond the first 16 shapes, compile a shape only when it occurs a second time. A new value
-        of a number that is no size is compiled at its second occurrence, except in the first call.
+    is_limited: if True, two kinds of calls are compiled only when they occur a second time: those after
+        the first 16 compilations, and those after the first one that have a number among their arguments
+        that is no size.
     sizes: indices of arguments that are numbers used as sizes.
     message: a warning about too many shapes that was not given yet, or None.
     """
@@ -50,9 +51,10 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record a trace with the shapes of ``args``, or raise ``NewShape`` if these should run uncompiled.
+        """Record a trace with the shapes and numbers of ``args``.
 
-        The third compilation sets ``message``, for :meth:`warn`.
+        Raise ``NewShape`` if the call should run uncompiled, see ``is_limited``. The third compilation
+        sets ``message``, for :meth:`warn`.
         """
         # A dict holds weights, which keep their shapes.
         key = tuple(
@@ -109,9 +111,9 @@ class CompiledShapes:
 
 
 def _level_of_user() -> int:
-    """Return the ``stacklevel`` for a warning of the caller that names the first frame outside this package.
+    """Return the ``stacklevel`` with which a warning of the caller names the first outer frame.
 
-    Frames of generated code count as inside.
+    Frames of this package and of generated code are inner frames.
     """
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_internal(frame):
@@ -134,7 +136,9 @@ _OFF = ("", "0", "off", "no", "false")
 def cache_folder(compiler: str) -> str | None:
     """Return the cache folder of ``compiler``, created if it is missing, or None.
 
-    None means that the environment variable switches the cache off, or that the folder cannot be created.
+    The environment variable ``GRAPH_COMPILER_CACHE`` names its parent folder; the default is
+    ``~/.cache/graph_compiler``. None means that the variable switches the cache off, or that the folder
+    cannot be created.
 
     >>> import os, tempfile
     >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
@@ -188,9 +192,10 @@ def compiled_or_plain(
 ) -> Callable[..., Any]:
     """Return a function that calls ``compiled``, and falls back to ``function`` when the compiler fails.
 
-    ``reason`` returns why an exception means that the function cannot be compiled. If it returns None, the
-    exception is raised. After the first fallback every call runs ``function``. The fallback is logged, as
-    a warning if ``is_wanted``. ``describe`` returns details for ``describe_compilation``.
+    ``reason`` returns why an exception means that the function cannot be compiled. If it returns None,
+    the exception is raised. After the first fallback every call runs ``function``. The fallback is
+    logged, as a warning if ``is_wanted``, else as information. The result has a method
+    ``describe_compilation()``, to which ``describe`` adds details unless a call has fallen back.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

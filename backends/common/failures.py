@@ -33,8 +33,8 @@ def failure_text(
 ) -> str | None:
     """Return the class and the first line of ``problem`` if a framework may raise it for bad arguments.
 
-    Return None for other exceptions. ``more`` are further classes to describe, ``but`` are classes to
-    exclude.
+    Return None for other exceptions. ``more`` are further classes to describe, and ``but`` are classes to
+    exclude, also from ``more``.
 
     >>> failure_text(ValueError("no such axis")), failure_text(StopIteration())
     ('ValueError: no such axis', None)

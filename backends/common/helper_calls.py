@@ -1,4 +1,4 @@
-"""Rows that are the same in several frameworks: calls of prelude helpers with the same name and signature."""
+"""Rows that several frameworks share: calls of prelude helpers with the same names and signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prelude helpers in NumPy alone: which elements the windows of an array cover, and with what weights."""
+"""Prelude helpers in NumPy alone: source indices and weights of windows, pooling and resampling."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ def column_places(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> tuple[np.ndarray, ...]:
-    """Return, for each axis, the indices of the elements of all windows in the padded array.
+    """Return for each axis the indices, in the padded array, of the elements that the windows cover.
 
-    The shape is ``[*kernel, *windows]``, with size 1 in the dimensions of other axes.
+    Each array of indices has the dimensions ``[*kernel, *windows]``, but size 1 in those of the other
+    axes.
     """
     rank = len(kernel)
     places = []
@@ -50,7 +51,7 @@ def padding_for_windows(
     padding: tuple[tuple[int, int], ...],
     ceil_mode: bool,
 ) -> list[tuple[int, int]]:
-    """Return ``padding``, extended at the end of each axis to cover the last window if ``ceil_mode``."""
+    """Return ``padding``, extended at the ends of the axes to cover the last windows if ``ceil_mode``."""
     if not ceil_mode:
         return list(padding)
     counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
@@ -87,8 +88,9 @@ def small_image(size: tuple[int, ...]) -> bool:
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
     """Return the index of the source element for each output element.
 
-    The start of an output element decides, or its centre if ``exact``. For ``small`` images the scale is
-    ignored, as in torch, where an axis keeps its size or doubles it.
+    It is the element at the start of the output element, or at its centre if ``exact``. The position is
+    computed in float32 from ``scale``, or from the sizes without one. For ``small`` images, as in torch,
+    it is computed in integers from the sizes if the size stays the same or doubles, unless ``exact``.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
@@ -99,9 +101,9 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """Return the cubic convolution weights of four neighbours.
+    """Return the cubic convolution weights of four neighbours of a point.
 
-    The point is at distance ``t`` after the second of them.
+    The point is at distance ``t`` after the second neighbour.
     """
 
     def near(d: np.ndarray) -> np.ndarray:
@@ -116,7 +118,10 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling."""
+    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling.
+
+    Indices beyond the ends are clamped.
+    """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
@@ -130,7 +135,11 @@ def sample_taps(
 
 
 def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
-    """Evaluate a triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
+    """Evaluate the filter of ``method`` at distances ``x``.
+
+    It is a triangle for ``linear``, a Lanczos filter of three lobes for ``lanczos``, and else cubic
+    convolution with ``a = -0.5``.
+    """
     x = abs(x)
     if method == "linear":
         return np.maximum(1 - x, 0)
@@ -146,7 +155,7 @@ def antialias_taps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
 
-    The filter is stretched to the distance of output elements where that is greater than 1.
+    If the size shrinks, the filter is stretched by the ratio of the sizes. Unused taps have weight 0.
     """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
@@ -161,9 +170,10 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """Convert ``weights``, ``[out, taps]``, to fixed point; return them and the number of fractional bits.
+    """Convert ``weights``, ``[out, taps]``, to int32 fixed point; also return the number of fractional bits.
 
-    The weights of equal neighbouring indices are summed first, as in torch.
+    First the weights of equal neighbouring indices in ``places`` are summed into the last of these taps,
+    as in torch.
     """
     weights = weights.copy()
     largest = weights[:, 0].max(initial=0)

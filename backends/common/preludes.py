@@ -15,11 +15,12 @@ from ...errors import DuplicateRow
 def collect_helpers(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
-    """Set the helpers of ``shared`` files and of the modules in package ``prelude`` as its attributes.
+    """Copy the helpers of ``shared`` files and of the modules in the package ``prelude`` into this package.
 
-    Its own helpers override shared ones. Two own helpers of one name raise ``DuplicateRow``. Helpers of
-    ``array_code`` are copied with globals in which ``xp`` is the array module of the target. ``spelled``
-    maps such names to generated source: ``{"xp": "np", "Array": "np.ndarray"}``.
+    Helpers from ``prelude`` replace shared ones of the same name; two helpers of one name in ``prelude``
+    raise ``DuplicateRow``. Helpers of ``array_code`` get globals with ``xp``, the array module of the
+    target, and the package's helpers. ``spelled`` maps names in these helpers to the text for generated
+    source: ``{"xp": "np", "Array": "np.ndarray"}``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]

@@ -1,7 +1,8 @@
-"""Names that each target replaces: ``xp`` (its array module), ``Array`` (its array class) and helpers.
+"""Placeholders for names that each target replaces: ``xp`` (its array module), ``Array``, and helpers.
 
-Importing any name from here returns the name as a string. ``collect_helpers`` of
-``backends/common/preludes.py`` copies the helpers with globals that hold the target's objects.
+Importing a name from here returns the name as a string, unless it begins with two underscores.
+``collect_helpers`` of ``backends/common/preludes.py`` copies the helpers with globals that have the
+target's objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pieces of source text in rows: keys, transpositions and reshapes, half-precision numbers."""
+"""Source text that rows share: keys, transpositions, reshapes and half-precision numbers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ WHOLE = (None, None, 1)
 
 def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
+
+    The items of ``key`` are None, indices, and tuples ``(start, stop, step)``. Slices of whole axes at
+    the end are left out. Several of them at the start become ``...`` if the key has an item for each
+    axis.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
@@ -57,6 +61,8 @@ def item_text(item: Any) -> str:
 def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> str:
     """Return the source of a key, with brackets, that has index ``arrays`` at ``axes`` and slices elsewhere.
 
+    The ``axes`` ascend.
+
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')
     """
@@ -75,9 +81,10 @@ UNSAID = (
 
 
 class KeysOfSlices:
-    """Context-local source of random keys, which replaces that of a target inside :meth:`drawing`.
+    """Source of random keys for functions under ``vmap``, local to each context.
 
-    :meth:`next` returns a function that draws a key, or None outside.
+    Inside :meth:`drawing` it replaces the target's own source. :meth:`next` returns a function that draws
+    a key, or None outside of :meth:`drawing`.
 
     >>> keys = KeysOfSlices()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -97,9 +104,9 @@ class KeysOfSlices:
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
         """Draw keys by ``outside`` inside of the ``with`` block.
 
-        With ``"same"`` the keys are used unchanged, with ``"different"`` they are mapped by ``of_slice``,
-        and with ``"error"`` drawing a key raises ``CallMismatch``. ``outside`` itself draws as before the
-        block.
+        ``randomness`` is the option of ``vmap``. With ``"same"`` the keys are used unchanged, with
+        ``"different"`` they are mapped by ``of_slice``, and with ``"error"`` drawing a key raises
+        ``CallMismatch``. While ``outside`` runs, :meth:`next` returns the same as before the block.
         """
 
         def draw() -> Any:
@@ -127,7 +134,10 @@ class KeysOfSlices:
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes ``x.T`` or ``x.mT`` for swapped last axes, else ``x.<method>(2, 0, 1)``."""
+    """Return a row that writes ``x.<method>(2, 0, 1)``, or ``x.mT`` if only the last two axes are swapped.
+
+    For an array of two axes, it is ``x.T``.
+    """
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
@@ -141,8 +151,9 @@ def permute_text(method: str) -> Callable[..., str]:
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     """Write a reshape in its shortest form.
 
-    This is ``x[:, None]`` if it inserts up to three axes of size 1, ``x.squeeze(1)`` if it removes some,
-    and otherwise ``x.reshape(...)``, with -1 for one size if the others determine it.
+    If it inserts up to three axes of size 1, this is ``x[:, None]``. If it removes axes of size 1, this
+    is ``x.squeeze(1)``. Otherwise it is ``x.reshape(...)``, in which -1 replaces the size of a vector, an
+    expression that is the only symbolic size, or a quotient that the other sizes determine.
     """
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
@@ -157,9 +168,9 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 
 
 def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
-    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if there are none.
+    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if no removal does.
 
-    Both shapes have the same number of elements. With ``symbolic``, a symbolic size that was 1 when
+    Both shapes must have the same number of elements. With ``symbolic``, a symbolic size that was 1 when
     recorded and is only in ``large`` counts too, because then it must always be 1.
     """
     added, place = [], 0
@@ -183,8 +194,9 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine.
 
-    They do if their product is an int multiple of the symbolic size ``d``. ``sizes`` are the sizes of
-    ``shape`` as expressions. Return ``shape`` itself if it has no such size.
+    The other sizes determine it if their product is an int multiple of the symbolic size ``d``. ``sizes``
+    has the sizes of ``shape`` as symbolic expressions. Without such a size, ``shape`` is returned
+    unchanged.
     """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
@@ -194,7 +206,7 @@ def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[A
 
 
 def _divisor(dim: Any) -> Size | None:
-    """Return the divisor if ``dim`` is only a floor division by a symbolic size, else None."""
+    """Return ``d`` if ``dim`` is exactly ``n // d`` for a symbolic size ``d``, else None."""
     atom = next(dim.atoms(), None) if isinstance(dim, Size) else None
     if not isinstance(atom, Apply) or atom.function != "floordiv" or dim != Size.of(atom):
         return None
@@ -217,9 +229,10 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Round ``item`` to ``dtype`` if it is the literal of a number and the operation ``op`` needs that.
+    """Round the literal ``item`` to the half-precision ``dtype`` if the operation ``op`` needs that.
 
-    Return arrays, symbolic sizes and the operands of ``multiply`` and ``divide`` unchanged.
+    Return anything but a literal, such as an array or a symbolic size, and operands of ``multiply`` and
+    ``divide`` unchanged. A number beyond the range of ``dtype`` becomes ``math.inf``.
     """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item

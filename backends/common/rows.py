@@ -78,7 +78,7 @@ class Operand(Text):
     """Text of an input of an operation.
 
     spec: shape and dtype; None for a number.
-    given: True if the array is an argument, a parameter or a constant of the graph.
+    given: True if the text is the name of an argument, a parameter or a constant of the graph.
     """
 
     __slots__ = ("given", "spec")
@@ -107,12 +107,12 @@ def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
 class Rows:
     """Lowering table of one framework. Adding a second row for an operation raises ``DuplicateRow``.
 
-    unsupported: reasons why the framework cannot run some operations, by name.
+    unsupported: reasons why the framework cannot run some operations, by name of the operation.
     channels_last: operations that are faster, or only available, with channels last. The layout pass
-        transposes.
+        transposes their arrays.
     bounded: True if the compiler needs static shapes, so that data-dependent sizes get an upper bound.
-    unrolls: the most nodes that a loop of fixed length may be unrolled to.
-    rolls: the fewest equal repetitions that become a loop; 0 for never.
+    unrolls: the most nodes that a loop of fixed length may be unrolled to; 0 for no unrolling.
+    rolls: the fewest equal repetitions that become a loop by default; 0 for never.
     counts: True if loop indices are Python ints, which may be bounds of slices.
     stacks: True if equal layers may become a loop over stacked weights.
     forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode
@@ -161,8 +161,8 @@ class Rows:
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Return a decorator that registers a function as the row of the operations ``names``.
 
-        ``only(*inputs, **params)`` returns True for the nodes that the row can write. Other nodes are
-        decomposed.
+        ``only(*node.inputs, **node.params)`` returns True for the nodes that the row can write. Other
+        nodes are decomposed.
         """
 
         def register(function: Row) -> Row:

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def chebyshev_sum(t: Any, coefficients: tuple[float, ...]) -> Any:
-    """Compute ``sum(c[k] * T_k(t))`` by Clenshaw's recurrence."""
+    """Compute the Chebyshev series ``sum(coefficients[k] * T_k(t))`` by Clenshaw's recurrence."""
     last = before = 0 * t
     for coefficient in coefficients[:0:-1]:
         last, before = 2 * t * last - before + coefficient, last
@@ -20,7 +20,7 @@ def chebyshev_sum(t: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def airy_between(t: Any) -> Any:
-    """Compute Ai on [-3, 3] from its Chebyshev series. ``t`` in [-1, 1] is the argument divided by 3."""
+    """Compute the Airy function Ai of ``3 * t`` from a Chebyshev series, for ``t`` in [-1, 1]."""
     return chebyshev_sum(t, (
         0.09012738455715785, 0.053940913526009575, -0.29693915282166725, 0.19369862876728743,
         -0.0023953683131233861, -0.054677767988676415, 0.026466807940476554, -0.0015272822794018765,
@@ -34,7 +34,7 @@ def airy_between(t: Any) -> Any:
 
 
 def airy_far_right(t: Any) -> Any:
-    """Evaluate the Chebyshev series of Ai for arguments from 3 on, without its exponential decay."""
+    """Compute ``Ai(x) * exp(2 / 3 * x**1.5) * x**0.25`` for ``x >= 3``, from ``t = 2 * (3 / x)**1.5 - 1``."""
     return chebyshev_sum(t, (
         0.27953487402695012, -0.00247904316223147, 7.6409325416890543e-5, -4.1275333425083547e-6,
         3.0613660837530864e-7, -2.8132049957797155e-8, 3.0294414664057013e-9, -3.6933532922640832e-10,
@@ -45,7 +45,10 @@ def airy_far_right(t: Any) -> Any:
 
 
 def airy_in_phase(t: Any) -> Any:
-    """Compute the amplitude of the sine in the oscillation of Ai below -3."""
+    """Compute ``p`` of ``Ai(-x) * x**0.25 = p * sin(s + pi / 4) - q / s * cos(s + pi / 4)``, ``x >= 3``.
+
+    Here ``s = 2 / 3 * x**1.5`` and ``t = 24 / s**2 - 1``.
+    """
     return chebyshev_sum(t, (
         0.56338277136013393, -0.00078715706826024742, 1.8436821385960276e-5, -1.0947586327575547e-6,
         1.0645879883370939e-7, -1.4150663715800951e-8, 2.3400695218165177e-9, -4.5534835568419417e-10,
@@ -57,7 +60,10 @@ def airy_in_phase(t: Any) -> Any:
 
 
 def airy_out_of_phase(t: Any) -> Any:
-    """Compute the amplitude of the cosine in the oscillation of Ai below -3, times the phase."""
+    """Compute ``q`` of ``Ai(-x) * x**0.25 = p * sin(s + pi / 4) - q / s * cos(s + pi / 4)``, ``x >= 3``.
+
+    Here ``s = 2 / 3 * x**1.5`` and ``t = 24 / s**2 - 1``.
+    """
     return chebyshev_sum(t, (
         0.038407400400176968, -0.00073817744682538716, 3.1322468749952064e-5, -2.5641095612304397e-6,
         3.0835379493846885e-7, -4.7903266880271463e-8, 8.9500828973079333e-9, -1.9243031210895026e-9,
@@ -84,9 +90,9 @@ def excess_of_logarithm(mu: Any) -> Any:
 
 
 def temme_series(eta: Any, a: Any) -> Any:
-    """Compute ``sum(C[k](eta) / a**k)`` of DLMF 8.12.9 for ``a`` of at least 200.
+    """Compute the sum of ``C[k](eta) / a**k`` in Temme's expansion of incomplete gamma functions (DLMF 8.12).
 
-    The coefficients of the powers of ``eta`` follow from DLMF 8.12.11 and 8.12.12.
+    The sum is truncated for ``a`` of at least 200. Each ``C[k]`` is a power series in ``eta``.
     """
     # fmt: off
     coefficients = (

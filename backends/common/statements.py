@@ -13,7 +13,7 @@ Written = Callable[[Scope, Node], None]
 
 
 def while_loop(scope: Scope, node: Node) -> None:
-    """Write a ``while`` statement.
+    """Write a ``while_loop`` node as a ``while`` statement that assigns the carry.
 
     A condition that needs lines of its own is written as ``while True`` with a ``break``.
     """
@@ -43,7 +43,10 @@ def scope_is_empty(inside: Inside, targets: Sequence[str]) -> bool:
 
 
 def branch(scope: Scope, node: Node) -> None:
-    """Write an ``if``/``elif``/``else`` statement whose branches assign the outputs of ``node``."""
+    """Write a ``branch`` node as an ``if``/``elif``/``else`` statement. Each branch assigns the outputs.
+
+    For a single region no ``if`` is written.
+    """
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
     insides = [scope.inside(region, [], captured) for region in node.regions]
@@ -73,8 +76,9 @@ def scan_with(
 ) -> Written:
     """Return a writer of ``scan`` nodes as ``for`` loops.
 
-    ``elements`` returns the head of the loop, and the lines that assign the elements of an iteration.
-    ``results`` collects the outputs of the iterations.
+    ``elements(scope, node, loop, names)`` returns the head of the loop, and the lines that assign the
+    rows of the sequences to ``names``. ``results`` writes the lines that collect the outputs of the
+    iterations.
     """
 
     def scan(scope: Scope, node: Node) -> None:
@@ -108,8 +112,9 @@ def scan_with(
 def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
     """Return ``loop`` with a ``range`` for each ``arange`` whose elements are only used as Python ints.
 
-    Iterating over a ``range`` is faster than over an array. The line of the ``arange`` is dropped if
-    nothing else uses it. A reversed loop is returned unchanged.
+    That is so if the body uses them only in parameters of operations, such as bounds of slices. Iterating
+    over a ``range`` is faster than over an array. The line of the ``arange`` is dropped if nothing else
+    uses it. A reversed loop is returned unchanged.
     """
     if node.params["reverse"]:
         return loop
@@ -127,9 +132,10 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
 
 
 def _is_read(block: Block, number: Value) -> bool:
-    """Return True if ``number`` is an output or an operand in ``block``, or in a block that captures it.
+    """Return True if ``block`` returns ``number`` or has an operation that computes with it.
 
-    A use as a parameter only, such as the bound of a slice, does not count.
+    An operand of a loop or call counts only if the region reads it. A use as a parameter, such as the
+    bound of a slice, does not count.
     """
     if number in block.outputs:
         return True
@@ -163,9 +169,9 @@ def _range(scope: Scope, node: Node) -> str:
 
 
 class Results:
-    """Base of the ways in which a ``for`` loop collects the outputs of its iterations.
+    """Writer of the lines that collect the outputs of the iterations of a ``for`` loop.
 
-    This class ignores them.
+    This base class writes no lines, for loops without outputs.
     """
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...
@@ -176,7 +182,7 @@ class Results:
 
 
 class Lists(Results):
-    """Collection of the outputs of all iterations in lists, which are not stacked."""
+    """Writer that appends the outputs of all iterations to lists and does not stack them."""
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for name in outputs:

@@ -16,17 +16,20 @@ class Inside(Protocol):
     """Region whose lines are written, but not yet inserted.
 
     outputs: texts of its outputs.
-    is_empty: True if it has no lines.
+    is_empty: True if the region has no lines.
     """
 
     outputs: list[str]
     is_empty: bool
 
     def reads(self, name: str) -> bool:
-        """Return True if the lines contain ``name``."""
+        """Return True if the lines or outputs contain ``name``."""
 
     def expression(self) -> str | None:
-        """Return the region as one expression, or None if it has lines or not exactly one output."""
+        """Return the text of the only output if the region has no lines, else None.
+
+        A region with several outputs, or none, returns None too.
+        """
 
     def free(self) -> None:
         """Make the local names of the region available again."""
@@ -35,8 +38,8 @@ class Inside(Protocol):
 class Numbered(Protocol):
     """Inputs that the function of a region reads by itself instead of taking them as arguments.
 
-    weights: accessors of weights by index of the input.
-    numbers: the layer number that each call passes.
+    weights: accessor of the weight for the index of each such input.
+    numbers: layer index that each call passes; empty if no weight's name contains one.
     holders: names of the objects that hold the weights, passed as first arguments.
     """
 
@@ -49,7 +52,7 @@ class Scope(Protocol):
     """Lines of one block while they are written; ``codegen/scope.py`` implements it.
 
     nodes: the nodes of the block.
-    text: names of values.
+    text: expression for each value, usually its name.
     dialect: writer of single nodes.
     """
 
@@ -58,7 +61,7 @@ class Scope(Protocol):
     dialect: Any
 
     def literal(self, structure: Any) -> Any:
-        """Return ``structure`` with values replaced by their names and the rest by literals."""
+        """Return ``structure`` with values replaced by their texts and the rest by literals."""
 
     def line(self, text: str) -> None: ...
 
@@ -74,33 +77,41 @@ class Scope(Protocol):
     def free(self, names: Iterable[str]) -> None: ...
 
     def release(self, node: Node) -> None:
-        """Make the names of operands that are not used after ``node`` available for its outputs."""
+        """Free the names of values that are not used after ``node``, so that its outputs may reuse them."""
 
     def name(self, node: Node) -> list[str]:
-        """Assign and return names for the outputs of ``node``."""
+        """Assign and return names for the outputs of ``node``, with ``_`` for unused ones among several."""
 
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
-        """Write ``region`` without inserting its lines. Its own inputs get the names ``inputs``."""
+        """Write ``region`` without inserting its lines.
+
+        Its first inputs get the names ``inputs``, and the others the texts of ``captured``. Lines that
+        read sizes of the enclosing scope are added to this scope at once.
+        """
 
     def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
-        """Write ``region`` for a separate function. All its inputs get the names ``inputs``."""
+        """Write ``region`` for a separate function, without inserting its lines.
+
+        Its inputs get the names ``inputs``.
+        """
 
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
-        """Let ``write`` write a function or class at module level, and return its name.
+        """Let ``write(scope, name)`` write a function or class at module level, and return its name.
 
-        Equal definitions are written once. ``write`` may define further names that end in ``suffixes``.
+        Equal definitions are written once. ``write`` may define further names, which are ``name``
+        followed by one of ``suffixes``.
         """
 
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
-        """Return the name of the function of ``region``, which ``write`` writes once for each module."""
+        """Return the name of the function of ``region``, which ``write`` writes at the first call."""
 
     def numbered(self, region: Region) -> Numbered: ...
 
     def take(self, inside: Inside) -> None:
-        """Insert the lines of ``inside``."""
+        """Append the lines of ``inside`` at the current indentation."""
 
     def drop(self, value: Value) -> None:
-        """Remove the line that computes ``value`` if only the current node uses it."""
+        """Remove the line that computes ``value`` if nothing but the current node uses it."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +158,10 @@ def tuple_text(texts: Sequence[str]) -> str:
 
 
 def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
-    """Write a nested function that returns ``result``, and return its name."""
+    """Write a nested function of ``arguments`` with the lines of ``inside`` that returns ``result``.
+
+    Return the name of the function.
+    """
     name = scope.new(wanted)
     scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
@@ -158,9 +172,9 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
 
 
 def call(scope: Scope, node: Node) -> None:
-    """Write a call of the function of a region.
+    """Write a ``call`` node as a call of a function at module level.
 
-    The function is defined once, and calls of equal regions share it.
+    The function of a region is defined once, and all calls of the region share it.
     """
     (region,) = node.regions
     own = scope.numbered(region)
@@ -175,7 +189,10 @@ def call(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
-    """Write the function of ``region``. Weights with known names are read inside, as no arguments."""
+    """Write the function of ``region`` under ``name``.
+
+    The weights in ``own`` are read inside instead of being arguments.
+    """
     # Equal layers share the function, which gets the number of the layer.
     index = [scope.new("index")] if own.numbers else []
     texts = [
@@ -191,9 +208,10 @@ def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write a function of all operands of ``node``, and return its name and the operands.
+    """Write the region of ``node`` as a nested function, and return its name and the texts of its operands.
 
-    A function that is recomputed for the gradient must not capture variables.
+    ``results`` makes the returned expression of the texts of the outputs. The function takes all operands
+    and captures no variables, because it is recomputed for the gradient.
     """
     region = node.regions[0]
     names = [scope.new(value.name) for value in region.block.inputs]
@@ -214,7 +232,7 @@ def strongly_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """Return the ``scan`` ``node`` with its checkpoint moved into the body, to a ``call`` of the old body."""
+    """Return the ``scan`` node with its checkpoint moved into the body, to a ``call`` of the old body."""
     (step,) = node.regions
     inputs, outputs = (
         tuple(Value(item.name, item.spec) for item in side)
@@ -230,7 +248,8 @@ def step_called(node: Node) -> Node:
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
     """Return a writer of ``associative_scan`` nodes as ``helper(combine, sequences, axis)``.
 
-    ``combine`` takes the arrays of both elements one after the other, and returns a tuple.
+    ``sequences`` is a tuple, and ``reverse=True`` is added for a reversed scan. ``combine`` takes the
+    arrays of both elements one after the other, and returns a tuple.
     """
 
     def associative_scan(scope: Scope, node: Node) -> None:
@@ -313,7 +332,7 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """Write the rule for a separate function, and return it.
+        """Write the rule for a separate function and return it, not yet inserted.
 
         Other functions may reuse its local names.
         """
@@ -366,9 +385,9 @@ def bare(texts: Sequence[str]) -> str:
 
 
 def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Write ``region`` into the function of ``scope`` that has the arguments ``names``.
+    """Write and insert the lines of ``region``, whose inputs get ``names``, and return the output texts.
 
-    Return the texts of its outputs. Other functions may reuse its local names.
+    Other functions may reuse the local names of the region.
     """
     inside = scope.apart(region, names)
     scope.take(inside)
