@@ -1,4 +1,4 @@
-"""``python -m graph_compiler``, and the command ``graph-compiler``."""
+"""Entry point of ``python -m graph_compiler`` and of the command ``graph-compiler``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or exit with status 5 if packages that it needs are not installed."""
+    """Run the command line.
+
+    Exit with status 5 if packages that it needs are not installed, and with 130 if Ctrl-C interrupts it.
+    """
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         sys.stderr.write(

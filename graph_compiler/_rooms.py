@@ -1,8 +1,7 @@
-"""Import hook that lets a bare checkout import ``graph_compiler.backends`` and ``.frontends``.
+"""Import hook that lets a bare checkout import ``graph_compiler.backends`` and ``graph_compiler.frontends``.
 
-There they are sibling folders of ``graph_compiler``.
-
-In an installed package both folders are inside ``graph_compiler``, and nothing happens here.
+In a checkout both folders are next to ``graph_compiler``. In an installed package they are inside it, and
+no hook is installed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ROOMS = {
 
 
 class _SiblingRooms:
-    """Finder for the names in ``_ROOMS``; other names are left to the other finders."""
+    """Finder of the packages in ``_ROOMS``, which are folders next to ``graph_compiler``."""
 
     @staticmethod
     def find_spec(

@@ -64,29 +64,30 @@ def compile(
 ) -> Any:
     """Record a callable and return it as a flat graph, for its own framework or, with ``to=``, for another.
 
-    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now, which returns a :class:`Graph`.
-    Otherwise the first call records it, and a :class:`LazyGraph` is returned. Without objects a decorator is
-    returned; several objects return a tuple.
+    With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now, and the result is a
+    :class:`Graph`. Otherwise its first call records it, and the result is a :class:`LazyGraph`. For
+    several objects the result is a tuple, without objects a decorator.
 
     Args:
-        objs: Functions, methods, models and other callables. A class or Python module returns a copy whose
-            functions are compiled, each at its first call.
+        objs: Functions, methods, models and other callables. For a class the result is a subclass, for a
+            Python module a copy, whose functions are compiled, each at its first call.
         to: Framework to write for: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"numpy"``. Default: the
             source framework.
-        source: Framework that the callable is written in. Default: told from the object, its code and the
-            arguments.
-        args: Example positional arguments. Their structure, dtypes, ranks and Python values become part of
-            the graph; sizes stay symbolic.
+        source: Framework that the callable is written in. Default: inferred from the object, its code and
+            the arguments.
+        args: Example positional arguments. The variant holds for their structure, dtypes, ranks and Python
+            values; sizes stay symbolic.
         kwargs: Example keyword arguments.
         return_backend_compiled_fn: Compile the flat function with ``torch.compile``, ``jax.jit`` or
             ``tf.function``. NumPy has no compiler, and runs it as written. Default: compile for JAX and
             TensorFlow.
-        compile_options: Options of that compiler, such as ``{"jit_compile": True}``.
-        static_argnums: Positions of arguments that are part of the program. They are hashable and compared by
-            value; each value has a variant.
-        static_argnames: Names of such arguments.
+        compile_options: Options of that compiler, such as ``{"jit_compile": True}``. They need
+            ``return_backend_compiled_fn=True``.
+        static_argnums: Positions of arguments that are part of the program. Their values must be hashable and
+            are compared by value; each value has its own variant.
+        static_argnames: Names of static arguments.
         parameters: Names or positions of arguments of a JAX function that become parameters of the graph.
-            Calls of the graph leave them out.
+            Calls of the graph omit them. ``args`` or ``kwargs`` must contain their values.
         stateful: Objects that the callable changes and that are not found from it.
         arg_stateful_idxs: Paths to positional arguments that the callable changes, such as ``[[0], [1, 0]]``.
         kwarg_stateful_idxs: Paths to keyword arguments that the callable changes, such as ``[["cache"],
@@ -94,9 +95,10 @@ def compile(
         on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
             ``GuardFailed``.
         max_variants: Largest number of variants.
-        on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original after a warning,
-            ``"raise"`` raises ``TooManyVariants``.
+        on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, after
+            a warning; ``"raise"`` raises ``TooManyVariants``.
         array_caching: Fold constants: compute once what depends on no input, parameter or random number.
+            ``include_generators=False`` implies it.
         include_generators: Draw random numbers anew at each call. With False they are those of the recording.
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
@@ -104,18 +106,20 @@ def compile(
         roll: What repeated iterations and layers become. ``"auto"``: loops and functions; ``"scan"``: also
             loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
-            :func:`trace` does. None does so where a later call fits no variant. False never does.
-        numbers: ``"strict"`` raises an error where the target would compute 64-bit floats in 32 bits;
-            ``"target"`` warns once.
+            :func:`trace` does. None does so only for functions with loops, if a loop was unrolled very often
+            or a later call fits no variant. False never does.
+        numbers: ``"strict"`` raises ``UnsupportedOperation`` if the target would compute 64-bit floats in 32
+            bits; ``"target"`` warns once.
 
     Returns:
-        A :class:`Graph` or :class:`LazyGraph` for each object; the compiled copy of a class or module; or a
-        decorator.
+        A :class:`Graph` or :class:`LazyGraph` for each object; the compiled subclass of a class or copy of a
+        module; or a decorator.
 
     Raises:
         InvalidOption: An option does not exist or does not fit the others. Nothing was recorded.
         NotCompilable: The object cannot be called or recorded.
-        SourceNotFound: The source framework cannot be told.
+        SourceNotFound: The source framework cannot be inferred.
+        UnknownFramework: ``to`` or ``source`` names a framework without a backend or frontend.
         UnsupportedOperation: Calls have no translation to the target. All of them are listed.
         TracingError: The function does something that a graph cannot hold.
 
@@ -170,7 +174,7 @@ def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..
 
 
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
-    """Let `graph` serve as a method of a class, too, if it is the lazy graph of a function, and return it.
+    """Let ``graph`` also serve as a method of a class if it is lazy and ``obj`` is a function; return it.
 
     of_object(bound): returns the graph of a bound method.
     """
@@ -187,9 +191,10 @@ def _with_parameters(
     limits: tuple[Any, ...],
     obj: Any,
 ) -> Graph:
-    """Return the graph of a function some of whose arguments, named by `which`, become parameters.
+    """Return the graph of ``obj``, recorded now, in which the arguments named by ``which`` are parameters.
 
-    Raise ``InvalidOption`` if `call` has no arguments, or if the source framework does not permit this.
+    Raise ``InvalidOption`` if ``call`` has no arguments or lacks one of them, or if functions of the
+    source framework cannot have such parameters.
     """
     source, to, options = how
     args, kwargs = call[0] or (), call[1] or {}
@@ -210,9 +215,9 @@ def _with_parameters(
 def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
     """Return the positions and the names of the static arguments of an object.
 
-    For a function of a class or Python module (``is_part``) these are the requested ones that it has.
-    Otherwise they are ``static`` itself. Then raise ``CallMismatch`` if a path of `named` begins with a
-    keyword that the function does not have.
+    For a function of a class or Python module (``is_part``) these are the requested ones that the
+    function has. Otherwise ``static`` is returned unchanged, and ``CallMismatch`` is raised if a path of
+    ``named`` begins with a keyword that the function does not have.
     """
     if is_part:
         return own_static_arguments(obj, *static)
@@ -222,10 +227,10 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
 
 
 def _owner_options(options: Options, obj: Any) -> Options:
-    """Return options in which the object of a bound method of a compiled class counts as stateful.
+    """Return ``options`` for ``obj``, in which the object of a method of a compiled class counts as stateful.
 
-    Its changes are written back to the object in any framework, because all methods of the object read
-    them. For any other `obj`, return `options`.
+    The object's changes are then written back in any framework, because all its methods read them.
+    Objects whose arrays the frontend finds itself are not added.
     """
     owner = getattr(obj, "__self__", None)
     if not responds_to(type(owner), COMPILED) or is_module(type(owner)):
@@ -234,9 +239,10 @@ def _owner_options(options: Options, obj: Any) -> Options:
 
 
 def _method_options(options: Options, owner: Any) -> Options:
-    """Return options for the method of an object, which counts as stateful.
+    """Return options for a bound method of ``owner``, which is added to the stateful objects.
 
-    Positions of arguments are those of the unbound function, so they are shifted by one.
+    An ``owner`` whose arrays the frontend finds itself is not added. Positions in paths of stateful
+    arguments count ``self``, so they are lowered by one; paths into ``self`` are dropped.
     """
     objects = () if is_module(type(owner)) else (owner,)
     shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
@@ -258,7 +264,10 @@ def _method_graph(
 
 
 def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
-    """Return one result, or a tuple of them, or a decorator if there are no objects."""
+    """Return the results of ``one``: the only result, or a tuple if there are several objects.
+
+    Without objects, return ``one`` itself as a decorator.
+    """
     if not objs:
         return one
     # A list, because `map` would take a StopIteration that the user's code raises for its end.
@@ -267,7 +276,11 @@ def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 
 def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """Record a first variant if arguments, or example inputs of the model, are known; return the graph."""
+    """Record a first variant with the arguments ``given``, and return the graph.
+
+    If they are None, a graph for another framework is recorded with the model's own example inputs;
+    without these nothing is recorded.
+    """
     pipeline: Any = graph.pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
@@ -294,8 +307,8 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) 
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """Record a callable and return it as a flat graph for another framework.
 
-    All options of :func:`compile` can be passed. A transformers model needs no ``args``: it is recorded now
-    with its own dummy inputs if it runs on them, otherwise at its first call.
+    All options of :func:`compile` can be passed. A transformers model without ``args`` and ``kwargs`` is
+    recorded now with its own dummy inputs if it runs on them, otherwise at its first call.
 
     Args:
         objs: As in :func:`compile`.
@@ -304,8 +317,10 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
         options: All other options of :func:`compile`.
 
     Raises:
-        InvalidOption: ``to`` is missing, and the source framework, of another package, names no default.
-            Otherwise as :func:`compile`.
+        InvalidOption: ``to`` is missing, and the source framework, registered by another package, has no
+            default target.
+
+    The errors of :func:`compile` are raised as well.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
@@ -317,7 +332,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 class _DefaultTarget:
-    """Target of :func:`transpile` without ``to``: the default of the source framework, found later."""
+    """Value of ``to`` in :func:`transpile` without a target: the default of the source framework."""
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
@@ -334,19 +349,19 @@ class _DefaultTarget:
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     """Return a callable that runs in the framework of its arrays, with one graph for each framework.
 
-    NumPy arrays beside arrays of another framework are converted to that framework. A call without arrays
-    runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now,
-    otherwise each at its first call.
+    NumPy arrays next to arrays of another framework are converted to that framework. A call without
+    arrays runs in the source framework. With ``args`` or ``kwargs``, the graph of the framework of these
+    arrays is recorded now. Every other graph is recorded at its first call.
 
     Args:
-        objs: Functions, methods and models; several return a tuple, none a decorator.
+        objs: Functions, methods and models. For several the result is a tuple, for none a decorator.
         source: As in :func:`compile`.
         options: Options of :func:`compile` except ``to``.
 
     Raises:
         InvalidOption: ``to`` was passed.
         NotCompilable: The object is a class or Python module.
-        GuardFailed: At a call, if its arrays belong to two frameworks other than NumPy.
+        GuardFailed: At a call, if its arrays belong to several frameworks other than NumPy.
 
     >>> import torch, jax.numpy as jnp, graph_compiler
     >>> double = graph_compiler.unify(lambda x: torch.relu(x) * 2)
@@ -387,7 +402,10 @@ def _compile_object(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
 
 
 def _compile_members(obj: Any, one: Any, is_lazy: bool) -> Any:
-    """Compile the functions of a class or Python module; raise ``NotCompilable`` if arguments are given."""
+    """Compile the functions of a class or Python module, each at its first call.
+
+    Raise ``NotCompilable`` unless ``is_lazy``, because each function has its own arguments.
+    """
     if not is_lazy:
         kind = "module" if isinstance(obj, ModuleType) else "class"
         instead = "" if kind == "module" else f", or compile an object of it: {obj.__name__}(...)"
@@ -403,12 +421,12 @@ def _compile_members(obj: Any, one: Any, is_lazy: bool) -> Any:
 def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     """Return the graph that :meth:`Graph.save` wrote to a file or folder.
 
-    It is for the framework that it was saved for or, with ``to=``, for another. Nothing in the file is
-    executed: the source is written anew from the saved operations, and calls of a torch graph are looked up
-    among the public functions that can be recorded. The original and its framework need not be installed. A
-    call that fits no saved variant raises ``GuardFailed`` with the reason. Containers and objects come back
-    as their own classes if the module of the class is imported, otherwise as plain ones, with one notice for
-    each class.
+    The graph runs in the framework that it was saved for or, with ``to=``, in another. Nothing in the
+    file is executed: the source is written anew from the saved operations, and calls of a torch graph are
+    looked up among the public functions that can be recorded. The original and its framework need not be
+    installed. A call that fits no saved variant raises ``GuardFailed`` with the reason. A container or
+    object has its own class again if the module of the class is imported; otherwise it is a plain
+    container, and the log warns once for each class.
 
     Args:
         path: Zip file, or folder.
@@ -456,8 +474,9 @@ def _pipeline(
 ) -> Any:
     """Return the pipeline of a callable.
 
-    If the framework of a lazy graph can only be inferred from arguments, return a deferred pipeline. Raise
-    ``NotCompilable`` if `obj` cannot be called, and ``UnknownFramework`` for an unknown `to`.
+    If the framework of a lazy graph can only be inferred from arguments, return a deferred pipeline.
+    Raise ``NotCompilable`` if ``obj`` is a class or not callable, ``UnknownFramework`` for an unknown
+    ``to``, and ``SourceNotFound`` if the source framework cannot be inferred.
     """
     if not callable(obj) or isinstance(obj, type):
         # An object such as a loaded SavedModel may hold callables, which the message names.
@@ -489,8 +508,9 @@ def _pipeline(
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return the framework that a callable is written in.
 
-    It is `source` if given, else the one that code or arguments show, else a loaded framework that takes
-    code without any. Raise ``SourceNotFound`` if there is none.
+    This is ``source`` if given, else the framework that the code or the arguments show, else a loaded
+    framework with ``takes_unclear`` (torch). Raise ``SourceNotFound`` if none applies, or for NumPy code
+    called with arrays of a framework with other rules.
     """
     if source:
         return frontends.get(source).name
@@ -513,7 +533,10 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
 
 
 def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
-    """Raise ``SourceNotFound`` for NumPy code that is called with arrays of other rules than NumPy's."""
+    """Raise ``SourceNotFound`` if the code names only NumPy and ``found`` gives its arrays other rules.
+
+    ``found`` is the framework of the arguments.
+    """
     everywhere = (
         framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
     )
@@ -526,9 +549,10 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return the bound ``__call__`` of a callable whose class defines ``__getattr__``; else `obj` itself.
+    """Return the bound ``__call__`` of an object whose class defines ``__getattr__`` or ``__getattribute__``.
 
-    Attributes of the bound method can be read without running the user's ``__getattr__``.
+    Attributes of the bound method can be read without running these. Return ``obj`` itself if it is a
+    graph, a function or a model of a framework, or if its ``__call__`` is not a Python function.
     """
     # A graph forwards attributes to its original, so it defines `__getattr__` too.
     if isinstance(obj, (Graph, FunctionType)):

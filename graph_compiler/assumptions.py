@@ -42,11 +42,12 @@ NO_ARRAY = -1
 class SameArray:
     """Assumption about which inputs are the same object.
 
-    Inputs that were one object while recording are one object in each call, and distinct ones are
-    distinct, since a write to one shows in the other. Frontends with mutable arrays add it once.
+    Inputs that were one object while recording must be one object in each call, and distinct inputs
+    distinct objects, because a write to one shows in the other. Frontends with mutable arrays add this
+    once.
 
-    firsts: for each input, the index of the first input that is the same object; `NO_ARRAY` if its
-        identity does not matter.
+    firsts: for each of the first inputs, the index of the first input that is the same object;
+        ``NO_ARRAY`` if its identity does not matter.
     """
 
     kind: ClassVar[str] = "same_array"
@@ -107,7 +108,7 @@ class SameArray:
 def first_of_each(graph: Graph) -> list[int]:
     """Return, for each input, the index of the first input that is the same object.
 
-    It is the input's own index if nothing is assumed.
+    An input about whose identity nothing is assumed has its own index.
     """
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
     return [
@@ -124,9 +125,10 @@ _MOST_WORK: Any = 10_000
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Return True if an array in `written` (indices) shares memory with another array or overlaps itself.
+    """Return True if an array in ``written`` (indices) shares memory with another array or overlaps itself.
 
-    Arrays that tell neither strides nor an address never overlap.
+    True is also the answer if deciding would take too long. Arrays that tell neither strides nor an
+    address never overlap.
     """
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
@@ -178,7 +180,10 @@ class _Steps:
 
 
 def _repeats(array: Any) -> bool:
-    """Return True if two elements may share memory, as in expanded arrays and sliding windows."""
+    """Return True if two elements may share memory, as in expanded arrays and sliding windows.
+
+    False is certain; for some strides True is returned although all elements are distinct.
+    """
     strides = getattr(array, "strides", None) or (array.stride() if hasattr(array, "stride") else ())
     reach = 0
     for step, size in sorted((abs(step), size) for step, size in zip(strides, array.shape) if size != 1):
@@ -203,13 +208,13 @@ def _place(array: Any) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
-    """Assumption that arrays which are written to share no memory, neither with others nor within themselves.
+    """Assumption that no written array shares memory with another array, nor its elements with each other.
 
-    Otherwise a write to one array would show in another. Frontends with mutable arrays add it if something
-    is written.
+    Otherwise a write to one array would show in another. Frontends with mutable arrays add this if
+    something is written.
 
     arrays: indices of inputs.
-    written: those of `arrays` that are written to.
+    written: those of ``arrays`` that are written to.
     """
 
     kind: ClassVar[str] = "disjoint_memory"
@@ -261,10 +266,10 @@ _LARGEST = 2**31
 
 @dataclass(frozen=True, slots=True)
 class IndexBounds:
-    """Assumption that the elements of an input lie in `[low, high)`, or equal `besides`.
+    """Assumption that the elements of an input lie in ``[low, high)``, or equal ``besides``.
 
-    Targets clamp an index out of bounds, or return NaN, where the source framework raises. Lifting rows
-    add it.
+    It is not checked if the elements are not available on the host. Lifting rows add it, because targets
+    clamp an index out of bounds, or return NaN, where the source framework raises.
 
     number: index of the input.
     low, high: ints or sizes of inputs.
@@ -320,7 +325,9 @@ class IndexBounds:
 
 
 def lies_within(elements: Any, low: int, high: int, besides: int | None = None) -> bool:
-    """Return True if all elements of a numpy array lie in `[low, high)` or equal `besides`.
+    """Return True if all elements of a NumPy array lie in ``[low, high)`` or equal ``besides``.
+
+    An empty array does.
 
     >>> import numpy
     >>> inside, outside = numpy.array([0, 3]), numpy.array([-1, 3])
@@ -349,7 +356,7 @@ class InputAttribute:
 
     number: index of the input.
     name: name of the attribute.
-    held: its `repr`; None if the attribute must not exist.
+    held: ``repr`` of the attribute; None if it must not exist.
     """
 
     kind: ClassVar[str] = "input_attribute"
@@ -423,7 +430,7 @@ class InputFact:
     Frontends add it if a function reads the property, or if its result depends on it.
 
     fact: name of the property (see :func:`fact_of`).
-    expected: its value for each of the inputs: a bool, a name, or an order of axes.
+    expected: its value for each of these inputs: a bool, the name of a device, or an order of axes.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -481,9 +488,9 @@ def _read_fact(item: Any) -> Fact:
 
 
 def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
-    """Assume that the property `fact` of the first inputs has the values `expected`.
+    """Add the assumption that the property ``fact`` of the first inputs has the values ``expected``.
 
-    If the graph has an assumption about this property already, keep the one about more inputs.
+    If the graph has an assumption about this property already, keep only the one about more inputs.
     """
     known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
     if known is None:
@@ -494,7 +501,7 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """Return a property of an array: `"is_contiguous"`, `"layout"` or one that a framework registered.
+    """Return a property of an array: ``"is_contiguous"``, ``"layout"`` or one of the trait ``facts``.
 
     Objects that do not tell whether they are contiguous count as contiguous.
     """
@@ -514,9 +521,10 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return True for row-major order; otherwise the axes from outermost to innermost in memory.
+    """Return True for an array in row-major order; otherwise its axes from outermost to innermost in memory.
 
-    If there are gaps, the strides in elements follow.
+    Axes of size 1 are left out. If the elements have gaps or overlap, the strides of all axes, in
+    elements, follow.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
@@ -549,7 +557,7 @@ def _layout(array: Any) -> Fact:
 class KeywordOrder:
     """Assumption that the keywords in `**kwargs` of the original come in the order `keywords`.
 
-    Added if there are at least two.
+    The pipeline adds it if there are at least two such keywords.
     """
 
     kind: ClassVar[str] = "keyword_order"

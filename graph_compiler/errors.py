@@ -12,8 +12,8 @@ from difflib import get_close_matches
 class GraphCompilerError(Exception):
     """Base class of all errors of this package.
 
-    Exceptions that your own code raises, for itself or for a call that does not suit it, are not wrapped:
-    they stay what they are.
+    Exceptions that your own code raises are not wrapped, and neither is the ``TypeError`` for a call that
+    does not fit your function's signature.
 
     >>> import graph_compiler
     >>> try:
@@ -27,8 +27,8 @@ class GraphCompilerError(Exception):
 class UnsupportedOperation(GraphCompilerError):
     """Raised when recorded calls have no translation to the target framework.
 
-    The message lists all such calls, each with your line; ``problems`` has one string for each. It is raised
-    as well for 64-bit floats in JAX under ``numbers="strict"``.
+    The message lists all such calls, each with your line; ``problems`` has one string for each. It is
+    also raised for 64-bit floats in JAX under ``numbers="strict"``; then ``problems`` is empty.
 
     Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has
         no decomposition.
@@ -53,7 +53,7 @@ class UnsupportedOperation(GraphCompilerError):
 class UnknownFramework(GraphCompilerError, ValueError):
     """Raised when ``to=`` or ``source=`` names a framework without a backend or frontend.
 
-    Cause: a typing error, or a package with the backend or frontend that is not installed.
+    Cause: a misspelled name, or a package with the backend or frontend that is not installed.
     Fix: use one of the names in the message, or install the package that registers the name.
 
     >>> import torch, graph_compiler
@@ -67,7 +67,7 @@ class UnknownFramework(GraphCompilerError, ValueError):
 class InvalidRegistration(GraphCompilerError, TypeError):
     """Raised when a package registers an invalid frontend or backend, or one under a name that is taken.
 
-    Cause: the entry point of the package is not importable, is of the wrong type, or its module misses a
+    Cause: the entry point of the package is not importable, is of the wrong type, or its module lacks a
         member of the contract.
     Fix: add what the message lists; docs/extending.md has a complete example.
 
@@ -107,8 +107,8 @@ class NotCompilable(GraphCompilerError, TypeError):
 class InvalidOption(GraphCompilerError, ValueError):
     """Raised when an option does not exist, has an invalid value, or conflicts with another option.
 
-    Cause: usually a typing error. Names and types of options are checked before anything is recorded; what
-        depends on the graph, such as the names in ``freeze=``, is checked after it.
+    Cause: usually a misspelled name. Names and types of options are checked before anything is recorded;
+        what depends on the graph, such as the patterns in ``freeze=`` of a training step, afterwards.
     Fix: use the name or value that the message suggests.
 
     >>> import torch, graph_compiler
@@ -120,7 +120,7 @@ class InvalidOption(GraphCompilerError, ValueError):
 
 
 class SourceNotFound(GraphCompilerError, ValueError):
-    """Raised when the framework that a function is written in cannot be told, or is ambiguous.
+    """Raised when the framework that a function is written in is unknown or ambiguous.
 
     Cause: neither the function nor its arguments name a framework, or code that names NumPy alone is called
         with TensorFlow arrays, whose rules differ from NumPy's.
@@ -208,8 +208,8 @@ class WeightsMismatch(GraphCompilerError, ValueError):
 class TargetRefused(GraphCompilerError):
     """Raised when the target framework refuses a value, dtype or size when a graph runs.
 
-    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. Where
-    the original can run, and raises for the same call, its exception is raised instead.
+    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. If
+    the original can run and raises for the same call, its exception is raised instead.
 
     Cause: a singular matrix, an index out of range, or a dtype that the target's function does not take.
     Fix: check the input at that line; convert dtypes before the call.
@@ -227,7 +227,8 @@ class TooManyVariants(GraphCompilerError):
     """Raised when a call needs more than ``max_variants`` recordings and the original cannot run instead.
 
     By default the original runs, after one warning. The error is raised under ``on_limit="raise"``, with
-    ``freeze=True``, and where the target traces or differentiates the call.
+    ``freeze=True`` or ``include_generators=False``, and if a target other than the source framework
+    traces or differentiates the call.
 
     Cause: something changes at every call that the graph is guarded on; the message names it.
     Fix: pass it as an array, compute the branch with ``where`` or under ``graph_compiler.trace``, or raise
@@ -292,8 +293,8 @@ class GradientRefused(GraphCompilerError):
 class NotTraced(GraphCompilerError):
     """Raised when a graph lacks something because it is not recorded yet or has no original.
 
-    Cause: a lazy graph was not called yet; or a graph from a file is asked for its original (``verify``,
-        ``load_weights``, ``to_source``).
+    Cause: a lazy graph was not called yet; a graph from a file is asked for its original (``verify``,
+        ``load_weights``, ``to_source``); or the original has no modules (``train``, ``load_weights``).
     Fix: call the graph once, or compile with ``args=``.
 
     >>> import torch, graph_compiler
@@ -366,7 +367,9 @@ class NotSerialisable(GraphCompilerError, TypeError):
 
 
 class NarrowedNumbers(UserWarning):
-    """Warning, given once per graph, that the target computes in 32 bits with 64-bit floats of the call.
+    """Warning that the target computes 64-bit floats of the arguments or parameters in 32 bits.
+
+    It is given once per graph.
 
     Cause: JAX has 32-bit types unless ``jax_enable_x64`` is set.
     Fix: ``jax.config.update("jax_enable_x64", True)`` before anything is compiled, or pass 32-bit arrays.
@@ -392,9 +395,9 @@ class InvalidGraph(GraphCompilerError):
 
 
 class InternalError(GraphCompilerError):
-    """Raised for a bug of graph_compiler: an exception that it did not expect.
+    """Raised for a bug of graph_compiler.
 
-    ``__cause__`` is that exception.
+    ``__cause__`` is the exception that the bug raised.
 
     Cause: a mistake in this package.
     Fix: report it as the message says. Until it is mended, compute the line that the message names in another
@@ -403,13 +406,13 @@ class InternalError(GraphCompilerError):
 
 
 class Signal(Exception):
-    """Base class of exceptions for control flow inside this package, which never reach the user."""
+    """Base class of the exceptions that control the flow inside this package. They never reach the user."""
 
 
 class UnknownOperation(GraphCompilerError, LookupError):
     """Raised when a pass, row or graph names an operation or parameter that does not exist.
 
-    Cause: a typing error in a pass, a row or a graph.
+    Cause: a misspelled name in a pass, a row or a graph.
     Fix: use the name that the message suggests; docs/support.md lists all operations.
 
     >>> from graph_compiler import ops
@@ -429,7 +432,9 @@ class DuplicateRow(GraphCompilerError, ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint at the known names most similar to ``name``, or an empty string if there are none.
+    """Return ``"; did you mean ...?"`` with up to three names of ``known`` that resemble ``name``.
+
+    Return an empty string if none does.
 
     >>> nearest("matmull", ["matmul", "exp"])
     "; did you mean 'matmul'?"

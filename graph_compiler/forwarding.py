@@ -1,6 +1,6 @@
 """Marks of functions that call the user's code, or that raise errors as Python or a framework would.
 
-Exceptions from these functions do not count as bugs of this package, although its code raises them
+An exception that a marked function raises does not count as a bug of this package
 (:mod:`graph_compiler.recording.faults`).
 """
 
@@ -22,15 +22,16 @@ def forwards(function: Function) -> Function:
 
 @forwards
 def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``, a call that the user's code makes."""
+    """Return ``function(*args, **kwargs)``. Exceptions of the call count as the user's."""
     # C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
     return function(*args, **kwargs)
 
 
 def passes_on(function: Function) -> Function:
-    """Mark a method of users' objects that leaves its exceptions to the public function that it calls.
+    """Mark ``function``, a method of users' objects, as transparent for the public functions that it calls.
 
-    Wrapping the method instead would break the graphs of compilers that trace modules.
+    These then prepare their exceptions for the user, as if the user had called them. Wrapping the method
+    in ``public`` instead would make compilers that trace modules break the graph.
     """
     PASSING.add(function.__code__)
     return function

@@ -16,7 +16,10 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 
 @functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
-    """Convert ``text`` to a Python identifier.
+    """Convert ``text`` to a Python identifier. A keyword is returned unchanged.
+
+    Each run of characters that identifiers cannot contain becomes one underscore, and underscores at the
+    ends are dropped.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
@@ -32,8 +35,8 @@ def legal(text: str) -> str:
 class Namespace:
     """Source of names for one generated function.
 
-    Each name is a legal identifier, is in use only once, and shadows no builtin, keyword or name in
-    ``reserved`` (modules and helpers that the code refers to).
+    Each name is a legal identifier, is in use only once until it is released, and equals no builtin,
+    keyword or name in ``reserved`` (modules and helpers that the code refers to).
 
     >>> names = Namespace(reserved=["jnp"])
     >>> names.unique("add"), names.unique("add"), names.unique("jnp"), names.unique("list")
@@ -54,9 +57,10 @@ class Namespace:
         return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
 
     def lasting(self, wanted: str) -> str:
-        """Return a name that has never been used, not even by a variable that was released.
+        """Return a name for ``wanted`` that was never in use, not even by a variable that was released.
 
-        It is for names outside the function, such as helpers, which a variable of that name would shadow.
+        It is for names outside the function, such as helpers, which a variable of the same name would
+        shadow.
 
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")

@@ -27,9 +27,9 @@ _PACKAGE = __name__.partition(".")[0]
 class ArrayProperty:
     """A property of arrays besides shape and dtype, on which a recording may rely.
 
-    words: what to say if the property differs from the recording, after the name of the input.
+    words: end of the message about an input whose property differs from the recording, after its name.
     read(array): returns the property.
-    is_of_source: True if programs for other frameworks do not depend on it.
+    is_of_source: True if programs for other frameworks do not depend on the property.
     """
 
     words: str
@@ -43,13 +43,13 @@ class Traits:
 
     entry_methods: methods with the code of a model, one of which a call of the object runs (``forward``).
     module_marks: methods that identify objects whose arrays the frontend finds and names (``state_dict``).
-    hooks: attributes with functions that see how the arguments of a model were passed.
+    hooks: attributes with functions that can tell how the arguments of a model were passed.
     reporting: full names of functions that use a text only in the exceptions that they raise.
-    passing_on: prefixes of modules, with a final dot, through which a question to an array reaches a
-        recording.
+    passing_on: prefixes of modules, with a final dot, whose frames are skipped in the search for the code
+        that reads a value.
     handing_on: packages whose decorators do not distinguish positional and keyword arguments.
     values: module and name of classes that are compared by value, because their objects never change.
-    results: prefixes of modules with passive result classes, which files may name.
+    results: prefixes of modules that are imported if a saved file names one of their classes.
     tracking: prefixes of modules whose containers the framework substitutes for the user's.
     copies: bare names of recorded calls that only copy an array.
     gradient_stops: bare names of recorded calls that detach an array from a gradient.
@@ -74,13 +74,13 @@ class Traits:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A framework as a source or target.
+    """Registration of a framework as a source or target.
 
-    name: name under which it is registered.
-    module: module to load when the framework is used, or ``module:object``.
-    packages: top-level packages of the framework, the first of which must be importable.
-    aliases: other names that users call it by.
-    install: the command that installs it.
+    name: name under which the framework is registered.
+    module: module to import when the framework is used, or ``module:object``.
+    packages: top-level packages of the framework, the first of which must be installed.
+    aliases: other names that users call the framework by; they only serve error messages.
+    install: the command that installs the framework; empty for ``pip install`` with its first package.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Entry:
         return self.packages[0] in sys.modules
 
     def require(self) -> None:
-        """Raise ``FrameworkNotInstalled`` if the framework cannot be imported."""
+        """Raise ``FrameworkNotInstalled`` if the first of ``packages`` is not installed."""
         # This looks the package up without importing it.
         if importlib.util.find_spec(self.packages[0]) is None:
             command = self.install or f"pip install {self.packages[0]}"
@@ -105,7 +105,9 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class BackendEntry(Entry):
-    """A framework that graphs are written for. Its module is a :class:`graph_compiler.contracts.Backend`.
+    """Registration of a framework that graphs are written for.
+
+    Its module implements :class:`graph_compiler.contracts.Backend`.
 
     has_derivatives: True if the framework differentiates functions (``Backend.derivatives``).
     """
@@ -115,16 +117,19 @@ class BackendEntry(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FrontendEntry(Entry):
-    """A framework to record functions of. Its module is a :class:`graph_compiler.contracts.Frontend`.
+    """Registration of a framework whose functions can be recorded.
+
+    Its module implements :class:`graph_compiler.contracts.Frontend`.
 
     libraries: packages of models. Code that refers to one of them, or of ``packages``, is written in the
         framework.
-    computing: for packages that compute with one of several frameworks, a function that returns its name.
+    computing: for each package that computes with one of several frameworks, a function that returns the
+        name of the framework in use.
     traits: what the core knows about code in the framework.
-    target: default target of ``transpile``.
+    target: default target of ``transpile``; None if there is none.
     parts: packages that the framework is built on, which say nothing about the code that names them.
-    is_everywhere: True if code in all frameworks uses its arrays and functions, so that it is inferred
-        last.
+    is_everywhere: True if code of any framework may use its arrays and functions, so that it is inferred
+        only if no other framework is.
     takes_unclear: True if code that names no framework counts as written in it, once its package is
         loaded.
     refuses_everywhere: why code that names only the ``is_everywhere`` framework is not recorded with arrays
@@ -151,7 +156,8 @@ E = TypeVar("E", bound=Entry)
 class Registry(Generic[E]):
     """Entries of frontends or of backends, by name.
 
-    The group of entry points has the name of the package with this package's own entries.
+    The package ``group`` has a module ``entries`` with this package's own entries. Entries of other
+    packages are entry points in a group of the same name.
 
     problems: an error for each name that another package failed to register.
     """
@@ -164,15 +170,18 @@ class Registry(Generic[E]):
 
     @functools.cached_property
     def own(self) -> Mapping[str, E]:
-        """Entries of this package, for which no entry point is read."""
+        """Entries of this package by name. Reading them reads no entry points."""
         return {entry.name: entry for entry in importlib.import_module(f"{self._group}.entries").ENTRIES}
 
     def known(self) -> dict[str, E]:
-        """Return the entries of this package and those found so far, without reading entry points."""
+        """Return the entries of this package, and the others added so far, without reading entry points."""
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
-        """Return all entries. Entry points are read at the first call."""
+        """Return all entries. The first call reads the entry points.
+
+        Entry points with a name of this package are ignored. Those that fail are stored in ``problems``.
+        """
         if not self._is_read:
             from importlib.metadata import entry_points
 
@@ -184,7 +193,11 @@ class Registry(Generic[E]):
         return self.known()
 
     def _read(self, point: Any) -> None:
-        """Load one entry point. An error is stored, so that it concerns only those who ask for its name."""
+        """Load an entry point and add its entry.
+
+        An error is stored in ``problems`` instead of raised, because it concerns only those who request
+        the name.
+        """
         where = f"the entry point {point.name} = {point.value} of {self._group}"
         try:
             self._add(point.name, point.load(), where)
@@ -197,9 +210,9 @@ class Registry(Generic[E]):
             )
 
     def register(self, entry: E) -> None:
-        """Add an entry for this process, as an entry point does for all.
+        """Add an entry for this process only.
 
-        Raise ``InvalidRegistration`` if the name is taken.
+        Raise ``InvalidRegistration`` if the name has a different entry, or ``entry`` is of another class.
         """
         self._add(entry.name, entry, "the entry")
 
@@ -225,11 +238,11 @@ class Registry(Generic[E]):
         _clear_caches()
 
     def get(self, name: Any) -> E:
-        """Return the entry of a name.
+        """Return the entry with this name. Entry points are read only if the name is unknown without them.
 
-        A module, as in `to=jax`, counts as its name in the search for similar names. Raise
-        ``UnknownFramework`` with these if there is no entry, or the stored ``InvalidRegistration`` if a
-        package failed to register the name.
+        If there is no entry, raise the stored ``InvalidRegistration`` of a package that failed to
+        register the name, otherwise ``UnknownFramework``. Aliases, and modules as in ``to=jax``, are not
+        accepted; the error suggests the name that they stand for.
         """
         # Reading entry points takes time, so it is left to names that are unknown without them.
         found = self.known().get(name) if isinstance(name, str) else None
@@ -256,7 +269,9 @@ backends = Registry(BackendEntry, f"{_PACKAGE}.backends", "to")
 
 @functools.cache
 def trait(name: str) -> Any:
-    """Merge a trait of all known frontends: concatenate tuples, unite sets and update mappings.
+    """Return the values of one trait of all known frontends, merged.
+
+    Tuples are concatenated without duplicates, sets united, and mappings updated in order.
 
     >>> trait("entry_methods"), "requires_grad" in trait("facts")
     (('forward',), True)
@@ -278,7 +293,9 @@ def responds_to(item: Any, *names: str) -> bool:
 
 
 def entry_method(item: Any, otherwise: Any = None) -> Any:
-    """Return the method (for a class, the function) with the code of a model; ``otherwise`` if there is none.
+    """Return the method (of a class, the function) that holds the code of a model, such as ``forward``.
+
+    Return ``otherwise`` if ``item`` has no such method.
 
     >>> class Model:
     ...     def forward(self):
@@ -292,7 +309,9 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
 
 
 def is_module(item: Any) -> bool:
-    """Return True for an object, or a class of objects, whose arrays the frontend finds and names itself.
+    """Return True if ``item`` has a method of the trait ``module_marks``, such as ``state_dict``.
+
+    The frontend finds and names the arrays of such an object. ``item`` may also be a class.
 
     >>> is_module([])
     False
@@ -310,7 +329,7 @@ def _merge(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """Return the top-level packages of all known frameworks and of what they are built on."""
+    """Return the top-level packages of all known frameworks and of the packages they are built on."""
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)
@@ -332,9 +351,10 @@ def _clear_caches() -> None:
 
 
 def frameworks_by_package(entries: Iterable[FrontendEntry]) -> dict[str, str]:
-    """Map each package and library of ``entries`` to the framework that code naming it is written in.
+    """Map each package and library of ``entries`` to the framework of code that names it.
 
-    A loaded package that computes with one of several frameworks is mapped to the one that it uses now.
+    A loaded package that computes with one of several frameworks is mapped to the one in use now. If
+    several entries list a package, the last one wins.
     """
     return {
         package: entry.computing[package]()
