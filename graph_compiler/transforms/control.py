@@ -67,10 +67,11 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
 
 def name(value: T, name: str) -> T:
-    """Name arrays for ``checkpoint(f, policy={name})``, and return them unchanged.
+    """Name arrays for ``checkpoint(f, policy={name})``, and return them.
 
-    Like ``jax.ad_checkpoint.checkpoint_name``. In a recorded function the name is known to transforms of the
-    function itself, and to graphs of JAX functions for JAX.
+    Like ``jax.ad_checkpoint.checkpoint_name``. It has no effect on NumPy arrays and in TensorFlow. In a
+    recorded function the name is known to transforms of the function itself, and to graphs of JAX functions
+    for JAX.
 
     Args:
         value: Arrays in any structure, of any framework.
@@ -96,7 +97,7 @@ def stop_gradient(value: T) -> T:
         value: Arrays in any structure.
 
     Raises:
-        UnsupportedOperation: A NumPy function that calls it is recorded for another framework.
+        UnsupportedOperation: ``value`` has a NumPy array, and a function is being recorded.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -140,18 +141,19 @@ def scan(
     NumPy the iterations are recorded one by one, and equal ones become a loop.
 
     Args:
-        f: Function of the carry and a row of ``xs``. Returns the next carry, of the same structure, shapes
-            and dtypes, and an output or None.
+        f: Function of the carry and a row of ``xs``. Returns a tuple of the next carry, of the same
+            structure, shapes and dtypes, and an output or None.
         carry: First carry.
         xs: Arrays of one length in any structure. None with ``length``; ``f`` then gets None.
-        length: Number of iterations if ``xs`` is None.
+        length: Number of iterations if ``xs`` is None; otherwise it must be the length of ``xs``.
         checkpoint: What a gradient stores. False: what each iteration computes. True or ``"sqrt"``: the carry
             into segments of about ``sqrt(n)`` iterations, which are computed again one at a time. A number:
             segments of that many iterations. ``"steps"``: the carry into each iteration.
 
     Raises:
-        CallMismatch: Arrays differ in length, there are no rows, or the carry changes its structure, shape or
-            dtype.
+        CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a
+            pair, or the carry changes its number of arrays or a shape. JAX casts a carry to its first dtypes,
+            torch and NumPy let the dtypes change.
         InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
 
     >>> import torch
@@ -183,7 +185,7 @@ def fori_loop(
         checkpoint: As in :func:`scan`.
 
     Raises:
-        CallMismatch: The state changes its structure, shape or dtype.
+        CallMismatch: The state changes its number of arrays or a shape.
         InvalidOption: ``low`` or ``high`` is not an integer, or ``checkpoint`` is invalid.
 
     >>> import torch
@@ -359,7 +361,7 @@ class _ScanLoop:
 
 
 class NumpyLoops:
-    """The part of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
+    """The methods of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
 
     def array(self, item: Any) -> Any:
         return item if hasattr(item, "shape") else np.asarray(item)

@@ -43,7 +43,7 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 
 class StrongZeroFunction(FunctionWrapper):
-    """A function whose derivatives use strong zeros: zero times infinity or NaN is zero.
+    """Function whose derivatives use strong zeros: zero times infinity or NaN is zero.
 
     chosen: positions and names of the differentiated arguments; None for all. Python floats and complex
         numbers in them are converted to arrays, so that the recording takes them as inputs instead of
@@ -168,16 +168,20 @@ def grad(
     Args:
         function: Graph, ``functional`` of a graph, or function of torch, JAX, TensorFlow or NumPy. A NumPy
             function is recorded for another framework and returns NumPy arrays.
-        argnums: Position of the differentiated argument, by default the first. For several, a tuple of
-            gradients is returned.
-        argnames: Name of the argument. For several, a dict of gradients; with ``argnums``, a pair of both.
+        argnums: Position of the differentiated argument; the first if ``argnames`` is None, too. For a
+            sequence, a tuple of gradients is returned.
+        argnames: Name of the argument. For a sequence, a dict of gradients is returned; with ``argnums``, a
+            pair of both results.
         has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
         strong_zero: Zero times anything is zero in the derivative: a branch not taken adds nothing even if
             its slope is infinite or NaN. The function is recorded for it.
 
     Raises:
-        CallMismatch: At the call, if the result is not a real scalar or the argument has no derivative.
-        NotCompilable: At the call, for a graph written in NumPy.
+        InvalidOption: ``argnums`` or ``argnames`` is of another type.
+        CallMismatch: At the call, if the result is not a real scalar, or a differentiated argument is missing
+            or has no derivative.
+        GradientRefused: At the call, if an operation has no derivative in the framework.
+        NotCompilable: ``function`` is not callable; or, at the call, it is a graph written in NumPy.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -241,6 +245,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     Raises:
         CallMismatch: No argument, or no result, has a derivative; or, when ``pull`` is called, the cotangent
             differs from the result in its number of arrays or a shape.
+        InvalidOption: ``primals`` is empty.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -322,13 +327,16 @@ def jvp(
 
     Args:
         function: As in :func:`grad`.
-        primals: Tuple of the arguments.
-        tangents: Tuple with a tangent for each argument, of the argument's structure and shapes.
+        primals: Tuple or list of the arguments.
+        tangents: Tuple or list with a tangent for each argument, of the argument's structure and shapes.
+            Tangents of integer arrays are ignored.
         has_aux: ``function`` returns ``(result, aux)``, and ``(result, tangent, aux)`` is returned.
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: ``primals`` or ``tangents`` is not a tuple, or their shapes differ.
+        CallMismatch: ``primals`` or ``tangents`` is not a tuple or list, they differ in the number of arrays
+            or a shape, or no argument or no result has a derivative.
+        InvalidOption: ``primals`` is empty.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -357,6 +365,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     Raises:
         CallMismatch: No argument, or no result, has a derivative; or, when ``push`` is called, the tangents
             differ from the arguments in their number of arrays or a shape.
+        InvalidOption: ``primals`` is empty.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -382,9 +391,12 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
 
     Args:
         function: As in :func:`grad`.
-        primals: Tuple of the arguments.
-        tangents: Tuple with a tangent for each argument.
+        primals: Tuple or list of the arguments.
+        tangents: Tuple or list with a tangent for each argument.
         strong_zero: As in :func:`grad`.
+
+    Raises:
+        CallMismatch: As for :func:`jvp` and :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -420,9 +432,11 @@ def jacrev(
     """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result.
 
     This is the cheaper mode if the result is smaller than the argument. The Jacobian has the structure of the
-    result, with the structure of the argument inside, and arrays of shape [*result, *argument]. Options and
-    errors are those of :func:`grad`. Each row of a complex result is the derivative of a holomorphic
-    function.
+    result, with the structure of the argument inside, and arrays of shape [*result, *argument]. For a complex
+    result it is the derivative of a holomorphic function, not the conjugate.
+
+    Options and errors are those of :func:`grad`, except that the result may be any structure of
+    floating-point or complex arrays.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -450,7 +464,7 @@ def jacfwd(
     """Return a function that computes the Jacobian in forward mode, one pass for each argument element.
 
     This is the cheaper mode if the argument is smaller than the result. Structure, options and errors are
-    those of :func:`jacrev`.
+    those of :func:`jacrev`. With respect to a complex argument it is the derivative along the real axis.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -568,9 +582,9 @@ def _shapes(arrays: Arrays) -> Shapes:
 
 
 def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
-    """Vectorize ``function`` over the directions in ``basis``, and return the stacked results.
+    """Apply ``function`` to all directions in ``basis`` at once, and return the results stacked along axis 0.
 
-    A single direction needs no mapping.
+    A single direction needs no vmap.
     """
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]

@@ -107,10 +107,10 @@ class FunctionWrapper:
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """Resolve ``function`` to a :class:`Function` for these arguments.
 
-    A graph that fits no variant is recorded first. A function of a framework without derivatives is
-    recorded for one that has some. Raises ``NotCompilable`` if ``function`` is not callable, or is a graph
-    written for a framework without derivatives. Raises ``CallMismatch`` if a graph gets an array that a
-    transform of another framework has replaced.
+    If the arguments fit no variant of a graph, they are recorded first. A function of a framework without
+    derivatives is recorded for one that has some. Raises ``NotCompilable`` if ``function`` is not callable,
+    or is a graph written for a framework without derivatives. Raises ``CallMismatch`` if an argument of a
+    graph is traced by a transform of another framework.
     """
     if isinstance(function, FunctionWrapper):
         return function.resolve(args, kwargs)
@@ -147,8 +147,8 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
     If all graphs that its code calls are of one framework and the code names no other, it is that one.
     Otherwise it is the framework of the arrays in the arguments; if there are several, the one that the
-    code names, or the first. Without arrays it is the framework that the code names, or the first one
-    installed.
+    code names, or the first. Without arrays it is the framework that the code names, or the first installed
+    one with derivatives.
     """
     owners = list(
         dict.fromkeys(
@@ -210,8 +210,8 @@ def _recorded_for_derivatives(
 def _number_conversion(graph: Graph | None) -> Callable[[Any], Any]:
     """Return the function that converts Python numbers in the arguments of ``graph``.
 
-    If the source framework has no derivatives (NumPy), floats and complex numbers become 64-bit arrays.
-    Otherwise numbers are returned unchanged.
+    If the source framework has no derivatives (NumPy), floats and complex numbers become NumPy arrays of
+    float64 and complex128. Otherwise, or if the source is unknown, numbers are returned unchanged.
     """
     pipeline: Any = None if graph is None else graph.pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
@@ -250,8 +250,9 @@ def lazy_graph(function: Any, framework: str, to: str) -> Graph:
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Record a graph for arguments that fit no variant, before a transform replaces their arrays by tracers.
 
-    If all variants that fit check values, call the graph instead, which records these arguments if no check
-    holds. Do nothing if an array is already traced, or ``function`` is no graph.
+    Variants with state do not count. If all variants that fit check values, call the graph instead, which
+    records these arguments if no check holds. Do nothing if an array is already traced, or ``function`` is
+    not a :class:`Graph`.
     """
     # Tracers have no values to record with.
     if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
@@ -356,11 +357,12 @@ def differentiable_backends() -> list[BackendEntry]:
 
 @contextmanager
 def translating_refusals(words: str, function: Function) -> Iterator[None]:
-    """Turn the framework's refusal of a derivative into ``GradientRefused``, naming transform and function.
+    """Turn the framework's exception for a missing derivative into ``GradientRefused``.
 
-    If the function calls a graph of another framework, another exception of the framework becomes
-    ``CallMismatch``. Inside of another transform every exception passes unchanged: the outer transform may
-    reach the derivative in another way.
+    The message names the transform and the function. If the function calls a graph of another framework, any
+    other exception of the framework and any ``CallMismatch`` become a ``CallMismatch`` that says so. Inside
+    of another transform every exception passes unchanged: the outer transform may reach the derivative in
+    another way.
     """
     try:
         yield
@@ -396,7 +398,10 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
 
 
 class FlattenedFunction:
-    """Function on a flat list of arrays. It stores the structure of the last result."""
+    """Function from a flat list of arrays to a flat list of arrays.
+
+    It stores the structure of the last result.
+    """
 
     def __init__(self, function: Function, words: str, tree: Tree) -> None:
         self._function, self._words, self._tree = function, words, tree
@@ -415,7 +420,8 @@ class FlattenedFunction:
 def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
     """Convert the leaves of a result to arrays of the framework.
 
-    Raises ``CallMismatch`` for an array of another framework, because it carries no derivative.
+    Raises ``CallMismatch`` for an array of another framework, because it carries no derivative. JAX accepts
+    NumPy arrays, which are constants.
     """
     for leaf in leaves:
         if not function.derivatives.keeps_derivative(leaf):
@@ -451,8 +457,8 @@ def argument_positions(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return ``(positions, names)`` of the differentiated arguments.
 
-    Without both options, it is the first argument. Raises ``InvalidOption`` for anything but integers and
-    strings.
+    If both options are None, the first argument is differentiated. Raises ``InvalidOption`` for positions
+    that are not integers and names that are not strings.
     """
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -744,8 +750,8 @@ def _describe_array(array: Any) -> str:
 def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
     """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
 
-    Return a single derivative for one argument, a tuple for several positions, a dict for several names,
-    or a pair of both.
+    A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
+    a dict. With both options, return a pair.
     """
     numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])

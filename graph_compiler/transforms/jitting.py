@@ -26,7 +26,7 @@ from .functions import (
 
 
 class Jitted(FunctionWrapper):
-    """Function that is recorded and compiled at its first call, for the framework of the arguments.
+    """Function that is recorded and compiled at its first call with arguments of each framework.
 
     function: the original.
     device: device on which arguments are placed, or None.
@@ -86,7 +86,7 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Graph that was made last, one for each framework of arguments; None before the first call."""
+        """Graph that was created last, one for each framework of arguments; None before the first call."""
         return next(reversed(self._graphs.values()), None)
 
     @property

@@ -40,16 +40,16 @@ def vmap(
         out_axes: Position of the mapped axis in the results: a number for all results, or a structure like
             the result.
         axis_name: Name by which collectives inside the function (``parallel.psum``) address the slices.
-        axis_size: Number of slices, if no argument is mapped.
+        axis_size: Number of slices; needed if no argument is mapped.
         randomness: Random numbers of the slices: ``"different"``, ``"same"`` or ``"error"``. JAX functions
             take keys instead. TensorFlow's own generators cannot give the same numbers.
         batch_axis: Alias of ``in_axes``.
 
     Raises:
-        CallMismatch: Mapped axes differ in size, an array lacks its axis, or random numbers are drawn under
-            ``"error"``.
-        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
-            both ``in_axes`` and ``batch_axis`` are passed; or ``randomness`` is none of these.
+        CallMismatch: Mapped axes differ in size, an array lacks its axis, nothing is mapped and ``axis_size``
+            is missing, or random numbers are drawn under ``"error"``.
+        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results; both
+            ``in_axes`` and ``batch_axis`` are passed; or ``randomness`` is none of these.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -125,7 +125,7 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 
 
 def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
-    """Yield the axis of each array in ``item``. An axis may apply to a whole container.
+    """Yield the axis of each array in ``item``. A number or None applies to all arrays of a container.
 
     Raise ``InvalidOption`` if ``axes`` is neither an axis nor a structure like ``item``.
     """
@@ -147,7 +147,8 @@ def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
     """Return the number of slices, or None if the framework traces arrays of unknown size.
 
-    Raise ``CallMismatch`` if an array lacks its axis, if the sizes differ, or without any size.
+    Raise ``CallMismatch`` if an array lacks its axis, if the sizes differ, or if neither an array nor
+    ``axis_size`` has a size.
     """
     sizes: dict[int, int | None] = {}
     for place, (array, axis) in enumerate(zip(arrays, axes)):
