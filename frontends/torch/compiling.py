@@ -29,8 +29,8 @@ _CLOSE = {
 }
 
 
-# If they see that they are compiled, optimizers compute with float32 tensors instead of Python numbers, and
-# so get other results.
+# Optimizers that see that they are compiled compute with float32 tensors instead of Python numbers, and so
+# get other results.
 _PLAIN = "torch.optim"
 
 
@@ -63,9 +63,9 @@ class CompilingFlag(int):
 
 @contextmanager
 def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
-    """Make ``torch.compiler.is_compiling()`` return True inside of the block, if `claim` is True.
+    """Yield a :class:`CompilingFlag`, and make it the flag of ``torch.compiler.is_compiling()`` in the block.
 
-    Yield the flag, whose ``asked`` tells whether the code has evaluated it. Models do so before they read
+    If ``claim`` is False, torch's flag stays as it is. Models evaluate ``is_compiling()`` before they read
     elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better off
     without the shortcut: it then holds for every mask, and need not read elements at each call.
     """
@@ -85,9 +85,9 @@ def copy_result(result: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class RunResults:
-    """Result of a run.
+    """Results of one run of a function.
 
-    result: copies of the tensors in it.
+    result: detached copies of the tensors that the function returned.
     calls: results of the torch calls that the run made.
     """
 
@@ -105,10 +105,11 @@ def differs_outside(
 ) -> bool:
     """Run the function again with ``is_compiling()`` False, and return True if its result differs.
 
-    Shapes and dtypes of the tensors in the result are compared exactly with those in `seen`, elements up
-    to a tolerance. Return True as well if the run raises, and False without a run if the graph is not pure
-    (it has effects or state, writes to an input or draws random numbers). Calls whose results `seen` has
-    stored are not computed again. Restore `state`, buffers and the random state after the run.
+    Compare with ``seen`` the number, shapes and dtypes of the tensors in the result, integers and booleans
+    exactly, and other elements up to a tolerance. Return True as well if the user's code raises, and False
+    without a run if the graph is not pure (it has effects or state, writes to an input or draws random
+    numbers). Calls whose results ``seen`` has stored are not computed again. Restore ``state``, buffers and
+    torch's random state on the CPU after the run.
     """
     if not _is_pure(graph):
         return False

@@ -74,10 +74,10 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise ``InvalidFile`` if a node of a loaded `graph` calls anything but a recordable function of torch.
+    """Raise ``InvalidFile`` if a loaded ``graph`` calls anything but recordable functions of torch.
 
-    Nodes inside regions are checked, too. Nodes that run regions are accepted. A guard must be one
-    condition on sizes, and a method or an index must have the operands that it cannot do without.
+    Nodes inside regions are checked, too. Nodes that run regions (loops, branches) are accepted. Also raise
+    it if a guard is not exactly one condition on sizes, or if a method or an index has too few operands.
     """
     for node in every(graph.nodes):
         if runs_blocks(node.op):

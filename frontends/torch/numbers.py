@@ -1,4 +1,4 @@
-"""Numbers that Python reads from tensors while recording, and where it needs the plain number."""
+"""Symbols for numbers that Python reads from tensors while recording, and guards on the numbers it needs."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ class UnhashableSize(TypeError, Signal):
 class KeySizes:
     """Sizes that were used as keys, and those that are plain numbers from the beginning.
 
-    A size of an input is stored as (input, axis). For a size that depends on something else, the line of
-    the user's code is stored, where it then has the hash of its number.
+    A size computed from sizes of inputs is stored as the (input index, axis) of each of these. Any other size
+    is stored as the (file, line) of the user's code that hashed it; once that is fixed, sizes hashed on this
+    line are replaced by their numbers.
 
     asked: sizes used as keys in this attempt.
     fixed: sizes that are plain numbers.
@@ -72,11 +73,12 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Fix the size that ended this attempt, or all sizes used as keys if it is unknown.
+        """Fix the sizes that may have caused ``problem``. Return True if the next attempt differs.
 
-        Return True if any is new. C code that refuses a symbol (``Generator.manual_seed``, ``json.dumps``)
-        does not say which size it was, so all sizes become plain after a ``TypeError`` of other code, and
-        after an error whose message names a class of symbols.
+        After an ``UnhashableSize``, these are the sizes that it names. C code that refuses a symbol
+        (``Generator.manual_seed``, ``json.dumps``) does not say which size it was, so all sizes become
+        plain after any other ``TypeError`` that is not of this package, and after an error whose message
+        names a class of symbols. After any other exception, all sizes used as keys are fixed.
         """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
@@ -99,9 +101,9 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[Size]:
-        """Return the sizes of the new input `value` that must be plain numbers.
+        """Return the symbols of the new input ``value`` that must be plain numbers.
 
-        They are all if ``plain`` is True, else those in ``fixed``.
+        These are all of its sizes if ``plain`` is True, else those in ``fixed``.
         """
         if not (self.plain or self.fixed):
             return []
@@ -116,10 +118,10 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if a size may be hashed as a symbol, because `called` is a ``functools.lru_cache``.
+        """Return True if ``size`` may be hashed as a symbol, because ``called`` is a ``functools.lru_cache``.
 
-        The cache is emptied after the recording. Return False if the size is fixed already. Otherwise
-        raise ``UnhashableSize``.
+        :meth:`forget` empties the cache after the recording. Return False if the size is fixed already.
+        Otherwise raise ``UnhashableSize``. A size that is not fixed is added to ``asked``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -156,9 +158,9 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 # ---------------------------------------------------------------------------------------------------- numbers
 def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
-    """Return `tree` with typed leaves for numbers and generators.
+    """Return ``tree`` with typed leaves for ints, floats and ``torch.Generator`` objects.
 
-    `leaves` are the objects at its leaves, in order.
+    ``leaves`` are the objects at its leaves, in order. The iterator is consumed.
     """
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
@@ -174,8 +176,8 @@ _NAME = type.__name__
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
     """Return shims that make ``type`` of a symbol return the class of the number.
 
-    ``type`` of an ``AppendOnlyList`` is ``list``. Only modules whose code does nothing with the name
-    ``type`` but call it get a shim.
+    They also make ``type`` of an ``AppendOnlyList`` return ``list``. A module gets a shim only if its code,
+    or at least that of its functions in the recording, does nothing with the name ``type`` but call it.
     """
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
@@ -189,8 +191,8 @@ def _stands_in(item: Any) -> bool:
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Return True if the code may use ``type`` where no shim works.
 
-    Unreadable code may look it up, readable code may pass it on as a value, or one of `owners` may have it
-    as an attribute under another name.
+    Code from another file (``exec``) may look it up, a function may pass it on as a value, or one of
+    ``owners`` may have it as an attribute under another name.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
@@ -203,7 +205,10 @@ def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[An
 
 
 def _only_calls(space: ModuleNamespace) -> bool:
-    """Return True if all code of a file, or at least the functions of the recording, only call ``type``."""
+    """Return True if the module's file, or at least its functions in the recording, only call ``type``.
+
+    The second condition counts only if no code from another file (``exec``) reads globals of the module.
+    """
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
@@ -230,7 +235,10 @@ def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
 
 
 def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
-    """Yield the objects in a function's defaults, closure and globals, and in modules that are globals."""
+    """Yield the objects in a function's defaults, closure and globals, and in modules that are globals.
+
+    Globals and attributes of modules are yielded only if the code contains their names.
+    """
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():
@@ -247,11 +255,11 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """Return the symbols that ``item`` or ``tolist`` (`name`) of a tensor returns while recording.
+    """Return the symbols that ``item`` or ``tolist`` (``name``) of a tensor returns while recording.
 
-    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``,
-    there are no or too many elements, or their class has no symbols. The sizes of a tensor that ``tolist``
-    reads are guarded.
+    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``, there
+    are no or too many elements, or their class has no symbols. ``tolist`` adds guards on the sizes of the
+    tensor, unless its elements were computed from sizes alone.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
@@ -272,9 +280,9 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
 
 def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return the expressions of operands of a Python function whose result can be an expression.
+    """Return the expressions of the operands of a Python function whose result can be an expression.
 
-    Return None if the function must get plain numbers: no operand is a symbol, an operand is no number,
+    Return None if the function must get plain numbers: no operand is a symbol, an operand is not a number,
     symbolic reads are off, or the code looks at ``type`` and no symbol reads elements.
     """
     expressions = tuple(map(expression_of, operands))
@@ -299,9 +307,10 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """Return the number of an expression, and add a guard that it stays.
+    """Return the number of ``size``, and add a guard that it stays.
 
-    Raise ``TracingError`` for random elements, as :func:`refuse_random` does.
+    ``where`` is the line in the message of the guard, by default the current one. Raise ``TracingError`` for
+    random elements, as :func:`refuse_random` does.
     """
     for symbol in size.symbols():
         if symbol.kind == "number":
@@ -322,9 +331,10 @@ def decide_read(capture: Trace, structure: Any) -> None:
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Raise ``TracingError`` if random elements decide in Python and the graph is for another framework.
+    """Raise ``TracingError`` if ``value`` is random and the graph is for another framework.
 
-    That framework draws other numbers. Conditions of an ``assert`` or ``raise`` are allowed.
+    Python is about to use its elements, and the other framework draws other numbers. Reads that only decide
+    whether to raise, as in an ``assert``, are allowed.
     """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(

@@ -1,4 +1,4 @@
-"""The original function as a reference: its inputs, runs without side effects, and intermediate results."""
+"""The original function as a reference: example inputs, runs without side effects, intermediate results."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ def pretrained(name: str) -> Any:
 
 
 def _require_hub(name: str) -> None:
-    """Raise ``OSError`` if the model `name` has to be downloaded and the hub does not answer.
+    """Raise ``OSError`` if the model ``name`` has to be downloaded and the hub does not answer.
 
-    Return if `name` is an existing path, its configuration is cached, or the library of the hub is set to
-    work offline. Without this check, transformers would retry for half a minute.
+    Any answer of the hub counts, errors included. Do not ask it if ``name`` is an existing path, if its
+    configuration is cached, or if the library of the hub is set to work offline. Without this check,
+    transformers would retry for half a minute.
     """
     hub: Any = importlib.import_module("huggingface_hub")
     if (
@@ -251,11 +252,11 @@ def _range(tensor: torch.Tensor) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
-    """Return a random tensor of this shape and dtype, on the device that `seen` names, or else on the CPU.
+    """Return a random tensor of this shape and dtype, on the device that ``seen`` names, or else on the CPU.
 
-    Integers, and floats that were not all equal, are sampled from the range `seen`; floats that were all
-    equal or huge, from [-2, 2], or from [0.5, 1.5] if they were positive. Complex numbers and booleans
-    ignore the range.
+    Elements are sampled from the range ``seen``. If it is a single number, or a bound is 1e30 or more in
+    magnitude, floats are sampled from [0.5, 1.5) if the lower bound is positive, and from [-2, 2)
+    otherwise. Complex numbers and booleans ignore the range.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])

@@ -1,4 +1,7 @@
-"""Settings of torch per thread or process. Changes that a recorded function makes are undone."""
+"""State of torch outside of tensors during a recording: settings, modes, autocast, clocks, the compiler.
+
+:func:`restore_settings` undoes changes that a recorded function makes.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +132,8 @@ def record_cast(
     """Record a call under autocast as explicit casts and the call without autocast, and return its result.
 
     The casts (none, to the autocast dtype, or to float32) are found by comparing the bits of the results.
-    If none fits, the kernels of the call are recorded one by one.
+    If no choice reproduces them, the kernels of the call, including its casts, are recorded one by one.
+    Calls that write, and those in ``CUT``, get no casts.
     """
 
     def recorded(cast: Cast) -> Any:
@@ -299,8 +303,8 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 def restore_settings(name: str) -> Iterator[None]:
     """Restore the settings after the block.
 
-    Raise ``TracingError`` if the block, unless it raised itself, left one changed, since calls of the
-    graph would not change it.
+    Raise ``TracingError`` if the block changed a setting and did not raise itself, because calls of the
+    graph would not change it. ``name`` is the function in the message.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     changed: list[str] = []
@@ -341,7 +345,7 @@ Result = TypeVar("Result")
 class CompilerWanted(BaseException):
     """Raised if the function is about to load torch's compiler.
 
-    It is no ``Exception``, so that the user's code does not handle it.
+    It is not an ``Exception``, so that the user's code does not catch it.
     """
 
 

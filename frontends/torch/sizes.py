@@ -1,9 +1,10 @@
 """Sizes of tensors as ``torch.SymInt``, so that arithmetic on them is recorded.
 
 ``torch.SymInt(node)`` accepts any object that implements the SymNode protocol
-(torch/fx/experimental/sym_node.py); this one computes with :class:`~graph_compiler.sizes.Size`. torch's
-argument parser accepts the result in place of an int; ``int()``, ``range()`` and ``if`` call ``int_`` and
-``bool_``, where the recording turns the size into a guard.
+(torch/fx/experimental/sym_node.py). :class:`SizeNode` implements it and computes with
+:class:`~graph_compiler.sizes.Size`. torch's argument parser accepts the result in place of an int;
+``int()``, ``range()`` and ``if`` call ``int_`` and ``bool_``, where the recording turns the size into a
+guard.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class SizeNode:
     def _new(self, expression: Any) -> SizeNode:
         return SizeNode(expression, self.decide)
 
-    # ------------------------------------------------------------------------------ what it is
+    # ------------------------------------------------------------------------------ type queries
     def is_int(self) -> bool:
         return type(hint_of(self.expression)) is int
 
@@ -66,10 +67,12 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return the plain number for a key, which outlives the recording and must not refer to its symbols.
+        """Return what to hash in place of this symbolic number.
 
-        Return the size itself if the key is removed again after the recording. Raise ``UnhashableSize`` if
-        the size is fixed only in the next attempt. The node is that of the number from now on.
+        For an int, ``decide`` is called with ``key=True``. It returns the size itself if the recording
+        removes the key again, returns a plain number, which then replaces ``expression``, or raises
+        ``UnhashableSize`` if the size becomes plain only in the next attempt. For a float or bool, return
+        the number and add a guard.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
@@ -123,7 +126,7 @@ class SizeNode:
 
     wrap_float = wrap_bool = _new
 
-    # -------------------------------------------------------------------------- where Python needs the number
+    # -------------------------------------------------------------------------- plain numbers
     def _number(self) -> Any:
         return self.decide(self.expression) if isinstance(self.expression, Size) else self.expression
 
@@ -147,7 +150,7 @@ class SizeNode:
     def statically_known_true(self, file: str = "", line: int = 0) -> bool:
         return self.expression is True
 
-    # -------------------------------------------------------------------------- what torch computes with them
+    # -------------------------------------------------------------------------- arithmetic
     def sym_sum(self, nodes: list[SizeNode]) -> SizeNode:
         total = self._new(0)
         for node in nodes:
@@ -170,10 +173,10 @@ class SizeNode:
 
 
 def _computes(function: str) -> Callable[..., SizeNode]:
-    """Return a method that applies `function` to the expressions of nodes.
+    """Return a method that applies ``function`` to the expressions of nodes.
 
     Comparisons are decided at once, because torch refuses a ``SymBool`` for a bool. Comparisons of numbers
-    that a loop carries stay symbolic, for its condition.
+    that a loop carries stay symbolic, so that they can become the condition of the loop.
     """
     compute, compares = rule(function), function in COMPARISONS
 
@@ -236,12 +239,12 @@ for _name, _function in _FUNCTIONS.items():
 setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010
 
 
-# --------------------------------------------------------------------------------- what the user's code holds
+# --------------------------------------------------------------------------------- symbolic numbers
 class _TorchNumber(SymbolicNumber):
     """Symbolic number with the protocols of NumPy and torch.
 
     node: the ``SizeNode``.
-    made_of: class of Python numbers that the class returns for anything but a ``SizeNode``.
+    made_of: Python class that converts an argument of the constructor that is not a ``SizeNode``.
     """
 
     __slots__ = ()
@@ -285,9 +288,10 @@ class _TorchNumber(SymbolicNumber):
         return np.asarray(self.number(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        """Compute ``np.sqrt`` of a number that is not negative symbolically.
+        """Compute ``np.sqrt`` symbolically if the recorded number is not negative.
 
-        Other functions of NumPy get plain numbers, which are guarded.
+        Any other call of a NumPy function, and ``np.sqrt`` with options such as ``out``, gets the plain
+        numbers, which are guarded.
         """
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
             return self.made(apply("sqrt", self.expression))
@@ -348,14 +352,15 @@ def expression_of(item: Any) -> Any:
 
 
 class _NotFromSizes(Signal):
-    """Raised if a number may depend on more than sizes."""
+    """Raised if a number may depend on more than sizes, or is computed by a call without a rule."""
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
     """Return the number, or list of numbers, in an int64 array that was computed from sizes, as symbols.
 
-    Return None if the array depends on more than sizes, or on none, if a call has written to one of the
-    arrays that it was computed from, or if symbolic reads are off.
+    Return None if no element depends on a size, if an element may depend on anything else, if a call has
+    written to one of the arrays that it was computed from, or if symbolic reads are off. Add guards on the
+    conditions under which the symbols are right.
     """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:
@@ -378,10 +383,10 @@ def _is_written(capture: Trace, values: set[Value]) -> bool:
 
 
 class _SizeEvaluator:
-    """Evaluates the calls that computed a number from sizes.
+    """Evaluates the recorded calls that computed an array of integers from sizes.
 
     maker: returns the node that made a value, or None.
-    visited: the values that were computed on the way.
+    visited: the values that were evaluated.
     assumed: conditions on sizes under which the result holds.
     """
 
@@ -391,9 +396,10 @@ class _SizeEvaluator:
         self.assumed: list[Size] = []
 
     def of(self, item: Any) -> Any:
-        """Return a number, an expression, or a list of them, for the value or number `item`.
+        """Return a number, an expression, or a list of them, for the value or number ``item``.
 
-        Raise ``_NotFromSizes`` if it depends on more than sizes.
+        Raise ``_NotFromSizes`` unless ``item`` is an int, or the only output of calls on int64 arrays that
+        have a rule.
         """
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
@@ -434,7 +440,10 @@ def _element(node: Node, reader: _SizeEvaluator) -> Any:
 
 
 def _by(compute: Callable[..., Any]) -> _Rule:
-    """Return a rule that applies `compute` to single numbers, for calls without keyword arguments."""
+    """Return a rule that applies ``compute`` to single numbers.
+
+    The rule raises ``_NotFromSizes`` if the call has keyword arguments, or if an operand is a list.
+    """
 
     def computed(node: Node, reader: _SizeEvaluator) -> Any:
         if node.params:
@@ -445,8 +454,9 @@ def _by(compute: Callable[..., Any]) -> _Rule:
 
 
 def _divided(node: Node, reader: _SizeEvaluator) -> Any:
-    """Divide non-negative numbers, for which rounding down and rounding towards 0 agree.
+    """Divide, if the recorded dividend is not negative and the divisor is positive.
 
+    Rounding down and rounding towards 0 then agree. Append the conditions on sizes to ``reader.assumed``.
     Raise ``_NotFromSizes`` for other numbers, and for a division that does not round.
     """
     left, right = map(reader.one, node.inputs)

@@ -30,9 +30,10 @@ _PLAIN = (type(None), bool, int, float, str)
 def without_defaults(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Drop keyword arguments, and trailing positional ones, that equal the defaults of the function `name`.
+    """Drop keyword arguments, and trailing positional ones, that equal the defaults of the function ``name``.
 
-    Methods of ``torch.Tensor``, and functions whose defaults are unknown, get all arguments.
+    Only None, booleans, numbers, strings and sequences of these are dropped, and only if their classes are
+    equal, too. Methods of ``torch.Tensor``, and functions whose defaults are unknown, get all arguments.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})
@@ -56,10 +57,11 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Map each argument with a default to its position (-1 if keyword-only) and the default.
+    """Map each argument of the function ``name`` that has a default to its position and the default.
 
-    A function written in C has no signature, so the overloads of the kernel of that name are read, and
-    only entries on which they all agree are returned. Return an empty dict if there is no such kernel.
+    The position of a keyword-only argument is -1. A function written in C has no signature, so the overloads
+    of the ATen kernel of that name are read, except for ``out`` overloads, and only entries on which they all
+    agree are returned. Return an empty dict if there is no such kernel.
     """
     function: Any = torch
     for part in name.split(".")[1:]:
@@ -149,7 +151,8 @@ def to_tensor(item: Any) -> torch.Tensor:
     """Convert an array of any framework to a tensor. Return a dense tensor unchanged.
 
     A writable NumPy array of native byte order without negative strides shares its memory with the result;
-    other arrays are copied. Raise ``TracingError`` for a sparse or quantized tensor.
+    other arrays are copied. Raise ``TracingError`` if ``item`` is a quantized tensor, or one whose layout is
+    not ``torch.strided``.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
@@ -216,9 +219,10 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """Return the callables and objects with attributes in the arguments, by name.
+    """Return (name, object) of each static argument that is callable or has a ``__dict__``.
 
-    The classes of the containers that were flattened follow, without builtin ones.
+    Items of flattened containers count as arguments. The classes of these containers follow, by their
+    ``__name__``, without builtin ones. Return an empty list if the arguments consist of arrays alone.
     """
     if has_arrays_alone(tree):
         return []

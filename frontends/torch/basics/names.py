@@ -166,10 +166,11 @@ def resolve(name: str) -> Any:
 
 
 def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """Name results after modules without children: ``query``, ``LayerNorm``.
+    """Rename results after modules without children, such as ``query`` or ``LayerNorm``.
 
-    The last node of each run of a module at `leaf_paths` gives its result that name. Modules whose name is
-    a number, and nodes with several results, are skipped.
+    In each run of consecutive nodes of the module at one of ``leaf_paths``, the result of the last node
+    gets the last component of the path as its name. Components that are numbers, and nodes that do not have
+    exactly one result, are skipped.
     """
     for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
         path = node.origin.module
@@ -183,8 +184,8 @@ def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
 # Writes that the name of a call does not show.
 #
 # They are running statistics, and arguments that kernel schemas mark as written. Most writes increment the
-# version of the tensor. These do not: fused optimizers write to lists of weights, moments and steps,
-# ``GradScaler`` to its tracker, quantization to its observers.
+# version of the tensor. These calls do not: fused optimizers, which write to lists of weights, moments and
+# steps, ``GradScaler``, which writes to its tracker, and quantization, which writes to its observers.
 
 # Parameters with running statistics. Calls write to them only while training, and the schemas of their
 # kernels do not mark them as written.
@@ -233,9 +234,10 @@ def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """Return the parameters (position, keyword) that calls of the bare name `key` may write to.
+    """Return the parameters (position, keyword) that calls of the bare name ``key`` may write to.
 
-    ``out`` and the tensor of an in-place call are left out.
+    ``out`` and the tensor of an in-place call are left out, but not the list of tensors that an in-place
+    ``_foreach`` call writes to.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())
@@ -257,7 +259,7 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
 
 
 def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that the call may write to, without its own tensor and ``out``.
+    """Return the tensors that the call may write to besides ``out`` and the tensor of an in-place call.
 
     An embedding with ``max_norm`` writes to its weight.
     """

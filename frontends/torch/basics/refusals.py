@@ -1,4 +1,4 @@
-"""Checks for what cannot be recorded: tensor subclasses and modes that change the meaning of calls."""
+"""Checks for what cannot be recorded: tensor subclasses, and modes and settings that change what calls do."""
 
 from __future__ import annotations
 
@@ -124,15 +124,16 @@ class UnseenDraw(TracingError):
 
 
 class OperatorRefused(TracingError):
-    """Raised if the function calls a higher-order operator of torch that cannot be recorded."""
+    """Raised if the function calls an operator of torch that takes functions and cannot be recorded."""
 
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
-    """Convert errors of torch's own tracers, which cannot run inside of a recording, to ``OperatorRefused``.
+    """Raise ``OperatorRefused`` instead of errors of torch's own tracers, which cannot run in a recording.
 
-    Other exceptions pass unchanged. After an error of a tracer, and after ``OperatorRefused``, drop what
-    torch's compiler has cached.
+    Their errors are exceptions of ``torch._dynamo``, and an ``AttributeError`` on a ``SizeNode``. Other
+    exceptions pass unchanged. After an exception of ``torch._dynamo``, or an ``OperatorRefused`` raised in
+    the block, reset the caches of torch's compiler.
     """
     try:
         yield

@@ -88,8 +88,9 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 def dtype_name(dtype: torch.dtype | str | None) -> str:
     """Return the name of a dtype: ``torch.float32`` -> ``"float32"``.
 
-    None returns the name of torch's default dtype, a class of Python numbers that of its arrays. A name is
-    returned unchanged.
+    Return the name of torch's default dtype for None. ``bool``, ``int``, ``float`` and ``complex`` have the
+    names of torch's widest dtypes: ``bool``, ``int64``, ``float64`` and ``complex128``. Return a string
+    unchanged.
     """
     if isinstance(dtype, str):
         return dtype
@@ -122,8 +123,9 @@ _EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 def _promote_all(examples: list[Any]) -> torch.dtype:
     """Return the dtype that torch promotes several operands to.
 
-    Operands of each category are promoted among themselves first. Arrays with axes then take precedence
-    over 0-d arrays, and these over numbers.
+    The operands of each category (arrays with axes, 0-d arrays, numbers) are promoted among themselves first.
+    A later category then changes the dtype only if it is of a higher kind (boolean, integer, floating-point,
+    complex).
     """
     groups: dict[int, Any] = {}
     for example in examples:
@@ -148,9 +150,9 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the name of the dtype that torch promotes `operands` to, under the current default dtype.
+    """Return the name of the dtype that torch promotes ``operands`` to, under the current default dtype.
 
-    Operands are values with ``dtype`` and ``ndim``, numbers, and sizes.
+    Operands are values with ``dtype`` and ``ndim``, Python numbers, and sizes.
     """
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
@@ -238,16 +240,16 @@ GRAD_MODE = "_set_grad_enabled"
 
 
 _INTEGERS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})
-# Overloads with these parameters take no tensor of integers in their place, so they are ignored.
+# A parameter of these types cannot be a tensor of integers in another overload, so it is ignored.
 _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"})
 
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return the positions and keywords at which every overload of `key` takes an int.
+    """Return the positions and keywords at which every overload of ``key`` takes an int or a list of ints.
 
-    The tensor of a method is its first position. Bools and strings do not count as an overload. Return an
-    empty set if no kernel has this name.
+    For a method, position 0 is the tensor. Overloads that take a bool or a string there are ignored. Return
+    an empty set if no kernel has this name.
 
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
@@ -302,7 +304,7 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 
 
 def hints(structure: Any) -> Any:
-    """Replace symbolic numbers in arguments by the numbers that they had while recording."""
+    """Replace symbolic numbers in nested arguments by the numbers that they had while recording."""
     # Most calls have no symbolic arguments, so ``map_structure`` is avoided for them.
     if type(structure) is tuple:
         return tuple(
@@ -339,7 +341,7 @@ def fills_memory(tensor: torch.Tensor) -> bool:
 
 
 def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a view of `tensor` with one element along axes of stride 0.
+    """Return a view of ``tensor`` that contains only the first element along each axis of stride 0.
 
     torch refuses writes to expanded tensors.
 
@@ -353,9 +355,9 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def restore_elements(tensor: torch.Tensor, before: torch.Tensor) -> None:
-    """Write `before`, a copy of ``without_repeats(tensor)``, back to `tensor`, in place.
+    """Write ``before``, a copy of ``without_repeats(tensor)``, back to ``tensor``, in place.
 
-    Resize the tensor if a call has resized it.
+    If a call has resized the tensor since, resize it to the shape of ``before`` first.
     """
     # As ``out=`` the tensor was resized to the result.
     if without_repeats(tensor).shape != before.shape:

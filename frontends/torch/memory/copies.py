@@ -27,9 +27,10 @@ _COPIED = "graph_compiler"
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     """Record ``torch.Tensor.__deepcopy__(tensor, memo)`` with an empty memo, and return the copy.
 
-    Return the copy in `memo` if there is one, else add the new copy to `memo`. The recorded memo is empty,
-    since its keys are identities of objects of this call. Raise ``TracingError`` for a tensor that
-    overlaps one that was copied before: their copies share memory as well, and recorded copies would not.
+    If the memo has a copy of the tensor, return that one; otherwise add the new copy to the memo. The
+    recorded memo is empty, because its keys are identities of objects of this call. Raise ``TracingError``
+    for a tensor that overlaps one that was copied before: their copies share memory as well, and recorded
+    copies would not.
     """
     tensor, memo = args
     if id(tensor) in memo:
@@ -58,9 +59,9 @@ _INTS = {
 
 
 class Snapshot:
-    """Copy of a tensor's bits at one moment, in which NaN equals itself.
+    """Bitwise copy of a tensor's elements at one moment. NaNs with the same bits are equal.
 
-    Comparing allocates nothing, and takes a tenth of the time of another copy.
+    Comparing takes about a tenth of the time of another copy.
 
     >>> weight = torch.tensor([1.0, float("nan")])
     >>> now = Snapshot(weight)
@@ -78,9 +79,9 @@ class Snapshot:
 
 
 def elements_of(tensor: torch.Tensor) -> bytes:
-    """Return the bytes of the elements in row-major order.
+    """Return the bytes of the elements of a dense tensor on any device, in row-major order.
 
-    Lazy conjugation and negation are applied. The tensor may be on any device.
+    Lazy conjugation and negation are applied.
     """
     with _unseen():
         plain = _physical(tensor).contiguous()
@@ -110,8 +111,9 @@ def _unseen() -> Iterator[None]:
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return True if a call can be recorded without its ``out=``, because every array there is empty.
 
-    They must have been made by the function, be empty at any size, and not share a storage. Return False
-    if an operand requires a gradient while gradients are enabled, because torch then refuses ``out=``.
+    The function must have made each of these arrays, as no view, with an axis whose size is 0 at every
+    call, and no two may share a storage. Return False if gradients are enabled and an operand or output
+    requires one, because torch then refuses ``out=``.
     """
     if (
         kwargs.get("out") is None
@@ -131,8 +133,8 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the call without ``out=``, and return the arrays given as ``out=``, filled with the results.
 
-    They represent the results from now on. Guard on ``requires_grad`` of the operands. Raise
-    ``TracingError`` if the dtypes differ.
+    In the recording, these arrays represent the results from now on. Guard on ``requires_grad`` of the
+    operands. Raise ``TracingError`` if the dtype of an array differs from that of its result.
     """
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):

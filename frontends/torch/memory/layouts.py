@@ -1,10 +1,11 @@
-"""Stride order of tensors, where it decides what a call does.
+"""Stride order of tensors, where it decides whether a call returns a view, returns a copy or raises.
 
-``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Other
-frameworks have no strides, so the recording holds only for arguments with the same stride order. If slices
-and permutations of the function itself decide, and a write shows whether there is a copy, it holds only
-for these sizes. A view of the function's own slices that torch would refuse at other sizes returns there
-what a copy would: guards on sizes for all views would make one in thirty models record again.
+``x.view(-1)`` raises and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Other
+frameworks have no strides, so guards require that the arguments have the same stride order at each call. If
+the order depends on slices and permutations in the function, and a later write shows whether the call made
+a copy, guards fix all sizes. A ``view`` of such a slice gets no guards on sizes, because they would make
+one in thirty models record again: at sizes where torch would raise, the graph returns what a copy would
+contain.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ _KEEPS_ORDER = frozenset(
 class StrideOrder:
     """Stride order of a result, at the recorded sizes and at others.
 
-    is_fresh: True if it is row-major for any operands.
-    is_made: True if it is row-major at every size if it is at one.
-    is_turned: True if it is not row-major, or not at every size.
+    is_fresh: True if the call returns row-major results for operands of any strides.
+    is_made: True if the result is no view, and is row-major at every size if it is at one.
+    is_turned: True if the result is not row-major, or is a view that may not be at other sizes.
     """
 
     is_fresh: bool
@@ -75,9 +76,9 @@ class StrideOrder:
 
 
 def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> StrideOrder:
-    """Return the stride order of `tensor`, which a call of the bare name `key` made.
+    """Return the stride order of ``tensor``, which a call of the bare name ``key`` made.
 
-    `in_order` is True if the strides of no operand increase (``is_in_order``).
+    ``in_order`` is True if the strides of no operand increase (:func:`is_in_order`).
     """
     is_fresh = key in _ROW_MAJOR
     is_made = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
@@ -106,8 +107,8 @@ class Layouts:
     ) -> None:
         """Note the stride orders of the results of a call.
 
-        A call that torch refuses for other strides (``VIEWS_ONLY``) guards on the stride order of its
-        operand.
+        If torch refuses the call for other strides (``VIEWS_ONLY``) and it merges axes, guard on the stride
+        order of its operand.
         """
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
@@ -127,7 +128,7 @@ class Layouts:
             self._other.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
-        """Guard on stride orders that decide whether a call returns a view or a copy, if a write shows it."""
+        """Guard on stride orders that decide between a view and a copy, if a later write shows which."""
         aliases = Aliases(graph)
         if not aliases.written:
             return
@@ -141,11 +142,12 @@ class Layouts:
                 self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
-        """Guard on the stride order of `value`, the operand of `node`.
+        """Guard on what the stride order of ``value``, the operand of ``node``, depends on.
 
-        If it depends on the inputs, guard on their stride orders. If it depends on sizes, guards fix all
-        sizes; a graph for torch makes the same calls and does not need them, so it is only barred from
-        other targets. `in_torch_too` adds the guards on sizes anyway.
+        If it depends on the inputs, guard on their stride orders. If it depends on sizes, fix all sizes by
+        guards, unless torch refuses the call when it cannot return a view. A graph for torch makes the same
+        calls, so it gets no guards on sizes, but is barred from other targets; ``in_torch_too`` adds the
+        guards to it as well.
         """
         capture = self.capture
         assert capture is not None
@@ -166,9 +168,9 @@ class Layouts:
 
 
 def joins_axes(node: Node) -> bool:
-    """Return True if a reshape merges axes at the recorded sizes, or a view changes the dtype.
+    """Return True if a reshape merges axes at the recorded sizes, or if a view changes the dtype.
 
-    An axis that is only split, or gets an axis of size 1 next to it, may have any stride.
+    An axis that is only split, or that gets an axis of size 1 next to it, may have any stride.
     """
     source, result = node.uses[0].spec, node.outputs[0].spec
     if source.dtype != result.dtype:
@@ -190,7 +192,7 @@ def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
 
 
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Return True if the call made a copy that is written to later.
+    """Return True if the call made a copy that a later call writes to.
 
     A graph omits such writes if nothing reads the copy, but at other sizes the result may be a view.
     """
@@ -201,8 +203,8 @@ def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
     """Return True if a write to the operand or the result of a call is read through the other of the two.
 
-    If the operand's memory comes from outside, any later write to either counts, since the caller may read
-    it.
+    If the operand's memory comes from outside, any later write to either counts, because the caller may
+    read that memory.
     """
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
@@ -229,10 +231,11 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Return True if the strides never increase from one axis to the next, and for sparse tensors.
+    """Return True if the strides never increase from one axis to the next, ignoring strides of 0.
 
-    Results computed from such tensors are row-major at every size. A transposed axis counts even with one
-    element. A slice that takes an axis completely keeps the order at other sizes.
+    Tensors that are not strided, such as sparse ones, count as in order. Results computed from tensors in
+    order are row-major at every size. Axes of size 1 are compared, too, because a transposed axis of size 1
+    may be longer at another call.
     """
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)
@@ -243,9 +246,10 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
 def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return `x`. Other views are unchanged.
+    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``.
 
-    Raise ``TracingError`` if the function has not made the tensor.
+    ``x`` represents the new view from now on. Raise ``TracingError`` if the function has not made the
+    tensor.
     """
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
@@ -263,7 +267,7 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _was_there(capture: Trace, value: Value) -> bool:
-    """Return True if no call of the function made the tensor.
+    """Return True if no call of the function made the tensor of ``value``.
 
     Calls that returned their operand do not count: ``x.contiguous()`` may be ``x`` itself.
     """

@@ -1,4 +1,4 @@
-"""Storages of recorded values, contents before writes, and views from outside that share a storage."""
+"""Storages of recorded values, contents of tensors before writes, and captured views of other tensors."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 class SavedContents:
     """Contents of a tensor, to be restored after calls have written to it.
 
-    A write becomes part of the autograd history of the tensor, or of the base of a view. No call removes
-    it, but the tensor can be detached and be made a copy of a tensor that has the old history. The base of
-    a view, which cannot be detached, becomes a copy of an array that nobody else has, where its gradients
-    end.
+    A write becomes part of the autograd history of the tensor, or of the base if the tensor is a view. No
+    call removes the write from that history, so :meth:`restore` detaches the tensor or base and copies into
+    it a clone that has the old history. If a base had no history, its clone becomes a leaf that nobody else
+    has, where gradients end.
 
     tensor: the tensor.
-    elements: copy of its elements, without repeated ones.
+    elements: copy of its elements, with one element along axes of stride 0.
     owner: the base of a view, or the tensor itself.
-    grad_fn: autograd node of `owner`.
+    grad_fn: autograd node of ``owner``.
     version: version of the tensor.
-    copy: copy of `owner` with its history, or None for a tensor without history that is no view.
+    copy: clone of ``owner`` with its history, or None for a tensor without history that is no view.
     """
 
     def __init__(self, tensor: torch.Tensor) -> None:
@@ -80,11 +80,11 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes.
+    """Return a function that starts to watch tensors for writes, or None if versions do not show all writes.
 
-    Called with tensors, it returns a function that returns True while no version of them has changed;
-    always False if one has no version counter. Return None if calls of the graph may write without
-    incrementing a version.
+    The returned function takes tensors and returns another function. That one returns True while the
+    version of each tensor is unchanged, and always False if a tensor has no version counter. None is
+    returned if a call of the graph may write to a tensor without incrementing its version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -100,7 +100,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 # These methods also run below the active function mode, to which reads of a tensor would look like the
 # user's, so they disable it.
 class StorageTable:
-    """Storages of recorded values, and tensors from outside that the recording has met."""
+    """Storages of recorded values, and the tensors from outside that the recording has used."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
@@ -109,10 +109,10 @@ class StorageTable:
         self.has_subclasses = False
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
-        """Register that `value` represents `tensor`.
+        """Register that ``value`` represents ``tensor``.
 
-        Do nothing if another value has the same geometry in that storage, or if the tensor is not dense on
-        the CPU.
+        Do nothing if a value with the same dtype, shape, strides and offset is registered for that storage,
+        or if the tensor is not dense on the CPU (:func:`has_memory`).
         """
         if not has_memory(tensor):
             return
@@ -147,7 +147,7 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors from outside and `inputs` that share memory with another one in `owners`."""
+        """Return the tensors from outside, and of ``inputs``, that share memory with others of ``owners``."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [
@@ -184,7 +184,7 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def reach(tensor: torch.Tensor) -> int:
-    """Return the number of elements from the first to the last of a tensor, including those in between.
+    """Return the number of elements from the first to the last one of a tensor in memory, gaps included.
 
     >>> reach(torch.zeros(3, 4)[:, 0])
     9
@@ -206,8 +206,9 @@ _TENSOR = attrgetter("tensor")
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """Return the tensors that a call may write to.
 
-    These are the first argument of an in-place call, ``out``, and :func:`other_written_tensors`. A call
-    counts as in place by its name, by ``inplace``, or by True as its last positional argument.
+    These are the first argument of an in-place call, ``out``, and the :func:`other_written_tensors`. A call
+    counts as in-place if its name is that of one, if its argument ``inplace`` is true, or if its last
+    positional argument is True.
     """
     targets = (
         [args[0]]
@@ -234,7 +235,6 @@ class WrittenTensors:
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self._saved: dict[int, SavedContents] = {}
-        # The ``functools.lru_cache`` functions that the recorded function can reach.
         self.caches: list[Any] = []
 
     def __contains__(self, identity: object) -> bool:
@@ -272,7 +272,7 @@ class WrittenTensors:
         self._saved.clear()
 
 
-# ------------------------------------------------------------------------------------------------- kept views
+# --------------------------------------------------------------------------------------------- captured views
 # Tensors from outside that share storage with one that the function writes to.
 #
 # For other frameworks they are recorded as views of it.
@@ -282,11 +282,12 @@ Call = tuple[str, tuple[Any, ...], torch.Tensor]
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
-    """Return the calls that make `tensor` from its `owner`.
+    """Return the calls that make ``tensor`` from its ``owner``.
 
-    The owner must be contiguous and contain all elements of `tensor`. The calls are an index, a
-    permutation and a reshape, as a person would write them, or ``as_strided`` if these do not suffice. If
-    the owner requires a gradient, ``detach`` comes first.
+    The owner must be contiguous and contain all elements of ``tensor``. The calls are an index, a
+    permutation and a reshape, as a person would write them, or ``as_strided`` if these do not suffice.
+    ``detach`` comes first if the owner requires a gradient, and is the only call if ``tensor`` has the
+    geometry of the owner.
 
     >>> table = torch.zeros(4, 6)
     >>> [(name, arguments) for name, arguments, _ in calls_taking(table[1:, 2], table)]
@@ -322,7 +323,7 @@ class _ViewGeometry(NamedTuple):
 
 
 class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
-    """Captured tensors that are views of others, and those of them that this attempt has used."""
+    """Captured tensors that are views of others, and those among them that this attempt has used."""
 
     words = "a tensor"
 
@@ -336,9 +337,10 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if `owner` is contiguous, has the dtype of `array` and contains all its elements.
+        """Return True if ``owner`` is contiguous, has the dtype of ``array`` and contains all its elements.
 
-        Return False if `array` requires a gradient, or if either is conjugated or negated lazily.
+        Return False if ``array`` requires a gradient, or if either is conjugated or negated lazily. Both
+        must share a storage.
         """
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
@@ -384,9 +386,10 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
     def facts(
         self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
-        """Yield guards that each view that was used has the same position in its owner.
+        """Yield guards that each view that was used still has the same position in its owner.
 
-        Raise ``TracingError`` if the owner is an input of the graph that is read from no place of its own.
+        Raise ``TracingError`` if the owner is an input of the graph and neither a weight nor read from one
+        of ``places``.
         """
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
@@ -415,9 +418,10 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """Return a function that reads the object now in the place of `tensor`, or None if it has no place.
+    """Return a function that reads the weight, or the one of ``places``, that is ``tensor`` now.
 
-    A place is the name of a weight or one of `places`.
+    After a replacement, the function returns the new object. Return None if ``tensor`` is neither a weight
+    nor read from one of ``places``.
     """
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)

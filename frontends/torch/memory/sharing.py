@@ -1,4 +1,4 @@
-"""Storage that arguments share with each other or with results. If it is written to, calls must be alike."""
+"""Arrays that share storage with others while the function writes to one: assumptions, and errors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from .trace import MemoryTrace
 def note_aliases(capture: MemoryTrace) -> None:
     """Check for tensors from outside that share storage with one that the function writes to.
 
-    In another framework they would be separate arrays. Raise ``TracingError`` if the graph is for one,
-    after asking the next attempt to record them as views. Otherwise bar the graph from other targets.
+    In another framework they would be separate arrays. If the graph is for one, ask the next attempt to
+    record them as views, and raise ``TracingError``. Otherwise bar the graph from other targets, and list
+    the values of these tensors in ``graph.shared_memory``.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()
@@ -55,7 +56,8 @@ def note_aliases(capture: MemoryTrace) -> None:
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     """Assume which inputs are the same object, and that inputs that are written to overlap no other.
 
-    Raise ``TracingError`` if inputs that are written to overlap others now.
+    Also add the guards on stride orders that writes depend on. Raise ``TracingError`` if an input that is
+    written to overlaps another one now, or has elements that share memory.
     """
     given = list(map(id, capture.input_tensors))
     same = SameArray(
@@ -84,7 +86,10 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
 
 
 def _overlap_message(names: list[str], tensors: list[Any], written: list[int]) -> str:
-    """Return the part of the message that says which written array overlaps which other, and what to do."""
+    """Return the part of the message that says which written array overlaps what, and what to do.
+
+    The first written array with an overlap is named. Raise ``AssertionError`` if there is none.
+    """
     for one in written:
         if overlap([tensors[one]], [0]):
             return (
@@ -122,7 +127,8 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
     torch reads the operand while it writes. An operand that is the same array is allowed, as in place,
     unless its shape differs: such an array belongs to a reduction, which torch sets to 0 before it reads.
-    An array that overlaps itself is refused as in :func:`refuse_overlap`.
+    An array whose elements share memory is refused as in :func:`refuse_overlap`. Do nothing if ``out`` is
+    None.
     """
     if out is None:
         return
@@ -148,9 +154,10 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
     """Refuse an in-place call that writes to elements of another operand, or several times to an element.
 
-    Raise ``TracingError`` in a graph for another framework. A graph for torch replays the call, and is
-    only barred from other targets. torch refuses most such calls itself, but not if the memory has gaps:
-    ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
+    In a graph for another framework, raise ``TracingError``. A graph for torch replays the call, and is
+    only barred from other targets. ``fill_`` and ``zero_`` may write several times to an element, and an
+    index with tensors, arrays, lists or booleans is not compared with the operands. torch refuses most such
+    calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
     """
     if not is_in_place(key):
         return
@@ -170,7 +177,7 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """Refuse a write to a tensor of which several elements share memory, as ``_refuse`` does."""
+    """Refuse a write to a tensor with several elements at one address, as :func:`_refuse` does."""
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
@@ -187,7 +194,7 @@ def _refuse(capture: Trace, problem: str) -> None:
 
 
 def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
-    """Return the view that an in-place call writes to, or None if it is unknown.
+    """Return the tensor or view that an in-place call writes to, or None if it is unknown.
 
     It is unknown if the index of ``__setitem__`` contains a tensor, array, list or bool.
     """

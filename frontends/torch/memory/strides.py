@@ -14,10 +14,11 @@ from .trace import MemoryTrace
 
 
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``Tensor.stride`` with symbols, and guard on the stride order of the inputs.
+    """Return what ``Tensor.stride`` returns, as symbols, and guard on the stride order of the inputs.
 
-    Weights and constants get plain numbers. In a graph for another framework, so does a non-contiguous
-    result, with guards on all sizes.
+    Return plain numbers for a weight, and for a tensor that does not vary between calls. In a graph for
+    another framework, also return plain numbers for a non-contiguous tensor that the function computed, and
+    fix all sizes by guards.
     """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
@@ -37,11 +38,11 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of ``as_strided`` for the tensor that owns the storage.
+    """Return arguments that apply ``as_strided`` to the recorded tensor that fills the storage.
 
-    Other frameworks can compute this call. The offset of a view depends on sizes, so guards then fix all
-    sizes. If no recorded tensor fills the storage, or the tensor itself does, return the arguments
-    unchanged.
+    Other frameworks can compute such a call. Return the arguments unchanged if ``args[0]`` itself fills its
+    storage, or if no recorded tensor does. Guard on the stride order of the tensor that fills it. If that
+    is another tensor, also fix all sizes by guards, because the offset of a view depends on sizes.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
@@ -60,7 +61,11 @@ def on_owner(
 
 
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a recorded tensor whose elements fill the storage of a view in row-major order, or None."""
+    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
+
+    It is a new alias of a recorded tensor of the same dtype, registered for its value. Return None as well
+    if ``tensor`` is conjugated or negated lazily.
+    """
     if tensor.is_conj() or tensor.is_neg():
         return None
     for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():

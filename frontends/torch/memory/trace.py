@@ -1,4 +1,4 @@
-"""Protocol of a running recording with the parts that this package uses."""
+"""Protocol of a running recording with the attributes that this package uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .memory import StorageTable, StoredTensorViews, WrittenTensors
 
 
 class MemoryTrace(Trace, Protocol):
-    """A recording with its knowledge of storages."""
+    """Recording in progress that also tracks storages, written tensors, stride orders and captured views."""
 
     memory: StorageTable
     written: WrittenTensors

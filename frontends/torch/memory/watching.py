@@ -27,10 +27,9 @@ from .memory import has_memory, reach
 # After a model has run, a call of torch must be loaded into the cache again: ``data_ptr`` and ``_version``
 # take two microseconds each. Comparing twenty words of memory, among many others, takes a tenth of one.
 
-# Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h,
-# c10/core/TensorImpl.h, StorageImpl.h and VariableVersion in TensorImpl.h). Where they are others,
-# `_is_known` tells, and nobody reads them.
-# Offsets in words. In a Python tensor: the C++ tensor.
+# Offsets in words, as in torch/csrc/autograd/python_variable.h, c10/core/TensorImpl.h (with VariableVersion)
+# and StorageImpl.h. If they differ in this torch, ``_is_known`` returns False, and no words are read.
+# In a Python tensor: the C++ tensor.
 _TENSOR = 2
 # In the C++ tensor: its storage and its version counter.
 _STORAGE, _COUNTER = 2, 5
@@ -43,10 +42,10 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of words that change whenever torch counts or notes a change of the tensor.
+    """Return addresses of words that change whenever torch counts a write or changes the layout.
 
-    Writes through ``.data`` or NumPy change none. Return None if the tensor, or this torch, has no such
-    words.
+    Writes through ``.data`` or NumPy change none. Return None for an inference tensor, for one that is not
+    dense on the CPU, and if this torch or Python has another layout of objects in memory.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
@@ -85,7 +84,7 @@ def _read(address: int, place: int) -> int:
     return ctypes.c_uint64.from_address(address + place * WORD).value
 
 
-# ----------------------------------------------------------------------- whether this torch is as it is known
+# ----------------------------------------------------------------------------------------------- layout check
 def _is_known() -> bool:
     """Return True if the words are at the expected offsets."""
     tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")
@@ -176,7 +175,7 @@ class TensorStamp:
 
 
 class TensorWatch:
-    """Like :class:`TensorStamp`, but for many tensors, which are checked by comparing lists.
+    """Check of many tensors for changes, by comparing lists. Faster than a :class:`TensorStamp` of each.
 
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
@@ -200,7 +199,10 @@ class TensorWatch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Return True if a tensor has another storage, layout or contents than when the watch was made."""
+        """Return True if the storage, layout, version or contents of a tensor have changed since the start.
+
+        Of the contents, only the pieces of :func:`pieces_of` are compared.
+        """
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -212,7 +214,7 @@ class TensorWatch:
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Return the address, dtype, shape, strides, and the conjugation and negation bits of a tensor.
 
-    ``.data`` may be assigned another view of the same elements, which does not increment the version.
+    They reveal that another view was assigned to ``.data``, which does not increment the version.
     """
     with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
@@ -222,8 +224,8 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
     """Return the contents of a tensor's memory, or None if they cannot be compared cheaply.
 
-    Return None off the CPU, for an empty tensor, and if its elements have gaps. `whole` compares all of
-    the memory instead of pieces.
+    Return None for an empty tensor, for one that is not dense on the CPU, and if its elements have gaps in
+    memory. ``whole`` compares all of the memory instead of pieces.
     """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
@@ -292,8 +294,8 @@ class ExportedMemory:
     ) -> None:
         """Register a tensor whose memory other code may write to from now on.
 
-        `is_read` is True if the recording has handed the memory out, so that other code may read it.
-        Tensors off the CPU and sparse ones are ignored.
+        ``is_read`` is True if the recording has handed the memory out, so that other code may read it.
+        ``is_weight`` compares only pieces of the memory. Tensors off the CPU and sparse ones are ignored.
         """
         if has_memory(tensor):
             with no_torch_function():
@@ -307,6 +309,7 @@ class ExportedMemory:
         """Check the operands of a call that is about to run, and mark them as used.
 
         Raise ``TracingError`` if other code has written to the memory of an operand since a call used it.
+        The kernel by which torch's constructors return a tensor does not count as a use.
         """
         for one in self._in(operands):
             if one.is_used:
@@ -316,10 +319,10 @@ class ExportedMemory:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """Note that a call wrote to `tensors`.
+        """Note that a call wrote to ``tensors``.
 
-        Raise ``TracingError`` if other code could read elements there that depend on the inputs
-        (`varies`).
+        Raise ``TracingError`` if the recording has handed the memory to other code and the written elements
+        depend on the inputs (``varies``).
         """
         for one in self._in(tensors):
             if varies and one.is_read:
