@@ -14,10 +14,10 @@ from .collectives import Exchanges, exchange
 
 
 class Axis(Protocol):
-    """Named axis of ``size`` devices or slices.
+    """Axis of devices, or of the slices of a vmap, that collectives run over.
 
     size: number of devices or slices.
-    index: number of the current one.
+    index: index of the current device or slice.
     """
 
     @property
@@ -25,13 +25,13 @@ class Axis(Protocol):
 
     @property
     def index(self) -> Any:
-        """Number of the current device, or that of the current slice as an int32 tensor."""
+        """Index of the current device as an int, or of the current slice as an int32 tensor."""
 
     def exchange(self, array: Any, name: str) -> Any:
         """Apply a collective over the axis and return its result.
 
-        ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"``, which adds a new first
-        axis.
+        ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"`` (all arrays, along a new
+        first axis).
         """
 
 
@@ -39,7 +39,7 @@ class Axis(Protocol):
 class ProcessAxis:
     """Axis of processes, each of which runs the code.
 
-    over: the exchanges of this call.
+    over: the collectives of the group of processes.
     """
 
     over: Exchanges
@@ -60,7 +60,7 @@ class ProcessAxis:
 class VmapAxis:
     """Axis of the slices of ``torch.func.vmap``.
 
-    index: int32 tensor that is mapped over the numbers of all slices.
+    index: 0-d int32 tensor, batched by the vmap: the index of each slice.
     size: number of slices.
     """
 
@@ -72,10 +72,10 @@ class VmapAxis:
 
 
 class _VmapCollective(Function):
-    """Collective over the slices that ``index`` is mapped over.
+    """Collective over the slices of the vmap that batches ``index``.
 
-    Other maps, outside or inside, apply it to each of their own slices. Outside of the map it raises
-    ``LookupError``.
+    Other vmaps, around that one or inside of it, apply the collective to each of their own slices. A call
+    after the vmap has ended raises ``LookupError``.
     """
 
     @staticmethod
@@ -101,7 +101,7 @@ class _VmapCollective(Function):
     def backward(ctx: Any, cotangent: Any) -> Any:
         """Return the sum of the cotangents of all slices, since each slice contributed to all results.
 
-        For ``"stacked"``, it is this slice's row of the sum. Raise ``GradientRefused`` for ``"pmax"`` and
+        For ``"stacked"``, return this slice's row of the sum. Raise ``GradientRefused`` for ``"pmax"`` and
         ``"pmin"``.
         """
         _require_linear(ctx.kind)

@@ -88,11 +88,14 @@ class _ArrayDescription(NamedTuple):
 
 
 class Exchanges:
-    """Exchanges of arrays that have the same shape in all processes.
+    """Collectives over the processes of a group, on arrays of the same shape in each process.
+
+    ``joined`` concatenates the arrays of all processes along the first axis, and ``part`` selects this
+    process's rows of an array that all have. ``same`` returns a view of its argument.
 
     group: the group of processes.
     size: number of processes.
-    rank: number of this process.
+    rank: rank of this process in the group.
     """
 
     def __init__(self, group: Any) -> None:
@@ -132,11 +135,11 @@ class Exchanges:
 
 @dataclass(frozen=True)
 class _PreviousExchange:
-    """The exchange of an earlier call that had the same number within its call.
+    """Latest exchange at one position among the exchanges of a call.
 
     message: description of its array.
-    flag: array of one element, sent along with the next reduction; None if the next exchange has to be
-        described first.
+    flag: array of one element that the next reduction sends along; None if the processes have to compare
+        descriptions again before the next exchange.
     """
 
     message: _ArrayDescription
@@ -144,12 +147,12 @@ class _PreviousExchange:
 
 
 class CheckedExchanges(Exchanges):
-    """Exchanges of the calls of one function, numbered within a call.
+    """Collectives of the calls of one function, checked for equal arguments in all processes.
 
-    All processes raise ``CallMismatch`` if they have different batch sizes or arrays. The constructor
-    waits until all processes have come to it.
+    All processes raise ``CallMismatch`` if their batch sizes, collectives, shapes or dtypes differ. The
+    constructor waits until every process of the group has called it.
 
-    made: number of exchanges of the current call.
+    made: number of exchanges in the current call, which :meth:`begin` starts.
     """
 
     def __init__(self, group: Any) -> None:
@@ -185,9 +188,9 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _PreviousExchange, array: Any) -> Any:
-        """Gather ``array``, or return None if a process has another array than in the previous call.
+        """Gather ``array``, or return None if an array does not fit the description in ``last``.
 
-        A process with another array passes None and sends a sentinel instead.
+        A process whose array does not fit passes None as ``array`` and sends a sentinel instead.
         """
         found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
@@ -195,9 +198,9 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _PreviousExchange, array: Any) -> Any:
-        """Reduce ``array``, or return None if a process has another array than in the previous call.
+        """Reduce ``array``, or return None if an array does not fit the description in ``last``.
 
-        A process with another array passes None and sends zeros with its flag set.
+        A process whose array does not fit passes None as ``array`` and sends zeros with its flag set.
         """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
@@ -208,22 +211,22 @@ class CheckedExchanges(Exchanges):
 
 
 def _sentinel(expected: _ArrayDescription) -> Any:
-    """Return an array that is gathered instead of the ``expected`` one, which this process does not have."""
+    """Return an array to gather instead of the ``expected`` one, filled with the sentinel of its dtype."""
     array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
     sent = array if array.dtype in _SENTINELS else array.view(-1).view(torch.uint8)
     sent.fill_(_SENTINELS[sent.dtype])
     return array
 
 
-# The number of functions so far, by the name of the group.
+# The number of calls of _wait_for_others, by the name of the group.
 _wait_counts: Counter[str] = Counter()
 
 
 def _wait_for_others(group: Any) -> None:
-    """Wait, by the default store, until all processes of ``group`` have made as many such calls.
+    """Wait until every process of ``group`` has called this function as many times as this process has.
 
-    gloo ends a process whose exchange the others do not expect. Raise ``CollectiveFailed`` after the
-    timeout.
+    The processes meet at the default store, because gloo ends a process whose exchange the others do not
+    expect. Raise ``CollectiveFailed`` after the timeout of the store.
     """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1
@@ -252,9 +255,10 @@ def all_reduce(kind: str, row: Any, group: Any) -> Any:
 
 
 def _gather_rows(array: Any, group: Any) -> Any:
-    """Return the elements of all processes, one row for each, in a dtype that can be gathered.
+    """Return the elements of the arrays of all processes, one row per process.
 
-    The caller views the result as the dtype of ``array``.
+    Dtypes that are no keys of ``_SENTINELS`` are gathered as bytes (uint8). The caller views the result as
+    the dtype of ``array``.
     """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
@@ -299,10 +303,10 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """Exchange with a derivative: the method ``name`` of ``over``.
+    """Differentiable call of the method ``name`` of ``over``.
 
-    It is element-wise, so it can be mapped over any axis. The derivative of ``pmax`` and ``pmin`` raises
-    ``GradientRefused``.
+    The derivative of ``pmax`` and ``pmin`` raises ``GradientRefused``. ``vmap`` exchanges the batched array
+    at once, which is correct for element-wise methods and ``stacked``.
     """
 
     @staticmethod
@@ -324,7 +328,10 @@ class Exchange(Function):
 
 
 class SharedAcrossDevices(Function):
-    """Identity on arrays that are replicated on the devices. Their cotangents are summed in one exchange."""
+    """Identity on replicated arrays, whose cotangents are summed over the devices.
+
+    Cotangents of one dtype are summed in one exchange.
+    """
 
     generate_vmap_rule = True
 
@@ -354,9 +361,9 @@ def sum_in_place(array: Any, over: Exchanges) -> Any:
 
 
 def is_followed(*arrays: Any) -> bool:
-    """Return True if a derivative of one of ``arrays`` may be taken, or if a transform is active.
+    """Return True if autograd tracks one of ``arrays``, or if a transform of torch is active.
 
-    Without arrays, only the transforms count.
+    Transforms are those of ``torch.func``, and forward mode. Without arrays, only they count.
     """
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
@@ -388,9 +395,9 @@ def apply_function(function: type[Function], *inputs: Any) -> Any:
 
 @functools.cache
 def _without_transforms(function: Any) -> Any:
-    """Return a class with the forward and backward of ``function`` that transforms do not support.
+    """Return an autograd function with the forward and backward of ``function``, for use without transforms.
 
-    torch recognizes such a class by the context argument of ``forward``. It is cached.
+    torch recognizes such a class by the context argument of ``forward``, and calls it with less overhead.
     """
 
     def forward(ctx: Any, *inputs: Any) -> Any:
@@ -432,10 +439,10 @@ _TRANSPOSES: dict[str, Callable[[Any, Exchanges], Any]] = {
 
 
 def apply_flattened(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
-    """Apply ``function`` to the concatenation of all arrays of one dtype, and split the results.
+    """Apply ``function`` once for each dtype, to the flat concatenation of the arrays of this dtype.
 
-    One exchange costs less than many. Return the parts in the shapes and order of ``arrays``; None stays
-    None.
+    ``function`` returns an array of the same size. Return its parts in the shapes and order of ``arrays``;
+    None stays None. One exchange costs less than many.
     """
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):

@@ -1,6 +1,7 @@
-"""Table of the dtypes in which operations are computed if torch has no kernels for a dtype.
+"""Lowering of operations for dtypes that torch has no kernels for.
 
-Results are cast back.
+:class:`TorchRows` casts the operands to a dtype that torch supports and the results back, by the table of
+:func:`compute_dtypes`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ...ops import ArraySpec
 from ...ops.text import Text
 from ..common.rows import Operand, Rows, operand
 
-# Python numbers wrap around when they are converted to these.
+# int64 contains all their values, and a cast of int64 results back to them wraps around as they would.
 _UNSIGNED = {"uint16": "int64", "uint32": "int64"}
 _HALF = {"float16": "float32", "bfloat16": "float32"}
 
@@ -24,7 +25,8 @@ _SUPPORT_UNSIGNED = frozenset({
     "zeros",
 })  # fmt: skip
 
-# For sets of operations, the dtypes that they lack. The last ones compute the same bits in int64.
+# For sets of operations, the dtypes without kernels and the dtypes to compute in. The last set computes the
+# same bits in int64 as it would in uint64.
 _MISSING_DTYPES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
     (_HALF, ("solve_triangular", "airy_ai", "spherical_bessel_j0")),
@@ -69,9 +71,11 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Rows that get operands in another dtype if torch has no kernel for theirs. Results are cast back.
+    """Table of rows that computes in another dtype where torch has no kernel for an operand or result.
 
-    Operations on uint64 that differ from those on int64 are written as calls of helpers.
+    Rows receive operands, dtype parameters and output specs in the dtype of :func:`compute_dtypes`, and
+    results are cast back. Operations on uint64 that differ from those on int64 are written as calls of
+    helpers instead.
     """
 
     def expression(
@@ -97,7 +101,9 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Return the dtypes that torch lacks for the operation ``name``, mapped to those that it is computed in.
+    """Return a dict from dtypes without a torch kernel for the operation ``name`` to those to compute in.
+
+    It leaves out uint64 where a helper computes the operation.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

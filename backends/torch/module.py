@@ -1,4 +1,7 @@
-"""Graphs as ``torch.nn.Module``, with the tensors of the original or with their own."""
+"""Graphs as ``torch.nn.Module`` (``as_module``), and modules as functions of their parameters.
+
+The module of a graph has the tensors of the original, or tensors of its own.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from .native import TensorSlots
 
 
 class FunctionalModule:
-    """Module as a function of a dict of its parameters and of its arguments.
+    """Function of a dict of parameters and of the arguments of a module, which calls the module with them.
 
-    A shared parameter occurs once in the dict. The structure of the module is cached, and read again after
-    a change.
+    A shared parameter occurs in the dict once, under its first name. The structure of the module is
+    cached, and read again after a change.
 
     parameters: the current parameters by name.
     """
@@ -31,7 +34,7 @@ class FunctionalModule:
         self._index_parameters()
 
     def _index_parameters(self) -> None:
-        """Find all submodules, and for each of their parameters the dict, the key and the first name."""
+        """Store all submodules, and for each of their parameters its dict, its key and its first name."""
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._parameter_slots: list[tuple[dict[str, Any], str, str]] = []
         for prefix, inner in modules:
@@ -50,10 +53,10 @@ class FunctionalModule:
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
-        """Return a list that stays equal until a submodule has other objects or names.
+        """Return the names and ids of all parameters and submodules.
 
-        Objects are represented by their ids, which stay valid because ``self`` keeps references to the
-        objects.
+        The list differs after one of them is added, replaced or removed. No id is reused, because ``self``
+        keeps references to the objects.
         """
         return [
             part
@@ -71,7 +74,7 @@ class FunctionalModule:
         return [self._current_parameters]
 
     def _current_parameters(self) -> Mapping[str, Any]:
-        """Return the current parameters by name: the same dict as before, unless they have changed."""
+        """Return the current parameters by name, in the same dict object until a parameter is replaced."""
         if self._versions.now != self._versions_read:
             self._versions_read = self._versions.copy()
             if self._signature_now() != self._signature:
@@ -79,7 +82,7 @@ class FunctionalModule:
         return self._parameters
 
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call the module with the tensors of ``held`` as its parameters, and restore these afterwards.
+        """Call the module with the tensors of ``held`` as its parameters, then restore its own.
 
         ``held`` has the names of ``parameters``. Buffers stay those of the module.
         """
@@ -96,9 +99,9 @@ class FunctionalModule:
 
 
 class _TensorHolder(torch.nn.Module):
-    """Submodule that only holds tensors under one level of a dotted name.
+    """Submodule for one level of the dotted names of tensors.
 
-    It is never called, so registering a hook on it raises ``NotCompilable``.
+    It is never called, so registering a forward or backward hook on it raises ``NotCompilable``.
     """
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
@@ -113,7 +116,10 @@ class _TensorHolder(torch.nn.Module):
 
 
 class _GraphCaller(torch.nn.Module):
-    """Base of modules that hold tensors under dotted names and call a graph, which is no submodule."""
+    """Base class of modules that register tensors under dotted names and call a graph.
+
+    The graph itself is not registered as a submodule.
+    """
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
@@ -143,8 +149,8 @@ class _GraphCaller(torch.nn.Module):
     def __getattr__(self, name: str) -> Any:
         """Look up ``name`` in the module, then among the attributes of the graph and of its original.
 
-        Methods of these two are not found. ``device`` and ``dtype`` are those of the module's first
-        floating-point parameter if it has one.
+        Raise ``AttributeError`` for methods of the graph and the original. ``device`` and ``dtype`` are
+        those of the module's first floating-point parameter if it has one.
         """
         try:
             return super().__getattr__(name)
@@ -163,8 +169,11 @@ class _GraphCaller(torch.nn.Module):
 
     @passes_on
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Check the assumptions while the running ``torch.jit.trace`` is suspended, then trace the call."""
-        # The trace would record each look at a tensor.
+        """Evaluate all environment guards while the running ``torch.jit.trace`` is suspended.
+
+        Then trace the call, which evaluates again only guards without a version to compare.
+        """
+        # The trace would record operations of the guards on tensors.
         state = torch._C._get_tracing_state()
         torch._C._set_tracing_state(None)
         try:
@@ -195,7 +204,7 @@ class _GraphCaller(torch.nn.Module):
         return (result,)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OwningGraphModule:
-        """Return an ``OwningGraphModule`` of the same graph with copies of these tensors."""
+        """Return an ``OwningGraphModule`` of the same graph with copies of this module's tensors."""
         made = memo[id(self)] = _with_original_signature(OwningGraphModule, self._graph)(self._graph)
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():
@@ -209,9 +218,9 @@ class _GraphCaller(torch.nn.Module):
         return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the tensors that a call computes with, by name.
+        """Return the tensors that a call computes with, by name: ``own`` with copies of some weights.
 
-        Weights that the call writes to are copied, because a derivative needs their old values.
+        Weights that a variant writes to are copied, because a derivative needs their old values.
         """
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
@@ -242,7 +251,7 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph. Buffers that the call replaces become buffers of the module."""
+        """Call the graph and return its result. Buffers that the call changes are updated in the module."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         if self._slots.changed():
@@ -265,7 +274,7 @@ class SharingGraphModule(_GraphCaller):
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph with the current tensors of the module, and return its result.
 
-        Buffers that the call changes are written to in place.
+        Tensors that the call changes are written to in place.
         """
 
         def held() -> dict[str, torch.Tensor]:
@@ -288,7 +297,7 @@ class SharingGraphModule(_GraphCaller):
         return result
 
     def _apply(self, function: Any, recurse: bool = True) -> SharingGraphModule:
-        """Convert the tensors (``double``, ``cuda``, ...) and give the new buffers to the graph."""
+        """Convert the tensors by ``function``, as in ``double()``, and store the new buffers in the graph."""
         super()._apply(function, recurse)
         for name, buffer in self.named_buffers():
             for variant in self._graph.variants:
@@ -306,9 +315,9 @@ class SharingGraphModule(_GraphCaller):
 class OwningGraphModule(_GraphCaller):
     """Module that calls a graph with tensors of its own.
 
-    It is used if the original belongs to another framework, or is not available. ``train()`` and
-    ``eval()`` choose the mode of the original's modules for calls of this module; until then, it is the
-    mode that they are in.
+    It is used if the original belongs to another framework or is not available, and for copies of a
+    module. ``train()`` and ``eval()`` set the training mode for calls of this module. Before the first of
+    these, calls run in the current mode of the original's modules.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -318,7 +327,7 @@ class OwningGraphModule(_GraphCaller):
         self._all_tensors()
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
-        """Return the tensors by name, after copying those of variants that are new since the last call."""
+        """Return the tensors by name, after copying those of variants that were added since the last call."""
         graph = self._graph
         if self._variants_read != len(graph.variants):
             self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
@@ -338,7 +347,7 @@ class OwningGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and store the buffers that the call replaces."""
+        """Call the graph and return its result. Tensors that the call changes are updated in the module."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
@@ -391,10 +400,11 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
-    """Return a subclass of ``base`` whose ``forward`` has the signature of the original.
+    """Return a subclass of ``base`` whose ``forward`` has the signature of the original, if that is known.
 
-    Exporters of torch and others read argument names from it. The class has the name of an original torch
-    module.
+    Exporters of torch and others read argument names from it. A signature of only ``*args`` and
+    ``**kwargs`` is replaced by that of the graph. If the original is a torch module, the subclass has the
+    name of its class.
     """
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__

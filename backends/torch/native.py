@@ -41,10 +41,10 @@ _AUTOCAST = ("cpu", "cuda")
 def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """Return ``function``, wrapped so that it runs on the device of its arguments.
 
-    torch does not move arrays between devices. So if an argument is on an accelerator, constants of a
-    canonical graph are moved there at each call, and new arrays are made there. Graphs of recorded torch
-    calls name their devices themselves. If the source contains the casts of autocast, autocast is
-    disabled. Return ``function`` itself if it needs none of this.
+    torch does not move arrays between devices. So if an argument is on an accelerator, each call of a
+    canonical graph moves the constants there and makes new arrays there. Graphs of recorded torch calls
+    name their devices themselves. If the source contains the casts of autocast, the wrapper disables
+    autocast. Return ``function`` itself if it needs no wrapper.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -67,7 +67,7 @@ def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable
 
 
 def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` without autocast, because its source contains the casts made while recording."""
+    """Wrap ``function`` to disable autocast, because its source contains the casts made while recording."""
 
     @functools.wraps(function)
     def exactly(*given: Any) -> Any:
@@ -83,7 +83,7 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
     """Return the device of the first tensor in ``given`` that is not on the CPU, or None.
 
-    Only the first value of a mapping is looked at.
+    Of a mapping, only the first value is checked.
     """
     for item in given:
         if isinstance(item, Mapping):
@@ -107,7 +107,8 @@ def _move_constants(constants: Mapping[str, Any], device: torch.device) -> dict[
 def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
     """Compute ``torch.logcumsumexp`` by sums of pairs over doubling distances.
 
-    Their derivatives are right in any mode and order. Complex numbers are not supported.
+    Unlike torch's function, it has correct derivatives in forward mode and of any order. Complex numbers
+    are not supported.
     """
     rows, reach = x.movedim(dim, 0) if x.ndim else x.reshape(1), 1
     while reach < rows.shape[0]:
@@ -125,7 +126,11 @@ REPLACED: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumex
 
 
 class CorrectForwardMode(TorchFunctionMode):
-    """Context in which operations with a wrong forward mode are replaced or raise ``NotImplementedError``."""
+    """Context manager that replaces operations with a wrong forward mode, or raises ``NotImplementedError``.
+
+    ``logcumsumexp`` is replaced, except for complex arguments and calls with ``out``. ``cholesky_inverse``
+    and products by ``scatter_reduce`` raise.
+    """
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -148,10 +153,10 @@ def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def is_without_derivative(problem: Exception) -> bool:
-    """Return True if ``problem`` is torch's error for a missing derivative.
+    """Return True if ``problem`` is an error by which torch reports a missing derivative.
 
-    The derivative may be of first or second order, in forward or reverse mode. The error of ``torch.func``
-    for calls that it cannot transform, such as ``requires_grad_``, counts too.
+    These are every ``NotImplementedError``, and each ``RuntimeError`` about a missing derivative in forward
+    or reverse mode, or about a call that ``torch.func`` cannot transform, such as ``requires_grad_``.
     """
     words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
     return isinstance(problem, NotImplementedError) or (
@@ -170,9 +175,9 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy values that are still read after an argument that they may alias is written to.
+    """Copy results and written values that may alias an argument or buffer that an earlier effect writes to.
 
-    Return the graph and whether it has changed. Results may share memory with arguments that nothing
+    Return the graph, and True if copies were added. Results may share memory with arguments that nothing
     writes to, as in torch itself.
     """
     return copy_overwritten(graph, VIEWS)
@@ -188,7 +193,7 @@ class TensorSlots:
         self._tensors: list[Any] = []
 
     def note(self, name: str, held: dict[str, Any], key: str) -> None:
-        """Note that ``held[key]`` is the tensor ``name`` now. A known name keeps its key."""
+        """Store ``held[key]`` as the tensor ``name``. The key of a name must always be the same."""
         if name not in self._index:
             self._index[name] = len(self._tensors)
             for column, item in ((self._dicts, held), (self._keys, key), (self._tensors, None)):
@@ -203,7 +208,7 @@ class TensorSlots:
     def changed(self) -> bool:
         """Return True if a tensor was replaced or removed since it was noted.
 
-        This happens by ``functional_call``, a parametrization or an assignment.
+        ``functional_call``, a parametrization or an assignment does this.
         """
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
 
@@ -212,7 +217,7 @@ _INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 class TorchTarget(Target):
-    """See :class:`graph_compiler.contracts.Target`."""
+    """torch as an execution target; see :class:`graph_compiler.contracts.Target`."""
 
     name = "torch"
     a_key = "torch.Generator().manual_seed(0)"
@@ -254,11 +259,11 @@ class TorchTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Compile by ``torch.compile``.
+        """Compile by ``torch.compile``; ``static`` and ``text`` are ignored.
 
-        A function for which the code generator fails runs uncompiled, and a log line says so. Set the
-        environment variable of Inductor's cache folder if it is unset. Options that ``torch.compile`` does
-        not have are refused.
+        A function for which the compiler fails runs uncompiled, and a log line says so. Set the environment
+        variable of Inductor's cache folder if it is unset. Raise ``InvalidOption`` for options that
+        ``torch.compile`` does not have.
         """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR_CACHE not in os.environ and (folder := cache_folder("inductor")) is not None:
@@ -347,10 +352,10 @@ class TorchTarget(Target):
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the guards on elements hold, else raise ``GuardFailed``.
+        """Return ``result`` if ``guards`` hold for the elements of ``checks``, or raise ``GuardFailed``.
 
-        Under ``torch.vmap``, they are checked for each example. While torch traces, they become
-        operations.
+        Under ``torch.vmap``, each guard is checked for each example. While torch traces, the guards become
+        operations of the traced program.
         """
         if is_tracing():
             return assert_guards(result, checks, guards)
@@ -361,7 +366,10 @@ class TorchTarget(Target):
 
 
 def _unwrap(array: Any) -> Iterator[Any]:
-    """Yield the plain tensors in the wrappers of ``torch.func``; for ``torch.vmap``, one for each example."""
+    """Yield the plain tensor inside the wrappers of ``torch.func``, or for ``torch.vmap`` one per example.
+
+    Yield any other ``array`` itself.
+    """
     functorch = torch._C._functorch
     if not (isinstance(array, torch.Tensor) and functorch.is_functorch_wrapped_tensor(array)):
         yield array
@@ -374,12 +382,12 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function that says why a compiled function failed.
+    """Return a function from an exception of a compiled function to a reason to run it uncompiled, or None.
 
-    It returns None for any exception but one of the compiler before anything ran. After a graph break, the
-    first part has run, and may have written to arrays, when the second part is compiled.
+    It returns a reason only for ``BackendCompilerFailed`` without a graph break since this call. After a
+    graph break, the first part has run, and may have written to arrays, when the second part is compiled.
     """
-    # torch.compile has imported this module already, which is slow to import.
+    # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed
     from torch._dynamo.utils import counters
 
@@ -394,9 +402,10 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor that shares the memory of ``array``, or a copy if torch cannot use the memory.
+    """Return a tensor that shares the memory of ``array``, or a copy if torch cannot use that memory.
 
-    For a dtype that torch lacks, raise the exception of ``refuse_array``.
+    torch cannot use memory that is read-only, in another byte order, or with negative strides. For a dtype
+    that torch lacks, raise the exception of ``refuse_array``.
     """
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":

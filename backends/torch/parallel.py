@@ -73,10 +73,11 @@ _kernels = torch.ops.graph_compiler
 
 
 class _CollectiveFunction(Function):
-    """Collective on the one device of a recording, while all others are taken to have the same array.
+    """Differentiable collective on the one device of a recording, as if all others had the same array.
 
-    The derivatives are collectives, too. All are kernels, because a recording of a derivative contains
-    only kernels.
+    The derivative of ``psum`` and ``pmean`` is a collective, too. Each is called by its kernel, because a
+    recording of a derivative contains only kernels. The derivatives of ``pmax``, ``pmin`` and
+    ``all_gather`` raise.
     """
 
     @staticmethod
@@ -128,10 +129,11 @@ def _apply_hint(x: Any, layout: str) -> Any:
 
 
 def define(engine: Parallelism) -> torch.library.Library:
-    """Define the operators, which call ``engine`` if the axis exists.
+    """Define collectives and ``sharding_hint`` as operators ``torch.ops.graph_compiler.<name>``.
 
-    Otherwise they return the result of one device while a function is recorded, or raise
-    ``InvalidOption``. Return the library; the operators exist as long as it does.
+    A collective calls ``engine`` if the axis is running. Otherwise it returns the result for one device
+    while a function is recorded, and raises ``InvalidOption`` at any other time. Return the library of the
+    operators, which exist as long as it does.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 
@@ -183,8 +185,8 @@ def define(engine: Parallelism) -> torch.library.Library:
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    Gradients, losses and floating-point metrics are averaged in one exchange for each dtype, and buffers
-    in another one after the step.
+    Gradients, losses and floating-point metrics are averaged over the processes in one exchange for each
+    dtype. Floating-point buffers are averaged after the step, again in one exchange for each dtype.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
@@ -198,7 +200,7 @@ class TorchDataParallel(TorchTraining):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """Run ``step`` on this process's part of the batch, then average the buffers.
 
-        The averages of the floating-point buffers are written to them in place.
+        Floating-point buffers and arrays of other state are averaged over the processes, in place.
         """
         compiled = super().compiled(step, is_consuming, options)
 
@@ -242,8 +244,8 @@ class TorchDataParallel(TorchTraining):
     def _require_one_size(self, sizes: Any) -> None:
         """Raise ``CallMismatch`` if the batch sizes of the processes differ.
 
-        ``sizes`` contains the mean of the sizes and the mean of their squares. On a GPU nothing is
-        checked.
+        ``sizes`` contains the mean of the sizes and the mean of their squares. If it is not on the CPU,
+        nothing is checked.
         """
         # On a GPU, reading the sizes would wait for the exchange, so they are not checked there.
         if sizes.is_cpu:
@@ -260,10 +262,10 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine on ``DTensor``, with the results of a single device.
+    """Training engine on ``DTensor``, which computes what one device would compute.
 
     Parameters that are sharded over the axes of the batch are gathered where a step uses them, and their
-    gradients are scattered (FSDP).
+    gradients are reduce-scattered (FSDP).
     """
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
@@ -366,9 +368,9 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Copy a training state, with the arrays of the first process.
+    """Return a copy of a training state, with the arrays of the first process.
 
-    Each process gets a seed of its own, so that they draw different random numbers.
+    The seed of each process is its old one plus its rank, so that processes draw different random numbers.
     """
 
     def first(name: str, array: Any) -> Any:
@@ -382,9 +384,10 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Copy a training state to ``DTensor``, in the layouts of the parameters.
+    """Return a copy of a training state as ``DTensor``, by the ``layouts`` of its arrays' names.
 
-    Arrays without a layout are replicated.
+    Arrays without a layout are replicated. Optimizer state in another shape than its parameter remains
+    unsharded.
     """
 
     def lying(name: str, array: Any) -> Any:
@@ -404,9 +407,10 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 
 
 def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> StepState:
-    """Copy a training state. ``lay(name, array)`` returns the copy of an array.
+    """Return a copy of a training state with a new optimizer. ``lay(name, array)`` copies an array.
 
-    Optimizer state in the shape of a parameter is copied like the parameter.
+    Optimizer state in the shape of its parameter is copied by ``lay`` under the parameter's name, unless
+    it is 0-d. Other optimizer state is copied by ``copy.copy``.
     """
     trained = {name: lay(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
@@ -423,11 +427,11 @@ def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> 
 
 @dataclass(frozen=True)
 class _ProcessGroup:
-    """Axis of processes, the native object of a ``DeviceAxis``.
+    """Group of processes along the one axis of a mesh; the ``native`` object of a ``DeviceAxis``.
 
-    mesh: its mesh of one axis.
+    mesh: mesh of one axis.
     group: the group of processes.
-    exchanges: its exchanges, made at the first use.
+    exchanges: collectives of the group. The first access waits for all processes.
     """
 
     mesh: DeviceMesh
@@ -450,8 +454,8 @@ def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
     kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
     if size == world.size():
         return init_device_mesh(kind, (size,), mesh_dim_names=(name,))
-    # Torch numbers groups in the order of creation, so the processes that are left out have to create this
-    # one, too, and just as often.
+    # Torch numbers groups in the order of creation, so processes outside of this group have to create it,
+    # too, and equally often.
     return DeviceMesh(kind, list(range(size)), mesh_dim_names=(name,))
 
 
@@ -467,10 +471,11 @@ class TorchParallelism(Parallelism):
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of processes: all or the first of the default group, or a ``DeviceMesh``.
+        """Return an axis of processes.
 
-        Raise ``InvalidOption`` without a default group, for other ``devices``, or if this process is left
-        out.
+        ``devices`` is a ``DeviceMesh`` of one axis, the number of first processes of the default group, or
+        None for all of that group. Raise ``InvalidOption`` without a default group, for other ``devices``,
+        or if this process is not among the first ones.
         """
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
@@ -508,7 +513,7 @@ class TorchParallelism(Parallelism):
         ]
 
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Broadcast the elements of the first process into the same tensors, in place, and return these."""
+        """Overwrite the arrays with the elements of the first process, and return them as local tensors."""
         local = list(map(_local, arrays))
         sent = apply_flattened(
             lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local]
@@ -530,7 +535,8 @@ class TorchParallelism(Parallelism):
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Return a function that runs ``function`` on this process's part of the split arrays.
 
-        It reduces the results over all processes, and replaces entries of the list of arrays in place.
+        It combines the results of all processes by ``how.reduce``. It replaces entries of the list that it
+        is called with.
         """
         mesh, over = how.axis.native.mesh, how.axis.native.exchanges
         axis, whole = ProcessAxis(over), list(range(how.parameters))
@@ -631,9 +637,10 @@ def _local(array: Any) -> Any:
 
 
 def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
-    """Make gradients of replicated arrays the sum over the devices, and return ``arrays``.
+    """Make the gradients of replicated arrays sums over the devices, and return the list ``arrays``.
 
-    ``whole`` are their indices. The list is changed in place. Nothing happens if no gradient can be taken.
+    ``whole`` are the indices of the replicated arrays. Their entries of ``arrays`` are replaced if a
+    gradient may be taken.
     """
     # Under a transform, all may need a gradient; otherwise, those that say so.
     all_are = is_followed()
@@ -653,9 +660,10 @@ def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> A
 
 
 def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]:
-    """Return the function that combines a result of all processes.
+    """Return the function that combines the arrays of all processes for one result.
 
-    ``reduce`` is one of ``REDUCTIONS``, or a function of the results along a new first axis.
+    ``reduce`` is one of ``contracts.parallelism.REDUCTIONS``, or a function of the arrays, stacked along a
+    new first axis.
     """
 
     def first(array: Any, over: Exchanges) -> Any:

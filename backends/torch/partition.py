@@ -1,4 +1,4 @@
-"""Layouts of arrays over a ``DeviceMesh``, and functions of sharded arrays, by ``DTensor``."""
+"""Sharding of arrays over a ``DeviceMesh``, and functions of sharded arrays, by ``DTensor``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return for each axis of the mesh how an array with ``layout`` is placed over it."""
+    """Return the placement of an array with ``layout`` for each axis of the mesh.
+
+    It is ``Replicate`` for mesh axes that the layout does not name.
+    """
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():
@@ -73,7 +76,7 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Context in which plain tensors are replicated over ``mesh``.
+    """Context in which operations of ``DTensor`` take plain tensors as replicated over ``mesh``.
 
     Raise ``UnsupportedOperation`` if ``DTensor`` has no rule for an operation. On CPU, attention is
     computed by matrix products, because ``DTensor`` has no rule for the fused kernel.
@@ -93,7 +96,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
-    """Replicate ``parameter`` over the mesh axes ``along``. Its gradient is reduce-scattered, as in FSDP."""
+    """Gather the ``DTensor`` over the mesh axes ``along``. Its gradient is reduce-scattered, as in FSDP."""
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)
     ]

@@ -1,4 +1,8 @@
-"""Guards while ``torch.compile`` traces a function."""
+"""Guards of a graph that torch traces, as operations of the traced program.
+
+:func:`assert_guards` writes guards on elements, and :class:`DynamoTracer` guards that ``torch.compile``
+cannot trace.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +49,11 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result`` of a traced program that raises at run time if a guard does not hold.
+    """Add ``guards`` on the arrays ``checks`` to the traced program, and return ``result``.
 
-    ``checks`` are the elements that ``guards`` are on. A check that is a Python number is checked at once,
-    and raises ``GuardFailed`` while tracing.
+    The program raises at run time if a guard does not hold. Under ``torch.jit.trace``, the returned arrays
+    depend on the guards. A Python number in ``checks`` is checked while tracing, and ``GuardFailed`` is
+    raised for it then.
     """
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
@@ -130,9 +135,9 @@ class DynamoTracer:
         return number
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Add the check with this ``number`` to the compiled program, which runs it each time.
+        """Add the check with this ``number`` to the compiled program, which makes it each time it runs.
 
-        Exported programs get no checks, because they run without the original.
+        An exported program gets no check, because it runs without the original.
         """
         if torch.compiler.is_exporting():
             return

@@ -1,4 +1,4 @@
-"""Training by ``torch.optim`` and ``torch.autograd``; arrays are updated in place."""
+"""Training by ``torch.optim`` and ``torch.autograd``, which updates arrays in place."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ _SEED_BYTES = 8
 
 
 class TorchTraining(Training):
-    """See :class:`graph_compiler.contracts.training.Training`.
+    """Training engine of torch; see :class:`graph_compiler.contracts.training.Training`.
 
-    The factory of an optimizer is a function of a list of tensors that returns a
-    ``torch.optim.Optimizer``.
+    A factory of an optimizer takes a list of tensors and returns a ``torch.optim.Optimizer``.
     """
 
     compiles_models = True
@@ -58,10 +57,10 @@ class TorchTraining(Training):
         return partial(cls, lr=0.0, **given)
 
     def own(self, item: Any) -> Make | None:
-        """Return a function of a list of tensors that creates the optimizer, or None for other objects.
+        """Return ``item`` as a function from a list of tensors to an optimizer, or None for other objects.
 
-        ``item`` is an optimizer class, a partial of one, such a function, or an optimizer whose options
-        are copied.
+        ``item`` is an optimizer class, a ``functools.partial`` of it, such a function, or an optimizer, of
+        which the options are copied. Raise ``InvalidOption`` for an optimizer of several parameter groups.
         """
         if isinstance(item, torch.optim.Optimizer):
             return _same_options(item)
@@ -102,9 +101,9 @@ class TorchTraining(Training):
         return held.trained, held.optimizer
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
-        """Return the optimizer's state as ``name/key`` (``weight/exp_avg``).
+        """Return the optimizer's state of each parameter by ``name/key`` (``weight/exp_avg``).
 
-        Numbers become float64 tensors, and None is left out.
+        Numbers become float64 tensors. Entries that are None are left out.
         """
         return {
             f"{name}/{key}": value
@@ -217,9 +216,10 @@ class TorchTraining(Training):
 
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
-        """Context in which the default generator has the state of ``rng``.
+        """Context in which the default generator continues from the state of ``rng``.
 
-        ``rng`` advances unless the block raises, and the default generator is restored.
+        Afterwards, ``rng`` has the advanced state, unless the block raised. The default generator is always
+        restored.
         """
         default = _default_generator(rng)
         outside = default.get_state()
@@ -236,7 +236,7 @@ class TorchTraining(Training):
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
         """Return a generator with the stored state, on the device of ``like``.
 
-        On another kind of device, which samples other numbers anyway, only the seed is restored.
+        If the device has a generator of another kind, which samples other numbers anyway, set only the seed.
         """
         made, state = torch.Generator(like.device), arrays["generator"]
         if state.numel() == made.get_state().numel():
@@ -251,9 +251,9 @@ class TorchTraining(Training):
 
     @forwards
     def placed(self, array: Any, where: Any) -> Any:
-        """Copy ``array`` to the device ``where``, through pinned memory from CPU to GPU, without waiting.
+        """Copy ``array`` to the device ``where`` without waiting, from CPU to GPU through pinned memory.
 
-        A tensor that is there already, or any if ``where`` is None, is only converted.
+        If ``where`` is None, or is the device of ``array`` already, only convert it to a tensor.
         """
         tensor = target.convert(array)
         if where is None or torch.device(where).type == tensor.device.type == "cpu":
@@ -267,9 +267,9 @@ class TorchTraining(Training):
         return None if tensor.is_cpu else tensor.device
 
     def received(self, array: Any) -> Any:
-        """Make the current stream wait for a copy on the default stream, and return ``array``.
+        """Return ``array``; on a GPU, make the current stream wait for its copy on the default stream.
 
-        Its memory is not reused before the current stream is done with it.
+        The memory of ``array`` is then not reused before the current stream has finished with it.
         """
         if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (
             first := torch.cuda.default_stream(array.device)

@@ -58,7 +58,7 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch
 
 
 class OutOfPlaceMode(TorchFunctionMode):
-    """Context in which the operations of ``_COMPOSED`` are computed without in-place writes."""
+    """Context manager that computes the operations of ``_COMPOSED`` without in-place writes."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))
@@ -71,7 +71,7 @@ _PRODUCTS = {
 
 
 class TorchDerivatives(Derivatives):
-    """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+    """Derivatives and vmap of torch; see :class:`graph_compiler.contracts.derivatives.Derivatives`."""
 
     compile_options: ClassVar[dict[str, Any]] = {}
 
@@ -153,9 +153,9 @@ class TorchDerivatives(Derivatives):
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute a vjp by ``torch.func.vjp``, or else by ``torch.autograd``.
 
-        The latter is for a ``function`` with hooks for saved tensors, as ``checkpoint`` has, or one that
-        is compiled together with its gradient. Raise ``GradientRefused`` for an array that torch cannot
-        differentiate.
+        ``torch.autograd`` serves functions with hooks for saved tensors, as ``checkpoint`` has, and
+        functions that are compiled together with their gradient. Raise ``GradientRefused`` for an array
+        that torch cannot differentiate.
         """
         try:
             results, pull, aux = torch.func.vjp(_with_tuples(function), *primals, has_aux=True)
@@ -170,9 +170,9 @@ class TorchDerivatives(Derivatives):
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute a jvp by ``torch.func.jvp``, or by two reverse modes.
+        """Compute a jvp by ``torch.func.jvp``, or by two reverse modes if torch has no correct forward mode.
 
-        The latter is for operations without a correct forward mode.
+        The second way runs ``function`` again.
         """
         try:
             with CorrectForwardMode():
@@ -189,11 +189,11 @@ class TorchDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the results, aux, and the linear map from tangents to tangents of the results.
+        """Return the results, aux, and the linear map from tangents to tangents of the results.
 
-        It differentiates the vjp, which is linear in the cotangents, so that ``function`` runs only once.
-        The point at which the vjp is differentiated is arbitrary. It is 1, because backward passes that
-        compute logarithms have no derivative at 0.
+        The map is the vjp of the vjp, which is linear in the cotangents, so ``function`` runs only once.
+        The vjp may be differentiated at any cotangents. They are 1, because backward passes that compute
+        logarithms have no derivative at 0.
         """
         results, aux, pull = self.vjp(function, primals)
         ones = tuple(map(torch.ones_like, results))
@@ -224,7 +224,7 @@ class TorchDerivatives(Derivatives):
         return over_slices
 
     def named(self, array: Any, name: str) -> Any:
-        """Return a view of ``array``, made while the policy of a checkpoint can see ``name``."""
+        """Return a view of ``array``, made while ``name`` is the current name for checkpoint policies."""
         before = _checkpoint_name.set(name)
         try:
             return array.view_as(array)

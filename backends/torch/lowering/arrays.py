@@ -118,7 +118,7 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """Write ``F.pad``, or a helper if the mode is not supported for these axes, amounts or dtype."""
+    """Write ``F.pad``, or a helper if that does not support the mode for these axes, amounts or dtype."""
     # F.pad counts axes from the last one. Modes other than constant support few axes and dtypes.
     padded = next((axis for axis, pair in enumerate(padding) if pair != (0, 0)), x.ndim)
     flat = tuple(amount for pair in reversed(padding[padded:]) for amount in pair)
@@ -188,7 +188,11 @@ def scatter_nd(
     reduce: str | None,
     include_self: bool,
 ) -> str:
-    """Write ``x.index_put((i, j), values)`` if indices into the first axes replace or add, else a helper."""
+    """Write ``x.index_put((i, j), values)`` if it computes the same, otherwise the call of a helper.
+
+    It does if the indices are into the first axes, in order, values replace or are added, and
+    ``include_self`` is True.
+    """
     reduce = _reduction(x, reduce)
     if axes == tuple(range(len(axes))) and reduce in (None, "sum") and include_self:
         key = f"({', '.join(map(_index, indices))}{',' if len(axes) == 1 else ''})"
@@ -209,7 +213,7 @@ def scatter_nd(
 def scatter(
     x: Operand, indices: Operand, values: Operand, *, axis: int, reduce: str | None, include_self: bool
 ) -> str:
-    # The functions of torch do not reduce bools, so these go through bytes.
+    # The functions of torch do not reduce bools, so bools are reduced as uint8.
     reduce = _reduction(x, reduce)
     if reduce is None:
         return f"torch.scatter({x}, {axis}, {index(indices)}, {values})"

@@ -1,8 +1,8 @@
-"""Control flow as Python statements, which autograd traces; the outputs of all iterations are stacked.
+"""Control flow as Python statements, custom derivatives and collectives in torch.
 
 ``torch.compile`` does not support statements that depend on elements. So the blocks of branches and of
-``while`` loops are functions, which ``torch.cond`` and ``while_loop`` run if the graph is compiled. It
-unrolls ``for`` loops, since their trip counts are known.
+``while`` loops are functions, which ``torch.cond`` and ``while_loop`` run if the graph is compiled. The
+compiler unrolls ``for`` loops, since their trip counts are known.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMPILED = "torch.compiler.is_compiling()"
 class _StackedTensors(Lists):
     """Outputs of a loop in lists, which generated code joins by ``torch.stack`` after the loop.
 
-    After a loop without iterations, they are empty tensors.
+    After a loop without iterations, the outputs are tensors of length 0.
     """
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
@@ -81,8 +81,8 @@ def _branch(scope: Scope, node: Node) -> None:
 def _while_loop(scope: Scope, node: Node) -> None:
     """Write a loop whose condition and body are nested functions, so that it can be compiled.
 
-    If an iteration writes to memory, write a plain statement, since functions would get copies of that
-    memory.
+    If an iteration writes to memory, write a ``while`` statement without functions, since these would write
+    to copies of that memory.
     """
     if node.writes:
         while_loop(scope, node)
@@ -127,10 +127,10 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _write_function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """Write a nested function and return its name.
+    """Write the ``region`` as a nested function and return its name.
 
-    ``torch.cond`` and ``while_loop`` require results without aliases, so a result that the function does
-    not make itself, or returns twice, is copied.
+    ``torch.cond`` and ``while_loop`` require results without aliases, so a result is copied if no node of
+    the region makes it, or if it is returned before.
     """
     inside = scope.inside(region, inputs, captured)
     made = {value for node in region.block.nodes for value in node.outputs}
@@ -183,9 +183,9 @@ def _method_forward(scope: Scope, derivative: Derivative) -> None:
 
 
 def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -> list[str]:
-    """Return the texts of results, with copies of those that are, or may be, an operand or another result.
+    """Return the texts of results, with copies of those that are, or may be, an operand or an earlier result.
 
-    torch can save neither for the backward pass.
+    torch could not save such a result for the backward pass.
     """
     makers = {value: node for node in region.block.nodes for value in node.outputs}
     before, texts = list(operands), []
@@ -202,7 +202,10 @@ def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """Write ``setup_context``, which saves what the rule uses. Residuals are results without a derivative."""
+    """Write ``setup_context``, which saves the values that the ``rule`` uses.
+
+    It marks residuals, which are further results of ``forward``, as not differentiable.
+    """
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _saved_values(derivative, rule)]

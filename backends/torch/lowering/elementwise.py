@@ -1,6 +1,7 @@
-"""Element-wise functions in torch: operators, which accept numbers on either side, and functions.
+"""Element-wise functions in torch, as operators or functions.
 
-Some functions accept tensors only.
+Operators accept a number on either side. Some functions accept tensors only, so numbers are
+converted for these.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _OPERATORS = {
 
 rows.table({name: f"torch.{name}({{x}})" for name in _UNARY})
 rows.table({name: f"{{x1}} {sign} {{x2}}" for name, sign in _OPERATORS.items()})
-# torch.conj only sets a flag.
+# torch.conj would only set a flag, so conj is written as torch.conj_physical.
 rows.table({
     "bitwise_invert": "~{x}",
     "conj": "torch.conj_physical({x})",

@@ -135,9 +135,9 @@ _DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "length
 def _transform(
     function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]
 ) -> str:
-    """Write a call of a short-time Fourier transform.
+    """Write a call of ``torch.stft`` or ``torch.istft``, without options that equal the defaults.
 
-    Without a window, it is ones. A window shorter than ``n_fft`` is centred in the frame by torch.
+    If ``window`` is None, it is ``n_fft`` ones. torch centres a window shorter than ``n_fft`` in the frame.
     """
     width = None if window is None or window.shape[0] == n_fft else Text(f"{window}.shape[0]")
     ones = Text(f"torch.ones({n_fft!r}, dtype=torch.{real_of(x.dtype or '')})")

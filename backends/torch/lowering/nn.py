@@ -19,7 +19,7 @@ Row = Callable[..., str]
 
 
 def _move_to_axis_1(x: Operand, axis: int) -> Operand:
-    """Return ``x`` with ``axis`` moved to position 1, or a number unchanged."""
+    """Return the array ``x`` with ``axis`` moved to position 1, or a number unchanged."""
     if x.spec is None:
         return x
     shape = [dim for place, dim in enumerate(x.shape) if place != axis % x.ndim]
@@ -31,7 +31,7 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 def channels_first(row: Row) -> Row:
     """Add a parameter ``layout`` to a row that expects channels first.
 
-    For channels last, move the last axis to axis 1 before the call and back after it.
+    For channels last, move the last axis of ``x`` to axis 1 before the call, and back after it.
     """
 
     @wraps(row)
@@ -46,7 +46,7 @@ def channels_first(row: Row) -> Row:
 def channels_in_axis_1(row: Row) -> Row:
     """Add a parameter ``axis`` to a row that expects channels in axis 1.
 
-    If it is another axis, move that to axis 1 before the call and back after it.
+    Move any other ``axis`` of ``x`` to axis 1 before the call, and back after it.
     """
 
     @wraps(row)
@@ -393,11 +393,10 @@ _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**6
 def _pool_call(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
     """Write a call of ``F.<function><rank>d``.
 
-    A helper wraps it unless one or two axes come before the spatial ones. Raise ``UnsupportedOperation``
-    for more than three spatial axes.
+    A helper wraps the call unless one or two axes come before the spatial ones, which is all that torch
+    accepts. Raise ``UnsupportedOperation`` unless there are one to three spatial axes.
     """
     check_rank(function, rank)
-    # The poolings of torch accept one or two axes before the spatial ones.
     if x.ndim - rank in (1, 2):
         return call(f"F.{function}{rank}d", array, *arguments, **options)
     return call("over_leading_axes", f"F.{function}{rank}d", array, rank, *arguments, **options)
@@ -408,10 +407,10 @@ def _lowest(dtype: str) -> Any:
 
 
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the text of the array and the padding of each axis.
+    """Return the text of the array to pool, and the padding for the pooling along each axis.
 
-    Asymmetric padding becomes an ``F.pad`` before the pooling. Raise ``UnsupportedOperation`` for that
-    with ``ceil_mode``.
+    Padding that is asymmetric or negative becomes an ``F.pad`` with ``value`` before the pooling. Raise
+    ``UnsupportedOperation`` for such padding with ``ceil_mode``.
     """
     amounts = symmetric(padding)
     if amounts is not None:
@@ -541,7 +540,7 @@ def _avg_pool_text(
 def _avg_pool_over_one_axis(
     x: Operand, array: str, kernel: Any, strides: Any, amounts: Any, *options: Any
 ) -> str:
-    """Write a pooling over two axes, the first of size 1, since torch has no divisor over one axis."""
+    """Write a pooling over two axes, the first of size 1, since ``F.avg_pool1d`` takes no divisor."""
     ceil_mode, count_include_pad, divisor = options
     spec = ArraySpec((*x.shape[:-1], 1, x.shape[-1]), x.dtype or "")
     found = {
@@ -636,9 +635,9 @@ rows.table(
 
 
 def _mode(method: str, rank: int, antialias: bool) -> str:
-    """Return torch's name of ``method`` over ``rank`` axes.
+    """Return torch's name for interpolation by ``method`` over ``rank`` axes.
 
-    Raise ``UnsupportedOperation`` if it has none.
+    Raise ``UnsupportedOperation`` if torch does not support it.
     """
     if method.startswith("nearest") and 1 <= rank <= 3:
         return method
@@ -656,9 +655,10 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
 def _interpolate(
     x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool
 ) -> str:
-    """Write ``F.interpolate``, or, with scales, the kernel that it calls, which takes scales and size.
+    """Write ``F.interpolate``, or with ``scales`` the kernel that it calls, which takes both scales and size.
 
-    Raise ``UnsupportedOperation`` unless ``x`` has a batch and a channel axis besides those of ``size``.
+    Raise ``UnsupportedOperation`` unless ``x`` has a batch and a channel axis before the axes of ``size``,
+    or if torch does not support the method.
     """
     mode = _mode(method, len(size), antialias)
     if x.ndim != len(size) + 2:

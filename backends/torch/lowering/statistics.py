@@ -1,7 +1,7 @@
 """Statistics and random numbers in torch.
 
-A key is a ``torch.Generator``, or None for the default one, and samples are taken from it one after the
-other.
+A key is a ``torch.Generator``, or None for the default one. Each sample advances its state, so the order of
+the samples matters.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Helper functions that generated torch source uses.
 
-Generated source contains a copy of each helper that it calls, so a helper imports only ``torch``, ``F``,
-``math`` and other helpers.
+Generated source contains a copy of each helper that it calls. So a helper uses other helpers, and imported
+names only if the source may import them, too (``torch``, ``F``, ``math``).
 """
 
 from ...common import prefixes, preludes

@@ -15,9 +15,10 @@ def converted(parts: tuple[torch.Tensor, ...], *dtypes: torch.dtype | None) -> t
 def as_strided(
     x: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> torch.Tensor:
-    """Return a tensor whose element ``i, j, ..`` is a fixed element of ``x`` in row-major order.
+    """Return a tensor of ``shape`` whose elements are elements of flattened ``x`` (row-major).
 
-    The index of that element is ``offset + i * strides[0] + j * strides[1] + ..``.
+    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of ``x``. The result
+    shares the memory of ``x`` if that is contiguous.
     """
     return x.contiguous().view(-1)[offset:].as_strided(shape, strides)
 
@@ -25,7 +26,7 @@ def as_strided(
 def pad_with_elements(x: torch.Tensor, padding: tuple[tuple[int, int], ...], mode: str) -> torch.Tensor:
     """Pad ``x`` with its own elements: mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap").
 
-    Negative amounts remove elements.
+    ``padding`` is a pair of amounts for each axis. Negative amounts remove elements.
     """
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
@@ -51,7 +52,10 @@ def updated(x: torch.Tensor, key: Any, value: torch.Tensor | float) -> torch.Ten
 
 
 def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
-    """Select elements along ``axis`` by ``indices``, which may be negative. The other axes broadcast."""
+    """Select elements along ``axis`` by ``indices``, which may be negative. All other axes broadcast.
+
+    ``axis`` is not negative.
+    """
     size = x.shape[axis]
     others = torch.broadcast_shapes(
         *((*part.shape[:axis], 1, *part.shape[axis + 1 :]) for part in (x, indices))
@@ -68,8 +72,8 @@ def scatter_reduce_at(
 ) -> torch.Tensor:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is a name that ``torch.scatter_reduce`` accepts. With ``include_self``, the old element is
-    reduced with the values.
+    ``values`` broadcasts to the shape of ``x[key]``. ``reduce`` is a name that ``torch.scatter_reduce``
+    accepts. With ``include_self``, the reduction includes the old element.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
@@ -91,7 +95,8 @@ def scatter_product(
 ) -> torch.Tensor:
     """Call ``torch.scatter_reduce`` with ``"prod"``.
 
-    Raise ``NotImplementedError`` for floats in forward mode, where torch would return the tangent 0.
+    Raise ``NotImplementedError`` for real and complex floating-point ``x`` in forward mode, where torch
+    would return the tangent 0.
     """
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(
@@ -104,9 +109,10 @@ def scatter_product(
 def unique_with_first(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the sorted unique elements, or slices along ``dim``, with three index tensors.
+    """Return the sorted unique elements, or slices along ``dim``, and three integer tensors.
 
-    These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
+    The tensors are the index of the first occurrence of each, the indices that rebuild ``x``, and the
+    counts. If ``dim`` is None, first occurrences are indices into flattened ``x``.
     """
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=dim)
     flat = inverse.reshape(-1)

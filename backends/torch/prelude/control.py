@@ -1,4 +1,4 @@
-"""Custom gradients and scans."""
+"""Scans, checkpoints and custom gradients."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def associative_scan(
     axis: int,
     reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
-    """Compute all prefix combinations along ``axis``, or with ``reverse`` all suffix combinations.
+    """Scan ``arrays`` along ``axis`` with an associative function: return the combinations of all prefixes.
 
-    The results are new tensors.
+    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
+    that ``left`` are later elements. The results are new tensors.
     """
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
@@ -34,7 +35,8 @@ def associative_scan(
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
     """Call ``body(*arrays)`` such that autograd stores only ``arrays`` and recomputes the rest.
 
-    Under the transforms of ``torch.func``, and while gradients are disabled, ``body`` is called directly.
+    Call ``body`` directly while gradients are disabled, and under transforms of ``torch.func`` outside of
+    ``torch.compile``.
     """
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
@@ -57,7 +59,7 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
     """Return a copy of ``value`` with a custom gradient.
 
     ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the result times
-    its slope; ``value`` itself gets no gradient.
+    its slope. ``value`` and the slopes get no gradient.
     """
 
     class Ruled(torch.autograd.Function):
@@ -87,7 +89,7 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
     """Return a copy of the first array.
 
-    A backward pass through it raises ``GradientRefused`` with ``message``.
+    A backward pass from the result to any of ``arrays`` raises ``GradientRefused`` with ``message``.
     """
 
     class Refused(torch.autograd.Function):
@@ -113,7 +115,7 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
     """Compute the element-wise ``function(*arrays)`` such that a zero tangent or cotangent stays zero.
 
-    This also holds if the derivative of the function is infinite or NaN.
+    It stays zero even where the derivative of ``function`` is infinite or NaN.
     """
 
     class StrongZero(torch.autograd.Function):
@@ -150,9 +152,9 @@ def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) ->
 def slope_of(
     function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]
 ) -> torch.Tensor:
-    """Compute the derivative of the element-wise ``function`` by the array at index ``place``.
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
 
-    Its own derivatives use strong zeros.
+    In its own derivatives, too, a zero tangent or cotangent stays zero.
     """
 
     def slope(*arrays: torch.Tensor) -> torch.Tensor:

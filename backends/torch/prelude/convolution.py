@@ -1,4 +1,4 @@
-"""Windows as columns, over any number of axes and with any padding."""
+"""Windows of an array as columns (im2col), over any number of axes and with any padding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """Return all windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    """Return all windows of ``x`` [batch, channels, *space] as the columns of a matrix.
+
+    The result is [batch, channels * elements of a window, windows].
+    """
     rank = len(kernel)
     windows = F.pad(x, [amount for pair in reversed(padding) for amount in pair])
     for axis, (size, stride, step) in enumerate(zip(kernel, strides, dilation)):
@@ -32,7 +35,10 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """Sum columns into an array [batch, channels, *size]: the adjoint of ``im2col``."""
+    """Sum columns [batch, channels * elements of a window, windows] into an array [batch, channels, *size].
+
+    This is the adjoint of ``im2col``.
+    """
     batch, channels = x.shape[0], x.shape[1] // math.prod(kernel)
     places = torch.arange(1, math.prod(size) + 1, device=x.device).reshape(1, 1, *size)
     places = im2col(places, kernel, strides, padding, dilation).reshape(-1)  # 0 in the padding

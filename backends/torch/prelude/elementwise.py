@@ -17,12 +17,12 @@ def absolute(x: torch.Tensor) -> torch.Tensor:
 
 
 def signed(x: Any) -> torch.Tensor:
-    """Bitcast a uint64 tensor to int64, or return a Python number as such a tensor."""
+    """Bitcast a uint64 tensor to int64, or convert a Python int (modulo 2**64) to such bits."""
     return x.view(torch.int64) if isinstance(x, torch.Tensor) else torch.tensor((x + 2**63) % 2**64 - 2**63)
 
 
 def shifted_right(x: Any, count: Any) -> torch.Tensor:
-    """Shift the bits of uint64 right and insert zeros. A count outside of 0 to 63 returns 0."""
+    """Shift the bits of uint64 right and insert zeros. The result is 0 if ``count`` is 64 or more."""
     bits, places = signed(x), signed(count)
     moved = (bits >> places) & ~(torch.full_like(bits, -1) << (64 - places))
     return torch.where((places >= 0) & (places < 64), torch.where(places == 0, bits, moved), 0).view(
@@ -36,7 +36,7 @@ def is_less(x: Any, y: Any) -> torch.Tensor:
 
 
 def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return quotient and remainder of uint64. Division by 0 returns quotient 0 and remainder ``x``."""
+    """Return quotient and remainder of uint64. For ``y`` 0, these are 0 and ``x``."""
     number, divisor = signed(x), signed(y)
     # The halved number fits int64. A divisor that does not fit is contained at most once.
     half = shifted_right(x, 1).view(torch.int64)
@@ -55,7 +55,8 @@ def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Compute the regularized incomplete beta function.
 
-    Parameters of 0 or infinity return the limits, and arguments outside of the domain return NaN.
+    For parameters of 0 or infinity, return the limit, or NaN if both are 0 or both infinite. Return NaN for
+    arguments outside of the domain. Half precision is computed in float32.
     """
     dtype = x.dtype
     a, b, x = (
@@ -80,7 +81,7 @@ def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Compute the incomplete beta function inside its domain by a continued fraction.
 
-    See https://dlmf.nist.gov/8.17.E22. The fraction is computed for ``x`` or for ``1 - x``, whichever
+    See https://dlmf.nist.gov/8.17.E22. The fraction is evaluated at ``x`` or at ``1 - x``, whichever
     converges faster.
     """
     is_short = x < (a + 1) / (a + b + 2)
@@ -101,7 +102,8 @@ def incomplete_gamma(
 ) -> torch.Tensor:
     """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
 
-    If ``a`` requires a gradient, the result has the first derivative by ``a``, which torch lacks.
+    If ``a`` requires a gradient, the result has the first derivative with respect to ``a``, which torch
+    lacks.
     """
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)
@@ -122,9 +124,10 @@ def incomplete_gamma(
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the derivative of ``gammainc`` by ``a``, which is 0 unless ``x`` is positive and finite.
+    """Compute the derivative of ``gammainc`` with respect to ``a``.
 
-    It differentiates the series ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))`` term by term.
+    It is 0 unless ``x`` is positive and finite. Otherwise, the series
+    ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))`` is differentiated term by term.
     """
     kind = torch.promote_types(a.dtype, x.dtype)
     a, x = torch.broadcast_tensors(a.double(), x.double())

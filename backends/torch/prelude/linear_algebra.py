@@ -6,13 +6,13 @@ import torch
 
 
 def eig(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute ``torch.linalg.eig``. A matrix that is not finite, which may crash LAPACK, returns NaN."""
+    """Compute ``torch.linalg.eig``, or NaN for a matrix with infinity or NaN, which may crash LAPACK."""
     unknown = (x * 0).sum((-2, -1))
     values, vectors = torch.linalg.eig(torch.where(unknown.isnan()[..., None, None], 0, x))
     return values + unknown[..., None], vectors + unknown[..., None, None]
 
 
 def eigvals(x: torch.Tensor) -> torch.Tensor:
-    """Compute ``torch.linalg.eigvals``. A matrix that is not finite, which may crash LAPACK, returns NaN."""
+    """Compute ``torch.linalg.eigvals``, or NaN for a matrix with infinity or NaN, which may crash LAPACK."""
     unknown = (x * 0).sum((-2, -1))
     return torch.linalg.eigvals(torch.where(unknown.isnan()[..., None, None], 0, x)) + unknown[..., None]

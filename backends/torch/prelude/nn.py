@@ -18,7 +18,7 @@ def leaky_relu(x: torch.Tensor, negative_slope: float) -> torch.Tensor:
 
 
 def grouped_matmul(x: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``.
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by the matrix ``weight[g]``, for each group ``g``.
 
     The first group starts at row 0. Rows after the last group are 0 in the result.
     """
@@ -39,7 +39,8 @@ def attention_weights(
     """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
 
     A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are
-    masked, too. ``scale`` is by default one over the square root of the size of a head.
+    masked, too. By default, ``scale`` is one over the square root of the size of a head. With
+    ``enable_gqa``, each head of ``key`` serves several heads of ``query``.
     """
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
@@ -63,7 +64,7 @@ def normalised_by(
 ) -> torch.Tensor:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
 
-    Half precision is computed in float32.
+    Half precision is computed in float32. The result has the dtype of ``x``.
     """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)
@@ -86,7 +87,8 @@ def whole_layer(
 ) -> tuple[torch.Tensor, ...]:
     """Run a recurrent layer of torch over a sequence [time, batch, features] in one direction.
 
-    Return the outputs and the last states. With ``reverse``, the sequence is read from its end.
+    Return the outputs and the last states. With ``reverse``, the sequence is read from its end, and output
+    ``t`` still belongs to input ``t``.
     """
     start = tuple(part[None] for part in state)
     sequence = x.flip(0) if reverse else x

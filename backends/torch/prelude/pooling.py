@@ -13,9 +13,9 @@ import torch.nn.functional as F
 def over_leading_axes(
     pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
 ) -> Any:
-    """Apply ``pool`` over the last ``rank`` axes, with any number of axes before them.
+    """Apply ``pool``, which takes one axis before its ``rank`` spatial axes, with any number of axes there.
 
-    A tuple of results is returned as a tuple.
+    Return a tuple if ``pool`` does.
     """
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
@@ -27,7 +27,7 @@ def over_leading_axes(
 def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) -> torch.Tensor:
     """Return zeros of spatial ``size`` with the elements of ``x`` at ``indices``.
 
-    Indices are into the flattened spatial axes.
+    ``indices`` has the shape of ``x``, and indexes the flattened spatial axes of the result.
     """
     lead = x.shape[: x.ndim - len(size)]
     zeros = x.new_zeros(*lead, math.prod(size))
@@ -38,9 +38,10 @@ def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) ->
 def avg_pool_inside(
     pool: Callable[..., Any], x: torch.Tensor, padding: tuple[int, ...], kernel: Any, strides: Any
 ) -> torch.Tensor:
-    """Compute the mean of each window without the padding, which may be asymmetric.
+    """Compute the mean of each window over the elements of ``x``, not counting the padding.
 
-    ``pool`` is the function of torch, such as ``F.avg_pool2d``, and ``padding`` that of ``F.pad``.
+    ``pool`` is the function of torch, such as ``F.avg_pool2d``. ``padding`` is in the order of ``F.pad``,
+    and may be asymmetric.
     """
     inside = F.pad(torch.ones_like(x[:1]), padding)
     return pool(F.pad(x, padding), kernel, strides) / pool(inside, kernel, strides)
@@ -49,7 +50,11 @@ def avg_pool_inside(
 def with_places_of(
     pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the values of a pooling of padded ``x``, and its indices converted to indices into ``x``."""
+    """Return the values and indices ``pooled`` from padded ``x``, with indices converted to those into ``x``.
+
+    Both kinds of indices count the elements of the flattened spatial axes. ``padding`` is a pair of amounts
+    for each spatial axis.
+    """
     values, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)

@@ -10,7 +10,8 @@ def dropout(
 ) -> torch.Tensor:
     """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    All elements along ``shared_axes`` are set to 0 together. None as ``generator`` is torch's default one.
+    The random choice is the same for all elements along ``shared_axes``. If ``rate`` is 1, all elements are
+    0. If ``generator`` is None, use torch's default generator.
     """
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
@@ -20,9 +21,10 @@ def dropout(
 def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     """Compute Philox-4x32 with 10 rounds.
 
-    Return four random words (uint32) along the last axis for each key of two words and counter of four.
+    ``keys`` has two words of 32 bits along the last axis, and ``counts`` four. Their other axes broadcast.
+    Return four random words (uint32) along the last axis.
     """
-    # torch has no kernels for uint32, so words are int64; a product that overflows still has the right 64
+    # torch has no kernels for uint32, so words are int64. A product that overflows still has the correct 64
     # bits.
     mask = 0xFFFFFFFF
     first, second = keys.long().unbind(-1)
@@ -42,7 +44,8 @@ def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     """Compute Threefry-2x32 with 20 rounds.
 
-    Return two random words (uint32) along the last axis for each key of two words and counter of two.
+    ``keys`` and ``counts`` have two words of 32 bits along the last axis. Their other axes broadcast.
+    Return two random words (uint32) along the last axis.
     """
     # torch has no kernels for uint32, so words are int64.
     mask = 0xFFFFFFFF
