@@ -130,7 +130,10 @@ def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
 
 
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
-    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``."""
+    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
+
+    Singular values up to ``rcond`` times the largest count as zero.
+    """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
@@ -308,7 +311,7 @@ def grid_sample(
     """Sample ``x``, ``[batch, channels, *space]``, at the positions ``grid``, ``[batch, *out, axes]``.
 
     Coordinates are in [-1, 1] along each axis, last spatial axis first. ``method`` is linear, nearest or
-    cubic.
+    cubic. ``padding`` is zeros, border or reflection, for positions outside of ``x``.
     """
     space = x.shape[2:]
     positions = []

@@ -1,1 +1,1 @@
-"""Code that all frontends share."""
+"""Code that the frontends share: lifting of calls, regions, views, indices and Python numbers."""

@@ -19,7 +19,7 @@ from .read_numbers import element_before_cast, fix_numbers, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """Return the bits of the integers ``x`` as 0 or 1 of its dtype along a new last axis, lowest first."""
+    """Return the bits of the integers ``x`` along a new last axis, lowest first, as 0 or 1 of its dtype."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
@@ -32,7 +32,7 @@ def from_bits(b: Any, bits: Any) -> Any:
 
 
 def reduce_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) -> Any:
-    """Reduce integers by bitwise ``how`` ("and", "or" or "xor") over the nonnegative axes ``axis``."""
+    """Reduce the integers ``x`` over the nonnegative axes ``axis`` by bitwise "and", "or" or "xor"."""
     bits = bits_of(b, x)
     if how == "xor":
         odd = b.bitwise_and(b.sum(bits, axis=axis, dtype=x.dtype, keepdims=keepdims), b.array(1, x.dtype))
@@ -53,8 +53,8 @@ class RaisingBuilder(Builder):
     recorded: specs of the arrays that the current call returned while recording, with sizes as ints. Rows
         read them where the dtype or a data-dependent size follows no simpler rule.
     masks: dtypes of index arrays that are boolean masks.
-    lists_are_tuples: True if a list of fewer than 32 items that contains slices, lists, arrays or None
-        indexes several axes.
+    lists_are_tuples: True if a list of fewer than 32 items that contains a slice, list, tuple, array,
+        None or Ellipsis indexes several axes.
     generator: the random generator that the current call names; None for the default one.
     reads_numbers: True once the function has read Python numbers from arrays.
     fixed: size expressions over numbers read from arrays that are guarded to equal their recorded values.
@@ -118,9 +118,9 @@ class RaisingBuilder(Builder):
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """Return ``spec`` with undecided and overlong sizes replaced.
 
-        Sizes that were equal while recording and were broadcast against each other are guarded to be
-        equal, and the first is used. A size expression that is too long becomes an unknown size, read from
-        the array.
+        If sizes that were equal while recording were broadcast against each other, they are guarded to be
+        equal, and the first is used. A size expression that is too long becomes an unknown size, which is
+        read from the array.
         """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
@@ -162,7 +162,11 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """Return the size of ``symbol``, or of the first selection by the same mask along the same axis."""
+        """Return the size of ``symbol``, or of the first array that the same mask selected.
+
+        The latter is returned if ``symbol`` counts the elements selected by a mask. A mask without an
+        earlier selection stores that of ``symbol``.
+        """
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
             return Size.of(symbol)
@@ -224,8 +228,9 @@ class RaisingBuilder(Builder):
     def next_key(self) -> Any:
         """Return a new random key for ``self.generator``.
 
-        It is derived from ``self.steps``, and from the key of the generator if that is seeded. Otherwise
-        it is derived from the key of the graph, which becomes an input at the first use.
+        It is derived from ``self.steps``, from an index that counts the keys, and from the key of the
+        generator if that is seeded, else from the key of the graph, which becomes an input at the first
+        use.
         """
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
@@ -265,8 +270,9 @@ class RaisingBuilder(Builder):
 def convert_number(item: Any, dtype: str) -> Any:
     """Convert the number or size ``item`` to a number for arrays of ``dtype``.
 
-    For integer dtypes it wraps around (-1 is 255 for uint8), for floats 2 becomes 2.0, and for bool it is
-    compared with 0. Complex numbers and sizes of other dtypes are returned unchanged.
+    For bool it is compared with 0. For integer dtypes a number is truncated and wraps around (-1 is 255
+    for uint8), and for floats 2 becomes 2.0. Complex numbers and sizes are returned unchanged unless
+    ``dtype`` is bool.
     """
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item

@@ -1,4 +1,4 @@
-"""Guards on elements for which a framework raises where a target computes a result.
+"""Guards on elements for which a framework raises an error and a target computes a result.
 
 The recording assumes that no call raises. If a guard fails, the function is recorded again, and the
 framework raises or the function handles the exception. Conditions are keyed by the canonical operations
@@ -22,11 +22,11 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the condition number of ``x``, its norm of ``order`` times that of its inverse.
+    """Compute the condition number of ``x``: its norm of ``order`` times that of its inverse.
 
-    A singular matrix has infinity, and so has a NaN result. For ``order`` 2 and -2 a NaN stays NaN. With
-    ``keeps_nan``, for all orders, the result is NaN for a matrix that contains NaN and infinity instead of
-    any other NaN.
+    For ``order`` 2 and -2 the result of ``cond`` is returned. For other orders it is infinity instead of
+    NaN and for matrices without an inverse. With ``keeps_nan``, for all orders, a matrix that contains
+    NaN has NaN, and infinity replaces any other NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -1,7 +1,7 @@
 """Reads and writes of arrays at Python indices.
 
 An index is split into a ``getitem`` key (integers, slices, new axes) and index arrays, each at an axis of
-what the key selects.
+the array that the key selects.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ def views_among(
 ) -> dict[int, tuple[Any, Any]]:
     """Map the ``id`` of each array that is a view to the pair of this array and its owner.
 
-    An array is an owner if ``is_view(item, array)`` for every ``item`` that overlaps it. If two arrays
-    contain each other, the array with the higher ``rank`` is the owner.
+    An array is an owner if ``is_view(item, array)`` for every other ``item`` that overlaps it, and no
+    owner of higher ``rank`` owns it. So if two arrays contain each other, the array with the higher
+    ``rank`` is the owner.
     """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
@@ -172,7 +173,7 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 
 
 def _short(bound: Any, given: Any, size: Any) -> Any:
-    """Return ``bound`` counted from the end (such as -1) if the user wrote it so or the size is symbolic.
+    """Return ``bound`` counted from the end (such as -1) if it is symbolic or the user gave a negative int.
 
     Return ``bound`` unchanged in other cases, or if its distance from the end is not a positive int.
     """
@@ -387,7 +388,7 @@ class Selection:
     """A Python index split into parts.
 
     key: ``getitem`` key of integers, slices and new axes.
-    arrays: pairs of an axis of what the key selects and an index array or mask.
+    arrays: pairs of an axis of the array that the key selects and an index array or mask.
     empty: axes of length 0, which ``False`` in the index adds.
     """
 
@@ -404,7 +405,7 @@ class Selection:
 
 # ---------------------------------------------------------------------------------------------- steps back
 def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
-    """Replace slices with negative steps by slices with positive steps of a flipped array.
+    """Replace slices with negative int steps by slices with positive steps of a flipped array.
 
     Return the flipped ``x``, the axes that were flipped, and the new index. Without negative steps, these
     are ``x``, ``()`` and ``index`` itself.
@@ -709,7 +710,7 @@ def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
 def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
     """Return ``x`` with ``value`` written to the elements that ``arrays`` select.
 
-    With ``reduce``, it is combined with the old elements by that reduction.
+    With ``reduce``, ``value`` is combined with the old elements by that reduction.
     """
     scalars, others = _parted(arrays)
     if scalars:
@@ -730,8 +731,8 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
     """Return ``x`` with ``value`` written where ``mask`` is true. The axes of the mask begin at ``axis``.
 
-    With ``reduce``, it is combined with the old elements by that reduction. If ``value`` broadcasts, no array
-    of data-dependent size is made.
+    With ``reduce``, ``value`` is combined with the old elements by that reduction. If ``value``
+    broadcasts, no array of data-dependent size is made.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
@@ -746,10 +747,10 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """Return ``value`` so that it broadcasts against ``x``, for a write where ``mask`` is true, or None.
+    """Return ``value`` in a shape that broadcasts against ``x``, for a write where ``mask`` is true, or None.
 
-    If ``value`` is ``y[mask]`` for an array ``y`` of the shape of ``x``, that is ``y``. None means that
-    ``value`` has an element for each true element of the mask.
+    If ``value`` is ``y[mask]`` for an array ``y`` of the shape of ``x``, the result is ``y``. None means
+    that ``value`` has an element for each true element of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

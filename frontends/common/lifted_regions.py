@@ -33,12 +33,12 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """Return a condition, without loop indices, under which ``condition`` holds in all iterations, or True.
+    """Return a condition on the ends of loops under which ``condition`` holds in all iterations.
 
-    ``numbers`` maps each loop index to its smallest and largest value. Each index is replaced by the bound
-    that makes the comparison strictest. Return None if ``condition`` is not a comparison by <, <=, > or >=
-    that is linear in at least one of these indices, or if the result was false while recording, as may
-    happen for a loop without iterations.
+    ``numbers`` maps each loop index to its smallest and largest value. Each index is replaced by the
+    bound that makes the comparison strictest. The result is True if it always holds. Return None if
+    ``condition`` is not a comparison by <, <=, > or >= that is linear in at least one of these indices,
+    or if the result was false while recording, as may happen for a loop without iterations.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -259,7 +259,7 @@ _NUMBER = ArraySpec((), "int32")
 class LiftedRegions:
     """Lifting of the regions of one graph.
 
-    The builder of the graph writes them, so they share its sizes and guards.
+    The graph's own builder writes the regions, so they share its sizes and guards.
     """
 
     def __init__(self, lifter: RegionLifter) -> None:
@@ -439,7 +439,7 @@ class LiftedRegions:
     ) -> dict[Value, tuple[Any, Any]]:
         """Map each input of a ``scan`` that iterates over an ``arange`` to its smallest and largest value.
 
-        Other nodes have no such inputs.
+        Return an empty dict for other nodes.
         """
         made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
         return (
@@ -453,8 +453,8 @@ class LiftedRegions:
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
         """Move guards from index ``since`` on out of a loop if they compare sums that contain its index.
 
-        A guard is replaced by its strictest case, at the first or the last iteration, whose sizes the
-        enclosing scope knows. A guard that always holds is removed.
+        Such a guard is replaced by its strictest case, at the first or the last iteration, which has only
+        sizes of the enclosing scope. A guard that always holds is removed.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
@@ -466,7 +466,7 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Move the guards that a block has added, those from index `since` on, into `nodes` as checks.
+        """Move the guards from index ``since`` on, which a block has added, into ``nodes`` as checks.
 
         Guards on sizes of the enclosing scope stay guards. In a branch they become checks if elements
         determine one of the sizes, because the branch may be chosen by that size.
@@ -477,7 +477,7 @@ class LiftedRegions:
         while found:
             guard = found.pop(0)
             sources = values_in((guard.condition,))
-            # A size whose symbol is of what a node makes is told by that result alone, so elements decide it.
+            # The size of an array that a node computes is read from that array, so elements may determine it.
             is_inner = not made.isdisjoint(sources) or is_branch and any(map(self.lifter.b.maker, sources))
             if isinstance(guard.condition, Size) and not is_inner:
                 guards.append(guard)
@@ -488,8 +488,8 @@ class LiftedRegions:
                 if isinstance(guard.condition, Value)
                 else number_of(self.lifter.b, guard.condition)
             )
-            # What computes the condition may have guards of its own, such as a divisor that is not 0, which
-            # are of this block as well.
+            # The nodes that compute the condition may add guards, such as on a divisor that is not 0. These
+            # belong to this block as well.
             guards[known:], found = [], [*guards[known:], *found]
             nodes.append(check(replace(guard, condition=condition)))
 

@@ -51,7 +51,7 @@ def lift_collective(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
 class RecordedCalls:
     """Base of the dialects of recorded graphs.
 
-    Subclasses add ``expression``, which returns the source text of a call, and ``imports``.
+    Subclasses add ``imports``, and ``expression``, which returns the source text of a call.
     """
 
     imports: Mapping[str, str]
@@ -182,7 +182,7 @@ class Lifter:
     stamp: the count in ``written`` at which the value of an array in ``held`` was derived.
     made: canonical nodes of the current call.
     lifted: canonical value of each recorded value right after its call.
-    counted: indices of the loops that are being lifted.
+    counted: loop indices of the loops lifted so far, also of those being lifted.
     problems: a message for each call that cannot be translated.
     """
 
@@ -228,7 +228,7 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ the whole graph
     def run(self) -> Graph:
-        """Return the canonical graph.
+        """Lift the recorded graph and return the canonical graph.
 
         Raise :class:`UnsupportedOperation` if only the source framework can run the graph, or if calls
         cannot be translated. The error lists all of these calls.
@@ -327,7 +327,7 @@ class Lifter:
         """Add the effects that copy ``value``, which was written to, back to the user's arrays.
 
         These are arguments, arrays in the state, buffers and constants. An array that the graph made has
-        no effect.
+        no effect, nor has an array in the state if the graph returns it, or a buffer that is rebound.
         """
         graph = self.recorded
         if value in graph.inputs_of_call:
@@ -498,8 +498,8 @@ class Lifter:
     def _call(self, node: Node) -> Any:
         """Return what the row of ``node`` returns.
 
-        If the row needs the number of an argument that is a size, such as an axis or an order, this number
-        is guarded, and the row is called with it.
+        If the row needs the number of an argument that is a size, such as an axis or an order, the size
+        is guarded to equal its recorded number, and the row is called again with the number.
         """
         before = len(self.result.nodes)
         try:

@@ -101,9 +101,10 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 
 
 def compute_math(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Compute the function ``name`` of :data:`COMPUTE`, guarded against arguments for which Python raises.
+    """Compute the function ``name`` of :data:`COMPUTE` as a float64 array.
 
-    Python numbers in ``numbers`` become float64 arrays.
+    Guards exclude arguments for which Python raises an exception. Python numbers in ``numbers`` become
+    float64 arrays.
     """
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:
@@ -119,10 +120,10 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 
 
 def holds_numbers(held: Any, is_whole: bool) -> bool:
-    """Return True if the numbers in the state ``held`` become inputs of the graph.
+    """Return True if the ints and floats in the state ``held`` may become inputs of the graph.
 
-    A list qualifies if all of its items are numbers. A number or a tuple qualifies unless ``is_whole``,
-    that is, unless the place is a whole container.
+    A list qualifies if all of its items are ints or floats. A number or a tuple qualifies unless
+    ``is_whole``, that is, unless the whole container is the state.
 
     >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True)
     (True, False)
@@ -135,7 +136,10 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
-    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by number leaves."""
+    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves.
+
+    Other objects at these paths stay static.
+    """
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
@@ -235,8 +239,9 @@ def is_read(item: Any) -> bool:
 def number_of(b: Any, size: Size) -> Value:
     """Emit ``size`` as a 0-d array of int64, float64 or bool.
 
-    Products of more than two factors and integer powers are guarded to stay below :data:`LARGE`. Raise
-    :class:`UnsupportedOperation` if the recorded value does not.
+    Guards exclude what Python refuses, such as a division by 0, and keep products of more than two
+    factors, integer powers and rounded floats below :data:`LARGE`. Raise :class:`UnsupportedOperation` if
+    the recorded product or power is not below it.
     """
     total: Any = None
     for monomial, coefficient in size.terms():
@@ -258,9 +263,9 @@ def number_of(b: Any, size: Size) -> Value:
 
 
 def read(b: Any, x: Value, is_constant: bool = True) -> Value:
-    """Return the only element of ``x`` as a number that Python reads: a 0-d array of int64 or float64.
+    """Return the only element of ``x`` as a 0-d array of float64 if ``x`` is floating, else of int64.
 
-    With `is_constant` no gradient flows to the element, as in frameworks that take a number for a
+    With ``is_constant`` no gradient flows to the element, as in frameworks that take a number for a
     constant. Guard that there is one element, and set ``b.reads_numbers``.
     """
     b.reads_numbers = True
@@ -272,10 +277,10 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """Return ``index`` with the numbers that were read replaced by 0-d arrays, guarded to be in bounds.
+    """Return ``index`` with the numbers read from arrays replaced by 0-d arrays, guarded to be in bounds.
 
-    Numbers in slices are guarded to equal their recorded values instead, and so are all numbers if an item
-    is something other than an integer, a number or a slice.
+    Numbers in slices become their recorded values, guarded to be equal. So do all numbers if an item is
+    something other than an integer, a number or a slice.
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):

@@ -109,7 +109,7 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
 
 
 def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
-    """Return True if ``view`` consists of complex conjugates of elements of ``base``."""
+    """Return True if ``view`` consists of the complex conjugates of elements of ``base``."""
     odd = False
     while view is not base and (node := b.maker(view)) is not None:
         odd ^= node.op == "conj"
@@ -201,8 +201,9 @@ class StoredViews(Generic[Array]):
 
     A module that stores ``self.row = self.table[0]`` has two names for one memory. Once an attempt shows
     that both are used and one is written to, the next attempt records the row as a view of the table, and
-    only the table is an array of the graph. A framework's subclass defines what is a view and how to take
-    it.
+    only the table is an array of the graph. A framework's subclass defines when an array is a view of
+    another (``is_view``), where in the owner it is (``lies``), and the ``rank`` that decides between
+    arrays of the same memory.
 
     >>> import numpy as np
     >>> class Views(StoredViews):
@@ -259,9 +260,9 @@ class StoredViews(Generic[Array]):
         return entry[1] if entry is not None and entry[0] is array else None
 
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
-        """Return a guard that ``view_now()`` is in ``owner_now()`` where ``array`` is in ``owner``.
+        """Return a guard that ``view_now()`` is in ``owner_now()`` at the place of ``array`` in ``owner``.
 
-        Both must have the class of ``owner``.
+        Both objects must have the class of ``owner``.
         """
         still = partial(self._still, type(owner), view_now, owner_now, self.lies(array, owner))
         return EnvironmentGuard(
