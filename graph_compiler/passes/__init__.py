@@ -1,4 +1,4 @@
-"""Rewrites that change derivatives."""
+"""Passes over graphs: cleanup, repeats, loops, masking and lowering. :func:`passed` runs them in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run passes over graphs: over blocks and the blocks of regions, in sequence, with optional verification."""
+"""Passes and how they run: on blocks and the blocks of regions, in sequence, with optional verification."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ Decorated = TypeVar("Decorated", bound=Callable[..., "tuple[Graph, bool]"])
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Pass over blocks, which is called with a graph and returns ``(graph, changed)``.
+    """Pass made of a function from block to block. Calling it with a graph returns ``(graph, changed)``.
 
     Attributes:
         name: Name for messages.
         run: Function from a block to a block with the same inputs and as many outputs; it returns the block
             itself if nothing changes.
-        depth: ``"deep"`` runs on the blocks of regions as well, innermost first. For ``"top"`` a node with
-            regions is one operation.
-        looks_for: Operations; blocks without any of them are skipped.
+        depth: ``"deep"`` runs on the blocks of regions as well, innermost first. ``"top"`` runs on the
+            outermost block only.
+        looks_for: Names of operations. A block is skipped unless one of its own nodes has one of them. None
+            skips no block.
     """
 
     name: str
@@ -53,9 +54,12 @@ class Pass:
 
 @dataclass(slots=True)
 class _RegionPass:
-    """Applies a pass to the regions of nodes, innermost first.
+    """Run of a pass on the regions of nodes, innermost first.
 
     A region that several nodes share (``call`` nodes of one function) is rewritten once and stays shared.
+
+    of: the pass.
+    done: rewritten regions by the ``id`` of the original.
     """
 
     of: Pass
@@ -85,10 +89,10 @@ class _RegionPass:
 
 
 def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that marks a pass over graphs, so that :func:`passed` skips it if it is idle.
+    """Return a decorator that sets attributes of a pass, so that :func:`passed` skips it on some graphs.
 
-    The pass is idle if neither the graph nor its regions contain any of ``ops`` (if ``ops`` are given),
-    or, with ``guards``, if the graph has no guards.
+    With ``ops``, it is skipped if neither the graph nor its regions contain any of these operations; with
+    ``guards``, if the graph has no guards.
     """
 
     def mark(run: Decorated) -> Decorated:
@@ -101,9 +105,9 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
     """Return the graph after running ``passes`` in order.
 
-    A pass is skipped if it already ran and nothing has changed since, or if its :func:`only_with` mark
-    rules it out. If the environment variable GRAPH_COMPILER_VERIFY is set, the graph is verified before
-    the first pass and after each pass that ran.
+    A pass is skipped if it already left the current graph unchanged, or if :func:`only_with` says so. If
+    the environment variable GRAPH_COMPILER_VERIFY was set when this module was imported, the graph is
+    verified before the first pass and after each pass that ran.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []
@@ -128,7 +132,7 @@ def passed(graph: Graph, *passes: GraphPass) -> Graph:
 
 
 def nodes_of(block: Block) -> Iterator[Node]:
-    """Yield all nodes of ``block``, each preceded by the nodes of its regions."""
+    """Yield all nodes of ``block``, each preceded by the nodes of its regions at any depth."""
     for node in block.nodes:
         for region in node.regions:
             yield from nodes_of(region.block)

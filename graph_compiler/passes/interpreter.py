@@ -1,4 +1,4 @@
-"""Interpreter of graphs for anything that can represent arrays: shapes, costs, intervals, real arrays."""
+"""Interpreter of graphs over any representation of arrays: specs, costs, intervals or arrays."""
 
 from __future__ import annotations
 
@@ -12,13 +12,25 @@ from ..trees import map_structure
 
 
 class Interpreter:
-    """Interpreter that runs a program in order, with its loops and branches; a subclass runs operations.
+    """Interpreter of a program over any representation of arrays. A subclass defines the operations.
 
-    A subclass defines ``operation(node, operands, params)``. It gets what represents the operands, and
-    parameters with numbers instead of sizes; it returns what represents the output, or a tuple for several
-    outputs. Override ``size`` if what represents an array has no ``shape``; for programs with loops and
-    branches also ``truth``, ``row`` and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
-    Methods that are needed and not defined raise ``NotImplementedError``.
+    The class runs ``scan``, ``while_loop``, ``branch``, ``call`` and ``associative_scan`` itself. Any other
+    node is passed to ``operation(node, operands, params)`` of the subclass, which returns the representation
+    of the output, or a tuple of one for each output. ``operands`` are representations or numbers, and
+    symbolic sizes in ``operands`` and ``params`` are replaced by what ``size`` returns. Guards are not
+    checked.
+
+    Methods to override, with their defaults for arrays that can be indexed:
+
+    * ``size(item, symbol)``: the number of a symbol; by default ``item.shape[symbol.axis]`` for a size, and
+      ``item`` itself for a number that is an input or was read from an array.
+    * ``truth(item)``: the condition of a branch or loop as a bool; by default ``bool(item)``.
+    * ``row(item, index)``: a row of a sequence of a ``scan``; by default ``item[index]``.
+    * ``stack(rows, output, shape)``: the stacked output of a ``scan``; required if there is one.
+    * ``section(item, axis, index)`` and ``joined(items, output, axis, shape)``: a slice of length 1 along
+      ``axis``, and the concatenation of such slices, for ``associative_scan``. ``joined`` is required.
+
+    A required method that is missing raises ``NotImplementedError``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get
@@ -36,10 +48,11 @@ class Interpreter:
         self.program = program
 
     def run(self, *inputs: Any, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Return what represents the outputs of the program.
+        """Return the representations of the outputs of the program.
 
-        ``inputs`` are in the order of ``program.inputs``, ``parameters`` in the order of
-        ``program.parameters``.
+        ``inputs`` and ``parameters`` are the representations of ``program.inputs`` and
+        ``program.parameters``, in this order. Those of constants come from ``constant(value, array)``, by
+        default the array itself. Raise ``ValueError`` if the number of inputs is wrong.
         """
         program = self.program
         constants = [self.constant(value, array) for value, array in program.constants.values()]
@@ -48,7 +61,7 @@ class Interpreter:
             [*inputs, *parameters, *constants],
         )
 
-    # ------------------------------------------------------------------------------ what a subclass says
+    # ------------------------------------------------------------------------------ methods to override
     def operation(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not say what {node.op} gives")
 
@@ -73,7 +86,7 @@ class Interpreter:
     def joined(self, items: list[Any], output: Value, axis: int, shape: tuple[Any, ...]) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not say how {output.name} is joined")
 
-    # ------------------------------------------------------------------------------ the walk
+    # ------------------------------------------------------------------------------ blocks and regions
     def block(self, block: Block, inputs: Sequence[Any]) -> list[Any]:
         held: dict[Value, Any] = dict(zip(block.inputs, inputs, strict=True))
         for node in block.nodes:

@@ -1,4 +1,4 @@
-"""Order of passes for a target: those that make loops and functions, and those that lower operations."""
+"""Order of the passes for a target. :func:`canonical_passes` lists those that run on a canonical graph."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
 def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
     """Return the passes that turn a canonical graph into one that ``target`` can write, in order.
 
-    ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``. With ``refuses_outside``,
-    the source framework raises an error for indices outside of an axis.
+    ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``. ``refuses_outside`` is True
+    if the source framework raises an error for indices out of bounds.
     """
     rows = target.rows
     in_arrays: list[GraphPass] = [
@@ -70,8 +70,8 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         *([] if rows.counts else in_arrays),
         forward_writes,
         dce,
-        # Rows that ``loop_rows`` makes sequences give ``early_values`` more scalars to compute for all
-        # iterations at once.
+        # `loop_rows` adds sequences of scalars, and `early_values` can compute more from these for all
+        # iterations at once, so it runs again.
         *([] if rows.counts else [early_values, loop_rows, early_values]),
         *loops(target, roll),
         *([indexed_axes] if rows.bounded and refuses_outside else []),

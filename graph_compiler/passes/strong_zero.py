@@ -1,11 +1,11 @@
-"""Derivatives in which zero times anything is zero.
+"""Rewrite a graph so that zero times infinity or NaN is zero in its derivatives.
 
 The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, which is NaN, because ``where`` passes a
-cotangent of 0 to the branch that was not taken. Here it is 0. Elementwise operations whose derivative may
-be infinite, NaN or zero become calls with ``strong_zero``: a zero tangent or cotangent stays zero, and so
-does one that is multiplied by a zero derivative. ``where`` and sums multiply by nothing, and functions
-with a custom derivative keep it. ``minimum`` and similar operations multiply by 0 or 1, which an infinite
-tangent meets in forward mode.
+cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. Elementwise operations
+whose derivative may be infinite, NaN or zero become calls with ``strong_zero``. Their tangents and
+cotangents become zero if they or the derivative are zero. ``where`` and sums stay, because their
+derivatives multiply nothing, and functions with a custom derivative keep it. ``minimum`` and similar
+operations are rewritten because forward mode may multiply an infinite tangent by their derivative of 0.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ Form = Callable[..., Any]
 
 
 def form_of(node: Node) -> Form | None:
-    """Return a function that writes the operation of ``node`` with a builder.
+    """Return a function that builds the result of ``node`` from other operations, whose derivatives are safe.
 
-    Return None if the node needs no other form.
+    It is called as ``form(build, output, *operands, **params)``. Return None for an operation without such
+    a form, for operands of other dtypes than floats (for ``abs``: than complex ones), for operands that are
+    numbers, with ``first=True``, and for a ``correction`` other than 0 or 1.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):
@@ -46,9 +48,9 @@ def _complex_abs(b: Any, out: Value, z: Any, **sides: Any) -> Any:
 
 
 def _extreme(name: str) -> Form:
-    """Return the form of ``max`` or ``min`` over axes: equal extreme elements share the tangent.
+    """Return the form of ``max`` or ``min`` over axes, in which tied elements share the gradient equally.
 
-    The tangent is a sum over a selection, so the other elements multiply it by nothing.
+    The derivative is that of a sum over ``where``, so it multiplies no tangent by 0.
     """
 
     def form(b: Any, out: Value, x: Any, *, axis: Any, keepdims: bool, first: bool) -> Any:
@@ -76,10 +78,10 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
 
 
 def _times_logarithm(name: str, logarithm: str) -> Form:
-    """Return the form of the operation ``name``, ``x`` times the logarithm of ``y``: 0 if ``x`` is 0.
+    """Return the form of ``xlogy`` or ``xlog1py`` (``name``): a ``strong_product`` of ``x`` and a logarithm.
 
-    The original operation is used where ``x`` is not finite or ``y`` is NaN. ``logarithm`` is the
-    operation on ``y``.
+    ``logarithm`` is the operation that is applied to ``y``. Elements where ``x`` is infinite or NaN or
+    ``y`` is NaN are taken from the original operation.
     """
 
     def form(b: Any, out: Value, *operands: Any) -> Any:
@@ -117,7 +119,6 @@ FLAT = frozenset({
     "remainder", "selu", "sigmoid", "silu", "sin", "sinc", "soft_shrink", "soft_sign", "softplus",
     "spherical_bessel_j0", "tanh", "threshold",
 })  # fmt: skip
-# Operations that are holomorphic.
 HOLOMORPHIC = frozenset({
     "acos", "acosh", "asin", "atan", "atanh", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log", "log10",
     "log1p", "log2", "multiply", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "square",
@@ -126,7 +127,12 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph rewritten so that zero times infinity or NaN is zero in its derivatives."""
+    """Return a canonical graph rewritten so that zero times infinity or NaN is zero in its derivatives.
+
+    The result is ``(graph, changed)``, as for every pass, so ``compile(..., passes=[strong_zero])`` and
+    ``graph.with_passes(strong_zero)`` run it. Regions are rewritten as well, except those of custom
+    derivatives.
+    """
     block = graph.block
     made = _rewritten_block(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -151,7 +157,7 @@ def _rewritten_block(block: Block) -> Block:
 def _expanded(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
     """Return the nodes that replace ``node``, and their result.
 
-    Return the node itself and None if it has no other form.
+    If it has no form (:func:`form_of`), return the node itself and None.
     """
     form = form_of(node)
     if form is None:
@@ -181,10 +187,10 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Return True if ``node`` may have, or be multiplied by, derivatives that are infinite, NaN or zero.
+    """Return True if tangents of ``node`` may be multiplied by a derivative that is infinite, NaN or zero.
 
-    Its operation is in ``SINGULAR`` or ``FLAT``, and it is differentiable as a function of real numbers
-    or, if it is holomorphic, of complex numbers.
+    Its operation is in ``SINGULAR`` or ``FLAT``. Its result and an operand are floats, or all its arrays are
+    complex and the operation is in ``HOLOMORPHIC``.
     """
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False

@@ -1,4 +1,4 @@
-"""Compute once what is the same at every call: constants, frozen weights, random draws that are fixed."""
+"""Passes that make constants of results, weights and random numbers that are the same at every call."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from ...sizes import Size, apply
 from ...trees import Branch, Leaf, iterate_structure, map_structure
 
 # ------------------------------------------------------------------------------------------- constant folding
-# Constant folding: computes once what is the same at every call.
-
 _USES = attrgetter("uses")
 Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return the graph with each node that computes the same at every call replaced by its result.
+    """Return a recorded graph with the results of nodes that compute the same at every call as constants.
 
-    Such a node depends on no input, parameter, size or random number. ``evaluate`` runs a graph without
-    inputs in the source framework and returns its outputs. Results that alias written memory or that the
-    caller receives are not folded, because the caller may write to them.
+    Such a node depends on no input, parameter, symbolic size or random number, and is no collective. Nodes
+    whose results alias written memory, or may reach the caller, who could write to them, remain; so do the
+    nodes that read these results. ``evaluate`` runs a graph without inputs in the source framework and
+    returns its outputs.
     """
-    # The first constant node would use no values, or only constants.
+    # Without constants and without a node that reads no value, no node can be constant.
     if not graph.constants and all(map(_USES, graph.nodes)):
         return graph, False
     varying = _varying_nodes(graph)
@@ -71,7 +70,11 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 
 
 def _varying_nodes(graph: Graph) -> set[Node]:
-    """Return the nodes whose results may differ between calls, alias written memory, or leave the graph."""
+    """Return the nodes that have to run at each call.
+
+    Their results may differ between calls, alias written memory or reach the caller, or they read such a
+    result.
+    """
     aliases = Aliases(graph)
     # The caller may write to the arrays that it receives, so these cannot be shared between calls.
     given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))
@@ -104,14 +107,11 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
     )
 
 
-# ----------------------------------------------------------------------------------------------------- freeze
-# Turn weights into constants.
-
-
+# --------------------------------------------------------------------------------------------- frozen weights
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
-    """Return the graph with the parameters named in ``arrays`` as constants with these arrays.
+    """Return the graph with the parameters named in ``arrays`` turned into constants with these arrays.
 
-    Parameters that share memory with an array that the graph writes to remain.
+    Parameters whose storage the graph writes to stay parameters.
     """
     # The user's model has to see writes to its parameters, so written ones cannot become constants.
     touched = Aliases(graph).touched
@@ -126,15 +126,12 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 
 
 # ----------------------------------------------------------------------------------------------- random draws
-# Fix random numbers: draws that depend on no array become constants, the others repeat at every call.
-
-
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
-    """Return the graph with random calls that depend on no array marked as deterministic.
+    """Return the graph with random calls marked as deterministic, so that constant folding can evaluate them.
 
-    Constant folding can then turn them into constants. The sizes in their arguments become numbers, under
-    guards. Outputs that alias such a result are copied by the call ``copy``, because the caller may write
-    to them.
+    Calls that read an input, a parameter or a value computed from other values stay random. Symbolic sizes
+    in the arguments of marked calls become numbers, under guards. Outputs that alias the result of a marked
+    call are copied by the function named ``copy``, because the caller may write to them.
     """
     aliases = Aliases(graph)
     # An array that is computed from nothing, such as zeros, is the same at every call, so a draw may read it.
@@ -167,9 +164,10 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
     """Return the graph with its remaining random calls drawing the same numbers at each call.
 
-    These are the calls that depend on arrays, such as dropout; :func:`bake_generators` has marked the
-    others. The generator starts each call from ``state`` and is restored after the call. ``calls`` are the
-    functions that read and set its state.
+    These are calls that depend on arrays, such as dropout: :func:`bake_generators` has run before. The
+    generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
+    ``calls`` are the names of the functions that read and that set its state. A graph without random calls
+    is returned unchanged.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
     if not any(node.is_random for node in graph.nodes):

@@ -1,4 +1,4 @@
-"""Remove nodes that nothing needs, that compute what another does, or that copy what never changes."""
+"""Passes that remove dead nodes, repeated computations, and copies of arrays that never change."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from ...ir.sameness import hashable, region_description
 from ...registration import trait
 from ..driver import Pass, only_with
 
-# -------------------------------------------------------------------------------------------------------- dce
-# Dead code elimination (DCE): removes nodes that nothing needs.
+# -------------------------------------------------------------------------------------- dead code elimination
 
 
 def dce(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph without nodes, parameters and constants that contribute to no output, guard or effect.
 
-    A node that writes is needed if its memory is needed later, or belongs to an input or a parameter.
-    Random nodes of a recorded graph remain, because they advance the generator and so determine the
-    numbers drawn after them. Inputs of regions remain.
+    A node that writes remains if its memory is needed later, or if no node of its block allocated that
+    memory. Checks remain, and so do random nodes of a recorded graph, because they advance the generator and
+    thus determine the numbers drawn after them. Unused inputs of the graph and of regions remain.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
@@ -71,16 +70,16 @@ def _without_unused_sources(graph: Graph, needed: set[Value]) -> tuple[Graph, bo
 
 
 # -------------------------------------------------------------------------------------- common subexpressions
-# Common subexpression elimination (CSE): computes equal operations on equal operands once.
 
 _OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with each repeated pure node replaced by the first of its kind.
+    """Return the graph without nodes that repeat an earlier node of their block; its results replace theirs.
 
-    Random nodes, nodes that touch written memory, and recorded nodes whose results the caller receives are
-    not merged. Nodes with regions are equal if their regions are the same program.
+    Random nodes of recorded graphs, nodes that touch written memory, and recorded nodes whose results alias
+    an output of the graph or of their block are not merged. Nodes with regions are equal if their regions
+    are structurally equal.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))
@@ -117,7 +116,7 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 
 def _key(node: Node) -> Any:
-    """Return what equal nodes share except for their regions; None if an argument is not hashable."""
+    """Return a key that is equal for nodes equal up to their regions; None if an argument is not hashable."""
     try:
         key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
         hash(key)
@@ -138,15 +137,14 @@ def _runs_the_same(one: Node, other: Node) -> bool:
 
 
 # -------------------------------------------------------------------------------------------------- snapshots
-# Drop copies that were taken for guards on elements if the original is never written to.
 
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with guards that read the original of a copy, and without these copies.
+    """Return a recorded graph without copies that only guards read. The guards read the originals instead.
 
-    A copy is dropped if only guards read it and nothing writes to the memory of its original. Copies that
-    a frontend has marked (``record.read``) remain.
+    A copy remains if something writes to the memory of its original, or if the frontend marked it
+    (``record.read``). The source framework lists its copying calls in the trait ``copies``.
     """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:

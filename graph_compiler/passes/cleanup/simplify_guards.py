@@ -28,11 +28,11 @@ _RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with fewer and shorter guards on entry, which hold for the same calls.
 
-    A guard that compares with a number is solved for its size: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >=
-    5``. Of several guards on one size the strongest remain, and guards that follow from fixed sizes are
-    dropped: of ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10`` remains. The
-    remaining guards of a size take the position of its first one, because later guards may only be
-    evaluated if it holds (``10 // n``).
+    A guard that compares with a number is solved for its size: ``(n - 1) // 2 + 1 >= 3`` becomes
+    ``n >= 5``. Among several guards on one size the strongest remain, and guards that follow from fixed
+    sizes are dropped: among ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10``
+    remains. The remaining guards on a size move to the position of its first one, because later guards may
+    be safe to evaluate only if it holds (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [
@@ -55,7 +55,7 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 def _solve(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
     """Yield the guard solved for its innermost size, with the comparison; nothing if it always holds.
 
-    A guard that cannot be solved is yielded unchanged, with None instead of a comparison.
+    A guard that cannot be solved or never holds is yielded unchanged, with None instead of a comparison.
     """
     found = comparison(guard.condition)
     row = isolate(found) if found is not None else None
@@ -69,7 +69,7 @@ def _solve(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
 
 
 def _fixes(row: Compared) -> Symbol | None:
-    """Return the size that ``row`` sets equal to a number; None for any other comparison."""
+    """Return the symbol that ``row`` sets equal to a number; None if ``row`` is any other comparison."""
     if row.function != "eq":
         return None
     (monomial, _), *more = row.size.terms()
@@ -91,13 +91,13 @@ def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
 
 
 def _strongest_guards(group: list[Row]) -> list[Guard]:
-    """Return the guards that imply all others, of guards that compare one size with numbers."""
+    """Return the guards in ``group`` that imply the others. All compare the same size with numbers."""
     ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
     low, high = (
         max((least for least, _ in ranges), default=-math.inf),
         min((greatest for _, greatest in ranges), default=math.inf),
     )
-    # The ends of the range that a kept guard already checks. Infinite ends need no guard.
+    # Ends of the range that a guard in the result already checks. Infinite ends need no guard.
     kept, settled = [], {(0, -math.inf), (1, math.inf)}
     for guard, row in sorted(group, key=lambda each: each[1].function != "eq"):
         if row.function == "ne":

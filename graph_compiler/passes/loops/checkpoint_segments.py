@@ -42,8 +42,8 @@ def _segment_loops(block: Block) -> Block:
 class _SegmentedLoop:
     """Replacement of one loop by a loop over segments and a loop over the remaining iterations.
 
-    If the loop runs in reverse, the remaining iterations come first. The second loop is left out if a
-    constant number of iterations leaves no rest.
+    If the loop runs in reverse, the remaining iterations come first. The loop over them is left out if their
+    number is the constant 0.
     """
 
     def __init__(self, build: Builder, node: Node) -> None:

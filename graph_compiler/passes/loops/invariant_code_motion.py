@@ -2,8 +2,8 @@
 
 Values that are the same in all iterations are computed once. Scalars that depend on the rows of sequences
 are computed for all rows at once. Neither makes arrays larger: a mask or a broadcast row is still made
-where it is used. This is for targets whose loop index is an array, whose compilers leave such code in the
-loop.
+where it is used. The pass is for targets whose loop index is an array, because their compilers leave such
+code in the loop.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from ...ops.registry import ArraySpec
 from ..driver import Pass
 from ..masking.ragged import EqualSizesBuilder
 
-# ------------------------------------------------------------------------------------------------- open loops
-# Scans with an inlined body, to find out which values of the body are loop-invariant.
+# ---------------------------------------------------------------------------------------------- inlined loops
 
 WHOLE = (None, None, 1)
 
@@ -29,10 +28,12 @@ WHOLE = (None, None, 1)
 class InlinedLoop:
     """A ``scan`` whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
 
+    node: the ``scan``.
+    given: the initial carry.
     state: values of the carry in an iteration.
-    rows: values of the sequences' rows.
+    rows: values of the sequences' rows in an iteration.
     nodes, outputs: the inlined body.
-    made: all values that may change from iteration to iteration.
+    made: ``state``, ``rows`` and all results of ``nodes``. Any other value is the same in each iteration.
     """
 
     def __init__(self, node: Node) -> None:
@@ -56,22 +57,22 @@ class InlinedLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> ArrayHistory | None:
-        """Return the reads and writes of the carried array at index ``place`` in an iteration.
+        """Return the reads and writes of the array at index ``place`` of the carry in an iteration.
 
-        Return None if anything else is done with the array, if it is never written, or if its last version
-        is not passed on exactly once, as the same part of the carry.
+        Return None if any other operation uses the array, if it is never written, or unless the body returns
+        exactly one version of it, at the same index of the carry and not the unwritten one.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
             if not found.versions.isdisjoint(node.uses) and not found.takes(node):
                 return None
         given_on = [value for value in values_in(self.outputs) if value in found.versions]
-        # The last version may leave the iteration only as the carry of the same array.
+        # A written version may leave the iteration only as the carry of the same array.
         return found if found.writes and given_on == [self.outputs[place]] != [found.array] else None
 
 
 class ArrayHistory:
-    """Versions of one carried array in an iteration, and the nodes that read and write elements of them.
+    """Versions of one array of the carry in an iteration, and the nodes that read and write their elements.
 
     array: the first version.
     versions: the array and the result of each write.
@@ -86,9 +87,10 @@ class ArrayHistory:
         self.writes: list[Node] = []
 
     def takes(self, node: Node) -> bool:
-        """Add ``node`` and return True if it only reads or writes elements of a version.
+        """Add ``node``, which uses a version; return True if it only reads or writes elements of it.
 
-        Return False if it uses a version in any other way, or writes with a conversion of the dtype.
+        Return False, and add nothing, if it uses a version as a value or index, or writes with a conversion
+        of the dtype.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
@@ -98,7 +100,7 @@ class ArrayHistory:
             self.reads.append(node)
             return True
         value, made = node.inputs[1], node.outputs[0]
-        # A write that converts would have to be repeated for the part that is carried.
+        # If only a part of the array is carried, a conversion would have to be repeated for that part.
         if made.dtype != self.array.dtype or (isinstance(value, Value) and value.dtype != made.dtype):
             return False
         self.writes.append(node)
@@ -147,7 +149,7 @@ early_values = Pass("early_values", _hoisted, "deep", ("scan",))
 
 
 def _can_hoist(node: Node) -> bool:
-    """Return True if ``node`` creates or indexes an array, or works element by element and cannot fail."""
+    """Return True if ``node`` creates or indexes an array, or works element by element and never raises."""
     if node.op in _CREATION or node.op == "getitem":
         return True
     return (
@@ -160,7 +162,7 @@ def _can_hoist(node: Node) -> bool:
 class _HoistingLoop(InlinedLoop):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
-        # Loop-invariant values that stay in the loop, because hoisting them would store a larger array.
+        # Loop-invariant values that stay in the loop, because outside they would take more memory.
         self.light: set[Value] = set()
         # Loop-invariant values that are hoisted.
         self.once: dict[Value, Node] = {}
@@ -183,8 +185,8 @@ class _HoistingLoop(InlinedLoop):
     def _of_rows(self) -> dict[Value, Node]:
         """Return the nodes that compute scalars from scalar rows, by their results, if hoisting them pays.
 
-        That is so if it makes fewer sequences, or as many and one of the nodes is expensive. Otherwise
-        return an empty dict.
+        It pays if the loop then has fewer sequences, or as many and one of the nodes is not in ``_CHEAP``.
+        Otherwise return an empty dict.
         """
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
@@ -225,7 +227,7 @@ class _HoistingLoop(InlinedLoop):
     def finds(self) -> bool:
         return bool(self.once or self.at_once)
 
-    # ------------------------------------------------------------------------------ what is made
+    # ------------------------------------------------------------------------------ rewriting
     def written(self, build: Builder) -> tuple[Value, ...]:
         outside = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
         inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
@@ -248,7 +250,7 @@ class _HoistingLoop(InlinedLoop):
         return results
 
     def _needed(self) -> Iterator[tuple[Value, Node]]:
-        """Yield the hoisted values and the light values that these read, each with its node, in order."""
+        """Yield the values in ``once``, and those in ``light`` that they need, with their nodes, in order."""
         read: set[Value] = set()
         for node in reversed(self.nodes):
             if any(value in self.once or (value in self.light and value in read) for value in node.outputs):

@@ -5,8 +5,8 @@ array element, which is checked in each iteration. Here integers are polynomials
 and loops and branches contribute *facts*: expressions that are at least 0. A comparison is certain if its
 difference is a sum of multiples of facts and of expressions known to be nonnegative.
 
-Integers that a program reads, or that are no loop counters, may overflow: they are compared, but never
-used in arithmetic.
+Integers that a program reads from arrays or computes in other dtypes than int64 may overflow. They are
+compared, but never used in arithmetic.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class _RangeProver:
     steps: list[Value] = field(default_factory=list)
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
-        """Return the nodes without checks that follow from ``facts``, inside of regions too."""
+        """Return the nodes without the checks that ``facts`` prove, also in regions.
+
+        Registers the nodes and the numbers that they compute.
+        """
         kept = []
         for node in nodes:
             guard = guard_of(node) if facts else None
@@ -134,7 +137,7 @@ class _RangeProver:
         return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """Return ``facts`` and what follows from them for iteration 0 of the innermost loop."""
+        """Return ``facts``, and those that decrease with the innermost loop index once more for index 0."""
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
         return (
@@ -186,7 +189,7 @@ class _RangeProver:
             yield from self._differences(node, holds)
 
     def _of_branch(self, node: Node, place: int, holds: bool) -> Iterator[Any]:
-        """Yield the facts of ``a and b`` or ``a or b``, a branch of which one side returns ``a`` itself.
+        """Yield the facts of ``a and b`` or ``a or b``: a branch on ``a``, one side of which returns ``a``.
 
         If that side would return the opposite of ``holds``, the other side was taken, so both ``a`` and
         ``b`` are known.
@@ -234,9 +237,9 @@ class _RangeProver:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Return True if ``number`` minus multiples of at most ``left`` facts is nonnegative.
+        """Return True if ``number`` is proved to be a nonnegative expression plus multiples of ``facts``.
 
-        The innermost loop index is eliminated first.
+        At most ``left`` facts are used to eliminate loop indices, the innermost first.
         """
         if nonnegative(number):
             return True
@@ -252,8 +255,8 @@ class _RangeProver:
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
         """Return the innermost loop index in ``number`` and its factor.
 
-        The factor is 0 if the index occurs in another term than a linear one. Without any loop index,
-        return ``(None, 1)``.
+        The factor is 0 unless the index occurs only once, in a linear term. Without any loop index, return
+        ``(None, 1)``.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]
@@ -274,7 +277,7 @@ def _is_same_object(one: Any, other: Any) -> bool:
 
 
 def _counts(body: Block, made: Any, counter: Value) -> int | None:
-    """Return the constant by which ``made`` exceeds ``counter``; None if it is no such sum."""
+    """Return the constant by which ``made`` exceeds ``counter``; None if no constant is known."""
     if made is counter:
         return 0
     node = body.maker(made) if isinstance(made, Value) else None

@@ -1,4 +1,7 @@
-"""Fold the recorded loops of a graph into loop nodes, or run the rest of a loop without recording it."""
+"""Conversion of the recorded iterations of loops to loop nodes. :func:`fold_loops` is the pass.
+
+:func:`rest_of_loop` makes a program of the iterations that remain while a loop is still running.
+"""
 
 from __future__ import annotations
 
@@ -56,21 +59,25 @@ def numbers_in(places: ValueIndex, question: Question, left_out: dict[RecordedLo
 
 
 class StepsMissing(Signal):
-    """A loop has to be unrolled, but not all of its iterations were recorded."""
+    """Signal that a loop has to be unrolled, but that not all of its iterations were recorded."""
 
 
 def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
-    """Return the graph with its marked loops as nodes, or all of them unrolled with the recorded trip counts.
+    """Return the graph with its marked loops as loop nodes.
 
-    With ``counts``, loop indices of the target are Python integers, which may be bounds of slices and
-    sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if a loop must be unrolled
-    of which not all iterations were recorded.
+    A loop whose iterations differ stays unrolled, and guards fix its trip count; with ``written_out``, all
+    loops do. With ``counts``, loop indices of the target are Python integers, which may be bounds of slices
+    and sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if not all iterations of
+    an unrolled loop were recorded.
     """
     return (_LoopFolder(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """Return the nodes of a loop that is still running; None if it cannot be folded."""
+    """Return the nodes that replace the recorded iterations of a running loop.
+
+    Return None if the iterations differ, or if an inner loop has not ended or has to be unrolled.
+    """
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -79,10 +86,10 @@ def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
 
 
 class _LoopFolder:
-    """Folds the recorded loops of one graph into loop nodes, inner loops first.
+    """Conversion of the recorded loops of one graph to loop nodes, inner loops first.
 
-    counted: the loops that stay unrolled with the recorded trip count, which becomes a guard.
-    running: a loop that has not ended yet, to be folded as far as it was recorded; None otherwise.
+    counted: loops that stay unrolled with the recorded trip count, which becomes a guard.
+    running: a loop that has not ended yet; None if all have ended.
     """
 
     def __init__(
@@ -204,7 +211,7 @@ class _LoopFolder:
             first = loop.marks[-1].position
         return [*nodes, *self.recorded.nodes[first:end]]
 
-    # ---------------------------------------------------------------- loops with the steps that were recorded
+    # ------------------------------------------------------------------------------ unrolled loops
     def _count_all(self, loop: RecordedLoop) -> None:
         for inner in [each for each in self.short if loop in outer_loops(each)]:
             self.short.discard(inner)
@@ -283,12 +290,13 @@ def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
 
 
 class Rest(NamedTuple):
-    """A ``program`` that runs the remaining iterations of a loop, given recorded values.
+    """Program that runs the remaining iterations of a loop.
 
-    given: its inputs. It writes to the first ``written`` of them.
-    made: the values that the variables hold. The program returns their new contents after the written
-        arrays.
-    numbers: True for each input that is a Python number.
+    program: the graph.
+    given: recorded values that are its inputs.
+    written: number of the first inputs, to which it writes.
+    made: recorded values whose new contents it returns after the written arrays.
+    numbers: for each input that is a Python number, the recorded number.
     """
 
     program: Graph
@@ -299,7 +307,11 @@ class Rest(NamedTuple):
 
 
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
-    """Return what is left of a ``for`` loop after ``done`` iterations; None if its iterations differ."""
+    """Return a program for the iterations of a running ``for`` loop after the first ``done``.
+
+    Return None if its recorded iterations do not form a ``scan``, or if a variable of the loop does not
+    hold an array that was computed in it.
+    """
     if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
         return None
     scan, inside = nodes[-1], set(graph.nodes[loop.marks[0].position :])

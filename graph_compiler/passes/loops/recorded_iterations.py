@@ -1,4 +1,7 @@
-"""Turn the recorded iterations of one loop into a ``scan`` or ``while_loop`` of any trip count."""
+"""Conversion of the recorded iterations of one loop to a ``scan`` or ``while_loop`` of any trip count.
+
+:func:`folded_loop` is the entry.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,20 @@ from ..repeats.find import GraphSignatures, NodeSignature
 
 
 class IterationsDiffer(Signal):
-    """Signals that iterations differ in a way that a loop cannot express."""
+    """Signal that iterations differ in a way that a loop node cannot express."""
 
 
 class TooShort(IterationsDiffer):
-    """Signals that too few iterations were recorded to compare."""
+    """Signal that fewer than two comparable iterations were recorded."""
 
 
 @dataclass(frozen=True)
 class RecordedIteration:
-    """The recorded nodes of one iteration.
+    """Recorded nodes of one iteration.
 
-    nodes: all nodes, with inner loops folded.
+    nodes: all nodes; inner loops are loop nodes, or unrolled.
     own: the nodes outside of inner loops.
-    is_whole: True if each inner loop has enough iterations to be folded.
+    is_whole: True if each inner loop has enough recorded iterations to become a loop node.
     """
 
     nodes: Sequence[Node]
@@ -96,7 +99,7 @@ _CONVERTED = frozenset({"asarray"})
 
 
 class ValueIndex:
-    """Index of where values of the recorded graph are computed and last used."""
+    """Index of the nodes of a recorded graph that compute, last use and write each value."""
 
     def __init__(self, graph: Graph, rows: GraphSignatures, counts: bool) -> None:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
@@ -285,7 +288,9 @@ def folded_loop(
 ) -> tuple[list[Node], list[Guard]]:
     """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
-    Raise ``IterationsDiffer`` if its iterations differ.
+    ``steps`` are all its recorded iterations. Raise ``IterationsDiffer`` if those after the peeled ones
+    differ, and ``TooShort`` if these are fewer than two. Updates the last uses and the counters in
+    ``places``.
     """
     return _LoopBuilder(places, loop, steps, peeled).result()
 
@@ -316,7 +321,7 @@ class _LoopBuilder:
         if any(
             mark.index in node.inputs for step, mark in zip(self.before, loop.marks) for node in step.nodes
         ):
-            # An inner loop reads the index of an unrolled iteration.
+            # An inner loop node reads the index of an unrolled iteration, which has no value then.
             raise IterationsDiffer
         if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
             raise IterationsDiffer
@@ -342,7 +347,7 @@ class _LoopBuilder:
     def _has_conditions(self, mark: Mark) -> bool:
         return all((*ASKED, number) in mark.state for number in range(len(self.loop.negated)))
 
-    # ------------------------------------------------------------------------------ what has to hold
+    # ------------------------------------------------------------------------------ comparison of iterations
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
         self._calls_are_equal()
@@ -496,7 +501,7 @@ class _LoopBuilder:
             any(base_of(each) is value for node in step for each in node.writes) for step in self.steps
         )
 
-    # ------------------------------------------------------------------------------ the body
+    # ------------------------------------------------------------------------------ loop body
     def _read(self, pattern: Pattern, leaf: Value, made: Mapping[IterationResult, Value]) -> Value:
         if isinstance(pattern, IterationResult):
             return made[pattern]
@@ -546,7 +551,7 @@ class _LoopBuilder:
             )
             yield new_node
 
-    # ------------------------------------------------------------------------------ behind the loop
+    # ------------------------------------------------------------------------------ values after the loop
     def _finals(self) -> dict[Path, Pattern]:
         end = self.marks[-1]
         for step in self.all_steps:
@@ -610,7 +615,7 @@ class _LoopBuilder:
             yield value if is_made and value not in given else Value(value.name, value.spec)
             given.add(value)
 
-    # ------------------------------------------------------------------------------ the node
+    # ------------------------------------------------------------------------------ loop node
     def _nodes(self, steps: list[tuple[Node, list[Pattern]]]) -> tuple[list[Node], list[Guard]]:
         if self.loop.is_while:
             for number in range(len(self.loop.negated)):

@@ -1,8 +1,8 @@
 """Scalar replacement and store-to-load forwarding, for arrays that loops read and write.
 
 ``for k in range(m): c[i] += x[k]`` carries the row ``c[i]`` instead of ``c``, and writes it to ``c`` after
-the loop. This is for targets whose loop index is an array: there each write to a carried array is passed
-on as a whole, and its derivative is a whole array.
+the loop. The passes are for targets whose loop index is an array: there each write to a carried array
+returns the full array, and its derivative is a full array.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _ScalarLoop(InlinedLoop):
         body = Body(self.node.regions[0].name, (*state, *self.rows), nodes, outputs)
         results = list(build.run("scan", operands, [body], **self.node.params))
         for place, key in self.places.items():
-            # Without an iteration, this writes back what was read before the loop.
+            # If there is no iteration, this writes back what was read before the loop.
             results[place] = build.setitem(self.given[place], results[place], key=key)
         for made, old in zip(results, self.node.outputs):
             made.name = old.name
@@ -101,7 +101,7 @@ class _ScalarLoop(InlinedLoop):
 
 
 def broadcast_value(build: Builder, value: Any, spec: Any) -> Value:
-    """Return ``value`` broadcast to ``spec``, the shape of the elements to which it is written."""
+    """Return ``value`` broadcast to the shape of ``spec``. A number gets the dtype of ``spec`` as well."""
     if isinstance(value, Value):
         whole: Value = build.broadcast_to(value, shape=spec.shape)
         return whole
@@ -110,11 +110,9 @@ def broadcast_value(build: Builder, value: Any, spec: Any) -> Value:
 
 
 # ------------------------------------------------------------------------------------------- store forwarding
-# Store-to-load forwarding: reads take the value just written, and overwritten writes are dropped.
-#
 # ``a[i, j] -= x`` followed by ``a[i, j] /= y`` writes twice to one element. XLA writes in place only if
-# nothing reads the old array any more; between the two writes it copies the array, in each iteration of a
-# loop.
+# nothing reads the old array any more. Between the two writes it copies the array, in each iteration of a
+# loop, so reads take the value just written, and overwritten writes are dropped.
 
 Key = tuple[Any, ...]
 
@@ -174,9 +172,9 @@ class _Forwarding:
         return self.rewriter.finish()
 
     def _found(self, node: Node, new: Node, written: Node) -> Value | None:
-        """Return the replacement of ``node``, which accesses the result of the write ``written``.
+        """Return the result that replaces ``node``, which accesses the array after the write ``written``.
 
-        Return None if the node stays.
+        Return None if ``node`` stays. ``new`` is ``node`` with its operands replaced.
         """
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
@@ -275,9 +273,10 @@ def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _select_value(build: Builder, write: Node, key: Key) -> Value:
-    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may or may not be the same.
+    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may be the same or others.
 
-    The old or the written value is selected by comparing the indices.
+    Unless the elements are known to differ, the generated code compares the indices and selects the old or
+    the written value.
     """
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)

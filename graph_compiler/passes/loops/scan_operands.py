@@ -2,8 +2,8 @@
 
 ``x[i]`` in iteration ``i`` reads a row of a captured array, and ``y[i] = ...`` writes a row of a carried
 array. As sequences and outputs they need no lookup, the array is not carried, and a gradient does not
-accumulate a whole array in each iteration. Rows that earlier iterations wrote (``y[i - 1]``) are carried
-alone. This is for targets whose loop index is an array.
+accumulate a full array in each iteration. Of the rows that earlier iterations wrote, the loop carries only
+those that it reads (``y[i - 1]``). The pass is for targets whose loop index is an array.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _always(node: Node, axes: Axes) -> bool:
 
 
 def _over_other_axes(node: Node, axes: Axes) -> bool:
-    """Return True if ``node`` works along other axes than those of the rows, which ``axes`` maps by value."""
+    """Return True if ``node`` works along other axes of its operands than ``axes``, their axes of rows."""
     carriers = [item for item in node.inputs if isinstance(item, Value)]
     return all(
         axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)
@@ -144,9 +144,10 @@ class LoopIndexKey:
         return LoopIndexKey(self.axis, self.offset, (WHOLE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
-        """Return the rest of the row at ``offset``, of which this key selects a slice along one axis.
+        """Return the keys of the rest of the row at ``offset``: before and after the slice of this key.
 
-        Return None unless it selects one slice of step 1 that is certain to be in bounds.
+        Return None unless the key selects a slice of step 1 along exactly one axis of the row, which is
+        certain to be in bounds. ``shape`` is the shape of the array.
         """
         parts = [axis for axis, item in enumerate(self.rest) if item != WHOLE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
@@ -164,9 +165,9 @@ class LoopIndexKey:
         )
         return RowSides(axis, before, behind)
 
-    # ------------------------------------------------------------------------------ several places at once
+    # ------------------------------------------------------------------------------ access to many rows
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return what the key selects at ``length`` indices from ``first`` on, stacked as rows."""
+        """Return what the key selects at ``length`` indices from ``first`` on, stacked along a first axis."""
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
             rows_first: Value = build.getitem(turned, key=(places,))
@@ -195,8 +196,8 @@ class LoopIndexKey:
 class DiagonalKey:
     """Key with the loop index along two axes: ``x[i, i + 1]``.
 
-    along: the key along the first of them.
-    positions: both axes.
+    along: the key along the first of the two axes.
+    positions: the two axes.
     shift: offset of the second index relative to the first.
     rest: the items of the key, with None at ``positions``.
     """
@@ -208,9 +209,10 @@ class DiagonalKey:
 
     @classmethod
     def of(cls, places: Sequence[LoopIndexKey], key: Key, ndim: int) -> DiagonalKey | None:
-        """Return the diagonal of two keys of one node, ``places``; None if there are more or fewer.
+        """Return the diagonal that ``key`` selects of an array with ``ndim`` axes.
 
-        Return None as well if ``key`` inserts axes. ``ndim`` is the number of axes of the array.
+        ``places`` describe the items of ``key`` with the loop index. Return None unless there are two of
+        them, or if ``key`` inserts axes.
         """
         if len(places) != 2 or None in key:
             return None
@@ -260,8 +262,8 @@ class RowSides:
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
     """Return ``array`` with ``axis`` moved to the front, if that copies nothing; None otherwise.
 
-    That is so if the array was made by the inverse permutation, is filled with one number, or is such an
-    array with elements written to it.
+    Nothing is copied if the array was made by the inverse permutation, is filled with one number, or is such
+    an array with elements written to it. Also return None if ``axis`` is 0. May append nodes to ``build``.
     """
     node = build.maker(array) if axis else None
     if node is None:
@@ -280,9 +282,10 @@ def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
 
 
 def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-    """Return ``array`` with ``rows`` at the indices from ``first`` on.
+    """Return ``array`` with ``rows`` written to its first axis at ``length`` indices from ``first`` on.
 
-    If possible, it is a concatenation with the other rows, so that nothing is written twice.
+    If the shapes allow it, the result is a concatenation with the other rows, so that nothing is written
+    twice.
     """
     size, behind = array.shape[0], first + length
     if span(size, first, length) == WHOLE:
@@ -294,7 +297,7 @@ def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: An
 
 
 def is_axis_first(node: Node | None, axis: int) -> bool:
-    """Return True if ``node`` permutes the first axis of an array to ``axis``."""
+    """Return True if ``node`` moves the first axis of an array to ``axis`` and permutes no other axes."""
     return (
         node is not None
         and node.op == "permute_dims"
@@ -339,9 +342,9 @@ DEEPEST = 4
 class RowRead:
     """Source of what a node reads in an iteration.
 
-    source: a sequence (an array and its key), or how many iterations back the row was written.
-    rest: key of the part that is selected of the row.
-    sides: the rest of the row, if only a slice of it was written.
+    source: a sequence (an array and its key), or the number of iterations since the row was written.
+    rest: key that the node applies to the row.
+    sides: the parts of the row that were not written, if a slice of it was.
     """
 
     source: tuple[Value, LoopIndexKey | DiagonalKey] | int
@@ -349,7 +352,7 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read as a part of the whole row, if that row is one of ``sequences`` as well.
+        """Return the same read as a part of a full row if ``sequences`` has the full rows; else ``self``.
 
         A read of a scalar (``ndim`` 0) keeps a sequence of its own, because scalars may be computed for
         all rows at once.
@@ -367,7 +370,7 @@ class RowRead:
 class CarriedCells:
     """Rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
 
-    A cell is written as a whole: if rows are written part by part, XLA writes one part in place while it
+    A cell is written in one piece: if rows are written part by part, XLA writes one part in place while it
     computes another from the old contents (jaxlib 0.10, on CPUs).
 
     history: the reads and writes of the array.
@@ -387,9 +390,9 @@ class CarriedCells:
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """Last cell that a loop wrote, which is also in the final carry.
+    """Last cell that a loop wrote, as it is in the final carry.
 
-    Reads of it after the loop need no other cell.
+    A read of it after the loop then does not need the array with all cells.
 
     target: the key of a cell.
     given: the array before the loop.
@@ -403,7 +406,10 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return what ``node`` reads of this cell after the loop; None if it may read anything else."""
+        """Return the result of ``node``, a read after the loop; None if it may read other elements.
+
+        May append nodes to ``build``.
+        """
         key, axis, shape = node.params["key"], self.target.axis, self.given.shape
         if (
             None in key
@@ -434,10 +440,11 @@ def find_cells(
     is_down: bool,
     is_still: Callable[[Any], bool],
 ) -> CarriedCells | None:
-    """Return the cells of a carried array, whose accesses have the keys ``places``.
+    """Return the cells of an array of the carry, whose accesses have the keys ``places``.
 
-    Return None if its writes have different keys or a read cannot be satisfied. A read may see the array
-    as it was before the loop, or a cell of this or one of the last ``DEEPEST`` iterations.
+    Return None if its writes have different keys, or keys that change between iterations, or if a read
+    cannot be satisfied. A read may need the array ``given`` to the loop, or a cell of this or one of the
+    previous ``DEEPEST`` iterations. ``is_down`` is True if the loop index descends.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -457,7 +464,7 @@ class _CellReader:
 
     def read(self, node: Node, place: LoopIndexKey) -> RowRead | None:
         ahead = (place.offset - self.target.offset) * (-1 if self.is_down else 1)
-        # These elements are not written before they are read, so they still are what the loop was given.
+        # These elements are not written before they are read, so the array from before the loop has them.
         if ahead > 0 or (ahead == 0 and node.inputs[0] is self.history.array) or self._is_beside(place):
             return row(self.given, place, self.is_still)
         if -ahead > DEEPEST:
@@ -477,8 +484,8 @@ class _CellReader:
 def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
     """Return a read of ``array`` at ``place`` as a row of a sequence.
 
-    The sequence has only the selected elements if their number is fixed, smaller than the axis, and their
-    keys are the same in each iteration. Otherwise it has whole rows.
+    The sequence has only the selected elements if their key is the same in each iteration and selects a
+    constant number of elements along some axis, but not all. Otherwise it has full rows.
     """
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
@@ -490,7 +497,7 @@ def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> R
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
-    """Return True if an item of a key selects a constant number of elements, but not the whole axis."""
+    """Return True if an item of a key selects a constant number of elements, but not all of the axis."""
     if is_single(item):
         return True
     start, stop, step = item
@@ -517,7 +524,7 @@ def _use_row_operands(block: Block) -> Block:
             rewriter.append(node)
         else:
             rewriter.replace(node.outputs, (found,))
-    # The loops got writes and reads of many rows at once, which can often be forwarded.
+    # The rewritten loops write and read many rows at once, and these writes can often be forwarded.
     return forward_and_drop(rewriter.finish())
 
 
@@ -527,11 +534,11 @@ loop_rows = Pass("loop_rows", _use_row_operands, "deep", ("scan",))
 
 @dataclass
 class _LoopCounter:
-    """Sequence of a ``scan`` that counts its iterations.
+    """Sequence of a ``scan`` that holds the loop index.
 
-    place: its index among the sequences.
-    low: its lowest number.
-    is_down: True if it counts down to ``low``.
+    place: position among the sequences.
+    low: smallest loop index.
+    is_down: True if the loop index descends to ``low``.
     """
 
     place: int
@@ -539,7 +546,7 @@ class _LoopCounter:
     is_down: bool
 
     def turned(self, build: Builder, numbers: Value, length: Any) -> Value:
-        """Return ``numbers`` in ascending order: itself, or a new ``arange`` if the loop counts down."""
+        """Return ``numbers``; if the loop index descends, a new ``arange`` in ascending order instead."""
         if not self.is_down:
             return numbers
         low = _maker_of(build.maker, numbers).params["stop"] + 1
@@ -548,10 +555,10 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Return the ``arange`` sequence of a ``scan`` with step 1 or -1; None if there is none.
+    """Return the first ``arange`` sequence of a ``scan`` with step 1 or -1; None if there is none.
 
-    A descending loop is rewritten as a reverse scan, so -1 is accepted only if all sequences descend and
-    the loop stacks no outputs.
+    A descending loop is rewritten as a reverse scan, so -1 is accepted only if all sequences are ``arange``
+    with step -1 and the loop stacks no outputs.
     """
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
@@ -594,7 +601,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop; None if it has no counter or uses the counter in no key."""
+        """Return the loop; None if it has no counter (:func:`_counter`) or uses it in no key."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
@@ -608,7 +615,7 @@ class _RowLoop(InlinedLoop):
     def finds(self) -> bool:
         return bool(self.cells or self.reads)
 
-    # ------------------------------------------------------------------------------ what is there
+    # ------------------------------------------------------------------------------ analysis
     @property
     def number(self) -> Value:
         return self.rows[self.counter.place]
@@ -631,9 +638,9 @@ class _RowLoop(InlinedLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> RowRead | None:
-        """Return where to find what ``node`` reads of an array from outside the loop.
+        """Return the source of ``node`` if it reads a row, diagonal or element by the loop index.
 
-        Return None if it reads no row, diagonal or element by the loop index.
+        Return None otherwise, or if the array that it reads is computed in the loop.
         """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
@@ -657,7 +664,7 @@ class _RowLoop(InlinedLoop):
             place.axis == 0 or is_element or (place.is_row and is_axis_first(self.maker(array), place.axis))
         )
 
-    # ------------------------------------------------------------------------------ what is made
+    # ------------------------------------------------------------------------------ rewriting
     def written(self, build: Builder) -> tuple[Value, ...]:
         wanted = dict.fromkeys(
             read.source for read in self.reads.values() if not isinstance(read.source, int)
@@ -722,7 +729,10 @@ class _RowLoop(InlinedLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell ``steps`` iterations before the first one; zeros if the loop has no iteration."""
+        """Return the cell ``steps`` iterations before the first one; zeros if the array has no such cell.
+
+        It has one if the loop has an iteration.
+        """
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps
@@ -765,7 +775,7 @@ def _flatten(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 
 
 class _RowLoopBody:
-    """Builds the body of the rewritten loop, which takes rows and cells and returns cells."""
+    """Builder of the body of the rewritten loop, which takes rows and cells and returns cells."""
 
     def __init__(
         self, loop: _RowLoop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]

@@ -4,9 +4,9 @@
 
 :func:`indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]`` has
 no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
-that a region reads at computed indices are padded with zeros to the length that is read. The padding is
-empty in all other calls. It is only correct for source frameworks that raise an error for such indices:
-the check in their graphs fails if a padded zero is read.
+that a region reads at computed indices are padded with zeros to the length that is read. No zeros are added
+to arrays that are long enough. The pass is only correct for source frameworks that raise an error for such
+indices: the check in their graphs fails if a padded zero is read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
 
 @dataclass
 class _IntervalScope:
-    """A block and the intervals of its integer inputs.
+    """Block with the intervals of its integer inputs.
 
     block: the block.
     ends: intervals of inputs that are counters or captured integers.
@@ -106,7 +106,10 @@ class _IntervalScope:
         return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
 
     def interval(self, item: Any) -> Interval:
-        """Return bounds of an integer scalar; an end is None if it is unknown."""
+        """Return bounds of an integer scalar; a bound is None if it is unknown.
+
+        If a bound of a computed scalar exceeds its dtype, both are unknown, because the scalar may overflow.
+        """
         if not isinstance(item, Value):
             return (item, item) if type(item) is int or isinstance(item, Size) and item.type is int else _OPEN
         node = self.maker(item)
@@ -119,7 +122,7 @@ class _IntervalScope:
 
 
 class _CountedLoop:
-    """A loop whose regions are inlined for analysis.
+    """Loop whose regions are inlined for analysis.
 
     state: values that represent the carry in an iteration.
     start: intervals of the carry before the loop.
@@ -145,7 +148,10 @@ class _CountedLoop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of the carried integers of a ``scan`` that grow by a constant."""
+        """Return the intervals of the integers of the carry that change by a constant in each iteration.
+
+        The loop is a ``scan`` with the body ``region``.
+        """
         found: dict[Value, Interval] = {}
         for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
             place = region.block.inputs.index(value)
@@ -162,8 +168,9 @@ class _CountedLoop:
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
         """Return an upper bound of the trip count of a loop that runs while ``left symbol right``.
 
-        Return None if neither side is a counter that approaches a known limit. ``late`` is 1 if the
-        comparison was stored in a flag, and so is tested one iteration later, and 0 otherwise.
+        Return None if neither side is a counter that approaches a known limit, or if the counter may
+        overflow. ``late`` is 1 if the comparison was stored in a flag, and so is tested one iteration later,
+        and 0 otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)
@@ -184,9 +191,9 @@ class _CountedLoop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Return the index of the carried value to which ``item`` adds a constant, and that constant.
+        """Return the index in the carry of the value to which ``item`` adds a constant, and that constant.
 
-        The index is None if ``item`` is anything else.
+        The index is None if ``item`` is no such sum.
         """
         if item in self.state:
             return self.state.index(item), 0
@@ -262,7 +269,7 @@ class _CountedLoop:
 def _holds(dtype: str, number: Any) -> bool:
     """Return True if integers of ``dtype`` can represent ``number``, so that it does not overflow.
 
-    A symbolic size fits into 32 bits or more; an unsigned dtype also needs it to be nonnegative.
+    A symbolic size is assumed to fit into 32 bits. For an unsigned dtype it must be known to be nonnegative.
     """
     bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
     least = -(1 << bits) if dtype in SIGNED else 0
@@ -276,7 +283,7 @@ def _bare_name(node: Node) -> str:
 
 
 def _inner_size(region: Region, size: Any) -> Any:
-    """Return a size of the enclosing scope in the sizes of a region; None if a symbol is missing there."""
+    """Return a size of the enclosing scope expressed in sizes of ``region``; None if that is impossible."""
     if not isinstance(size, Size):
         return size
     names = {

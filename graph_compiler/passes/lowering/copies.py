@@ -1,4 +1,4 @@
-"""Copy results and written-back values that would share memory: ``a[:], b[:] = b.clone(), a.clone()``."""
+"""Copies of results and values of effects that would share memory: ``a[:], b[:] = b.clone(), a.clone()``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Return the graph with copies of outputs that would share memory with other arrays.
+    """Return the graph with copies of outputs that would share memory with other arrays or be read-only.
 
-    These are arguments, weights and other outputs. Outputs are the results, and the values of effects
-    except those that are written to arguments. A canonical graph is pure, so ``x`` and a clone of ``x``
-    look the same in it. ``views`` are the operations whose result may be a view of their first input in
-    the target, ``read_only`` those whose view cannot be written to. With ``scalars``, outputs without axes
-    are copied too, because the target computes with scalars there.
+    The other arrays are arguments, weights, constants and outputs that were handled before. Outputs are the
+    results, and the values of effects except those that are written to arguments. A canonical graph is
+    pure, so ``x`` and a clone of ``x`` are the same value in it. ``views`` are the operations whose result
+    may be a view of their first input in the target, ``read_only`` those whose view cannot be written to.
+    With ``scalars``, outputs without axes are copied, too, because the target computes with scalars there.
     """
     taken: set[Any] = set()
     copies: list[Node] = []
@@ -27,7 +27,7 @@ def copy_aliased_outputs(
 
     def own(value: Value) -> Value:
         base, writable, is_made = _memory(graph.maker, value, views, read_only)
-        # The first result in memory that the graph allocated can be returned as it is.
+        # The first output in memory that the graph allocated needs no copy.
         if is_made and base not in taken and writable and not (scalars and value.ndim == 0):
             taken.add(base)
             return value
@@ -44,10 +44,10 @@ def copy_aliased_outputs(
 
 
 def is_handed_on(node: Node, value: Value) -> bool:
-    """Return True if ``value``, a result of ``node``, may alias an operand of it.
+    """Return True if ``node`` has regions and its result ``value`` may be one of its operands.
 
-    Only nodes with regions do so: a loop without iterations returns its start, and a branch may return its
-    input. Stacked rows of a ``scan`` and results of an ``associative_scan`` have memory of their own.
+    A loop without iterations returns its initial carry, and a branch may return its input. Stacked outputs
+    of a ``scan`` and results of an ``associative_scan`` have memory of their own.
     """
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
@@ -56,10 +56,9 @@ def is_handed_on(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """Return the owner of the memory of ``value``, and two flags.
+    """Return the owner of the memory of ``value``, and two flags: it is writable, and the block allocated it.
 
-    They are True if the memory is writable, and if the block allocated it. The owner is a value or, if a
-    called function allocated it, the call and a value of the function.
+    The owner is a value or, if a called function allocated the memory, the call and a value of the function.
     """
     writable = True
     while (node := maker(value)) is not None:
@@ -85,9 +84,9 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """Return the graph with copies of results that an earlier effect would overwrite.
+    """Return the graph with copies of results and values of effects that an earlier effect would overwrite.
 
-    They share memory with an argument or buffer. A canonical graph is pure, and its effects are carried
+    These share memory with an argument or buffer. A canonical graph is pure, and its effects are carried
     out in order after it has run. ``views`` are the operations whose result may share memory with their
     first input in the target.
     """
@@ -107,7 +106,7 @@ def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
     for effect in graph.effects:
         written = _written(graph, effect)
         effects.append(effect if written is None else Effect(effect.kind, effect.target, own(effect.value)))
-        # Only later effects and the results see the new contents, so the target is added after its own value.
+        # Only later effects and the results read the new contents, so the target is added after its value.
         overwritten.update(() if written is None else (written,))
     outputs = [own(leaf) if isinstance(leaf, Value) else leaf for leaf in graph.outputs]
     if not copies:

@@ -18,7 +18,7 @@ class LoweringTable(Protocol):
     """Table of the operations that a target can write.
 
     framework: name of the target.
-    unsupported: why the target cannot have an operation, by its name.
+    unsupported: for names of operations that the target cannot support, the reason.
     can_write(node): True if a row fits ``node``.
     """
 
@@ -28,14 +28,14 @@ class LoweringTable(Protocol):
     def can_write(self, node: Node) -> bool: ...
 
     def compute_dtype(self, op: str, dtype: str) -> str | None:
-        """Return the dtype in which the decomposition of ``op`` is computed; None for ``dtype`` itself."""
+        """Return the dtype to cast operands of ``dtype`` to before ``op`` is decomposed; None for no cast."""
 
 
 def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
-    """Return the graph with each operation that has no row replaced by its decomposition.
+    """Return the graph with each operation that has no row replaced by its decomposition, also in regions.
 
-    Raise ``UnsupportedOperation``, which lists all operations with neither row nor decomposition, if there
-    are any.
+    Raise ``UnsupportedOperation``, which lists all operations of the graph that have neither a row nor a
+    decomposition, or those of the first decomposition that has any.
     """
     if all(map(rows.can_write, nodes_of(graph.block))):
         return graph, False
@@ -85,7 +85,10 @@ def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
 
 
 def _apply_rule(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
-    """Return the outputs of the decomposition ``rule`` of ``node``, computed in the dtypes of ``rows``."""
+    """Return the outputs of the decomposition ``rule`` of ``node``, in the dtypes of the node's outputs.
+
+    Operands are cast to the dtype that ``rows.compute_dtype`` returns.
+    """
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
         for item in node.inputs

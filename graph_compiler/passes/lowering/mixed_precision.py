@@ -23,9 +23,9 @@ Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 
 
 def half_products(half: str) -> GraphPass:
-    """Return a pass that computes products of float32 arrays in ``half`` and casts the results back.
+    """Return a pass that computes ``PRODUCTS`` of float32 arrays in ``half`` and casts the results back.
 
-    ``half`` is ``"bfloat16"`` or ``"float16"``.
+    ``half`` is ``"bfloat16"`` or ``"float16"``. If the pass changes the graph, it also runs ``cse``.
     """
     casting = Pass("half_products", lambda block: _cast(block, half), "deep")
 
