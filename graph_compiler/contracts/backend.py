@@ -1,4 +1,4 @@
-"""Protocols of a framework that graphs are written for."""
+"""Protocols that a target framework implements: ``Backend``, its ``Target`` and an optional ``Tracer``."""
 
 from __future__ import annotations
 
@@ -32,14 +32,21 @@ class Tracer(Protocol):
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
         """Make the traced program run the check with this number each time it runs.
 
-        Called in traced code, with the arrays ``leaves`` of the call.
+        Called in traced code, with the arrays ``leaves`` of the call. An exported program gets no check,
+        because it runs without the original.
         """
 
     def graph_break(self, message: str) -> None:
-        """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
+        """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code.
+
+        The compiler raises instead if it allows no graph break.
+        """
 
     def skip(self, functions: Iterable[Any]) -> None:
-        """Exclude ``functions``, and everything that they call, from tracing if they run outside a trace."""
+        """Exclude ``functions``, and all code that they call, from tracing if they run outside a trace.
+
+        This holds for the rest of the process.
+        """
 
 
 class Target(Protocol):
@@ -50,7 +57,7 @@ class Target(Protocol):
 
     @property
     def name(self) -> str:
-        """The backend's name."""
+        """Name of the backend."""
 
     @property
     def array_types(self) -> tuple[type, ...]:
@@ -59,7 +66,9 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """An array of any framework as a native one; None for any other object.
 
-        The memory is shared if the framework can share it.
+        The result may share memory with ``array``, unless the framework computes asynchronously (JAX,
+        TensorFlow). A native array is returned unchanged. Raise ``CallMismatch`` for an array without a
+        counterpart in the framework, and ``GuardFailed`` for integers beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:
@@ -69,42 +78,51 @@ class Target(Protocol):
         """
 
     def to_numpy(self, array: Any) -> Any:
-        """Return the elements as a NumPy array. A dtype that NumPy lacks becomes the nearest wider one."""
+        """Return the elements as a NumPy array, waiting for the array if necessary.
 
-    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """Return a native array of the nearest dtype from bytes (an array of uint8).
-
-        It may share the memory of ``data``.
+        bfloat16 becomes float32, and random keys become their integers.
         """
 
-    # --------------------------------------------------------------- arrays, where more is to be said of them
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
+        """Return a native array of this dtype and shape from ``data``, its bytes as a 1-d array of uint8.
+
+        A target without 64-bit dtypes narrows the elements. The result may share the memory of ``data``.
+        """
+
+    # ------------------------------------------------------------------------------ optional array members
     @property
     @default
     def shares(self) -> bool:
-        """True if arrays of other frameworks are converted without a copy.
+        """True if conversions share memory with the source array, and so are not cached.
 
-        Such conversions are not cached.
+        Where a result must not alias the source array, it is then copied by :meth:`copy`.
         """
         return False
 
     @default
     def adopt(self, array: Any) -> Any:
-        """Convert a weight to a native array that shares its memory, if dtype and device allow."""
+        """Convert a weight or constant as :meth:`convert` does, but share its memory if the framework can."""
         return self.convert(array)
 
     @default
     def copy(self, array: Any) -> Any:
-        """Return a native copy that later writes to ``array`` do not change."""
+        """Return a native array with the elements of ``array`` that later writes to ``array`` do not change.
+
+        An immutable array may be returned itself.
+        """
         return self.convert(np.array(self.to_numpy(array)))
 
     @default
     def elements(self, array: Any) -> Any:
-        """Return the elements as nested lists, waiting for the array if necessary."""
+        """Return the elements as nested lists, or as a Python number for a 0-d array.
+
+        Wait for the array if necessary.
+        """
         return self.to_numpy(array).tolist()
 
     @default
     def on_host(self, array: Any) -> Any:
-        """Return the elements as a NumPy array without waiting.
+        """Return the elements as a NumPy array if they are in host memory.
 
         Return None for an array on another device or a traced one.
         """
@@ -112,15 +130,18 @@ class Target(Protocol):
 
     @default
     def to_bytes(self, array: Any) -> bytes:
-        """Return the elements as bytes in row-major order."""
+        """Return the elements of ``array``, in its own dtype, as bytes in row-major order.
+
+        The default is for dtypes that :meth:`to_numpy` preserves.
+        """
         data: bytes = self.to_numpy(array).tobytes()
         return data
 
     @default
     def write_back(self, array: Any, value: Any) -> None:
-        """Write the elements of ``value`` to ``array``, an array of the caller.
+        """Write the elements of the native array ``value`` to ``array``, an array of the caller.
 
-        Raise ``GuardFailed`` if it cannot be written to.
+        Raise ``GuardFailed`` if ``array`` cannot be written to. The default writes to NumPy arrays only.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -137,13 +158,13 @@ class Target(Protocol):
         """
         return
 
-    # ------------------------------------------------------------------------------ checks
+    # ------------------------------------------------------------------------------ guards and exceptions
     @default
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` of a pure call after its guards on elements were checked.
+        """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect, in order.
 
-        Raise ``GuardFailed`` if a guard does not hold. If the framework traces ``checks``, the traced
-        program checks them when it runs.
+        Otherwise raise ``GuardFailed``. If the framework traces ``checks``, return a result whose program
+        makes the checks when it runs: it raises, or turns the floats of the result to NaN.
         """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
@@ -151,24 +172,25 @@ class Target(Protocol):
 
     @default
     def refusal(self, problem: Exception) -> str | None:
-        """Return a message for an exception by which a function of the framework rejects its arguments.
+        """Return a message if ``problem`` says that a function of the framework rejects its arguments.
 
-        Return None for any other exception.
+        Return None for any other exception, which is then raised unchanged.
         """
         return None
 
     @default
     def is_signal(self, problem: Exception) -> bool:
-        """Return True if the exception controls the framework itself and is no failure of the function.
+        """Return True if the framework itself handles ``problem``, so that it must propagate.
 
-        Examples are the end of a recomputation and a missing derivative.
+        Examples are the end of a recomputation and a missing derivative. For any other exception of a
+        variant, another variant is tried.
         """
         return False
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default
     def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
-        """Wrap the function of a graph so that new arrays are made on the device of its inputs.
+        """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
         Return it unchanged if the framework moves arrays itself.
         """
@@ -182,13 +204,13 @@ class Target(Protocol):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Wrap the function in the framework's compiler; return it unchanged if there is none.
+        """Return ``function`` compiled by the framework's compiler, or ``function`` itself if there is none.
 
         static: positions of arguments that are Python numbers which sizes depend on.
         text: the source of the function if it depends on nothing else, so that compiled programs can be
             stored across processes; otherwise None.
 
-        Raise ``NotCompilable`` for ``options`` without a compiler.
+        Raise ``NotCompilable`` if ``options`` are given and the framework has no compiler.
         """
         if options:
             raise NotCompilable(
@@ -216,10 +238,10 @@ class Target(Protocol):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return the function, compiled in the way that suits it best; arguments as in :meth:`compile`.
+        """Return ``function`` compiled as suits it best, for a user who has not chosen whether to compile.
 
-        If the result has an attribute ``describe_compilation``, that is a function that returns a
-        description of how it runs.
+        The arguments are those of :meth:`compile`. The result may have an attribute
+        ``describe_compilation``: a function that returns how it runs, as text for ``explain()``.
         """
         return self.compile(function, {}, static, text)
 
@@ -231,12 +253,12 @@ class Target(Protocol):
 
     @default
     def is_traced(self, item: Any) -> bool:
-        """Return True if ``item`` is a symbolic array of a function that the framework traces."""
+        """Return True if ``item`` is an array whose elements are unknown, because the framework traces it."""
         return False
 
     @default
     def untraced(self) -> AbstractContextManager[None]:
-        """Return a context inside which arrays have elements although the framework is tracing."""
+        """Return a context inside which operations run at once, even while the framework is tracing."""
         return nullcontext()
 
     @default
@@ -255,10 +277,11 @@ class Target(Protocol):
     def either(
         self,
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
-        """Function ``either(checks, guards, run, otherwise)``: a branch of the traced program.
+        """Function ``either(checks, guards, run, otherwise)`` that adds a branch to the traced program.
 
-        It returns the list of arrays that ``run()`` returns if all guards hold, and that of
-        ``otherwise()`` if not. The property is None if the framework has no such branch.
+        It returns the list of arrays that ``run()`` returns if the traced ``checks`` have the elements that
+        ``guards`` expect, and that of ``otherwise()`` if not. The property is None if the framework has no
+        such branch.
         """
         return None
 
@@ -271,18 +294,20 @@ class Target(Protocol):
     @property
     @default
     def size_of(self) -> Callable[[Any, int], Any] | None:
-        """Function of an array and an axis that returns the size, as a symbol if it is unknown.
+        """Function of an array and an axis that returns the size: an int, or a traced scalar if unknown.
 
-        Sizes are unknown only while the framework traces a function. The property is None if the framework
-        always knows them. A target with this function implements ``where_sizes_fit``.
+        Sizes are unknown only while the framework traces a function. The property is None if
+        ``array.shape`` always contains all of them. A target with this function implements
+        :meth:`where_sizes_fit`.
         """
         return None
 
     @default
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """Return ``result`` of a traced function, whose program checks ``conditions`` when it runs.
+        """Return ``result`` of a traced function, so that its program checks ``conditions`` when it runs.
 
-        A condition concerns sizes that are unknown while tracing, and is paired with its error message.
+        Each condition is a traced boolean about sizes that are unknown while tracing, with the message of
+        the error that the program raises if it is False. The default checks nothing.
         """
         return result
 
@@ -306,23 +331,28 @@ class Target(Protocol):
 
     @default
     def seed(self, number: int) -> None:
-        """Reset the sequence of keys, or the framework's own generator, to start from ``number``."""
+        """Seed the sequence of keys that :meth:`next_key` returns, or the framework's own generator.
+
+        Does nothing by default.
+        """
         return
 
     @default
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a new key for a call with these array ``leaves``.
+        """Return a new key for a call with these array ``leaves``, and advance the sequence of keys.
 
         Return None if graphs draw from the framework's own generator instead. Raise ``CallMismatch`` if
-        the framework traces the call or maps it over rows, so that keys have to be arguments.
+        the framework traces the call or maps it over rows, so that keys have to be arguments. The default
+        raises ``UnsupportedOperation``.
         """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
     @default
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that resets random generators to their current state.
+        """Return a function that resets random generators to the state that they have now.
 
-        These are the framework's own, and those among ``leaves`` that a graph draws from.
+        These are the framework's own and those among ``leaves``. A framework that draws from keys only has
+        nothing to reset.
         """
         return lambda: None
 
@@ -335,13 +365,13 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which it is registered."""
+        """Name under which the backend is registered."""
 
     @property
     def rows(self) -> Any:
         """The table of rows (``graph_compiler.backends.common.rows.Rows``).
 
-        It says for each operation how it is written.
+        For each operation that the backend supports, it says how the operation is written.
         """
 
     @property
@@ -350,14 +380,14 @@ class Backend(Protocol):
 
     @property
     def target(self) -> Target:
-        """The execution target: arrays and compiler."""
+        """The framework as an execution target: its arrays and its compiler."""
 
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """Pass that copies results whose aliasing would be visible to the caller in this framework.
+        """Pass that copies arrays whose shared memory would change a result or be visible to the caller.
 
-        It returns the graph, and True if it added copies. The property is None if arrays are immutable.
+        It returns the graph, and True if it was changed. The property is None if arrays are immutable.
         """
         return None
 
@@ -378,9 +408,9 @@ class Backend(Protocol):
 
     @default
     def as_module(self, graph: Any) -> Any:
-        """Return a graph as a trainable module of the framework.
+        """Return ``graph`` as a trainable module of the framework.
 
-        Raise ``NotCompilable`` if the framework has no modules, and ``ModuleNotFoundError`` if the library
-        that provides them is missing.
+        Raise ``NotCompilable`` if the framework has no modules (the default), and ``ModuleNotFoundError``
+        if the library that provides them is missing.
         """
         raise NotCompilable(f"{self.name} has no modules: call the graph itself, or graph.functional")

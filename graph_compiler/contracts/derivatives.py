@@ -1,4 +1,4 @@
-"""Protocol of a framework that functions are differentiated in."""
+"""Protocol for a framework's derivatives and vectorisation: ``Derivatives``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 @dataclass(frozen=True)
 class Mapping:
-    """Specification of a vmap.
+    """How :meth:`Derivatives.vmap` maps a function.
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.
     randomness: ``"different"`` or ``"same"`` random numbers in each slice, or ``"error"``.
-    axis_name: name of the mapped axis in collectives; None if it has none.
+    axis_name: name of the mapped axis for collectives; None if it has no name.
     """
 
     axes: tuple[int | None, ...]
@@ -47,23 +47,20 @@ class Derivatives(Protocol):
     """Options of the framework's compiler, with which it compiles rather than traces."""
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array; None for any other object."""
+        """Convert a number or an array of any framework to a native array; return None for other objects."""
 
     def owns(self, item: Any) -> bool:
-        """Return True for an array of the framework, traced ones included."""
+        """Return True if ``item`` is an array of the framework, traced or not."""
 
     def keeps_derivative(self, item: Any) -> bool:
-        """Return True if a result is an array of the framework or certainly a constant.
+        """Return True if the result ``item`` is an array of the framework, or certainly a constant.
 
-        An array of another framework is neither: it may have been computed from arguments, without a
-        derivative.
+        An array of another framework is neither, because it may have been computed from arguments without
+        a derivative.
         """
 
     def is_traced(self, array: Any) -> bool:
-        """Return True if a transformation of the framework traces ``array``.
-
-        Its elements cannot be read then.
-        """
+        """Return True if a transformation of the framework traces or wraps ``array``."""
 
     def allow_64_bits(self) -> AbstractContextManager[Any]:
         """Return a context inside which arrays may have 64-bit dtypes."""
@@ -78,13 +75,13 @@ class Derivatives(Protocol):
         """Cast ``array`` to the dtype of ``like``."""
 
     def is_differentiable(self, array: Any) -> bool:
-        """Return True if arrays of this dtype have derivatives."""
+        """Return True if the dtype of ``array`` is floating-point or complex."""
 
     def is_complex(self, array: Any) -> bool:
-        """Return True if the dtype is complex."""
+        """Return True if the dtype of ``array`` is complex."""
 
     def conjugate(self, array: Any) -> Any:
-        """Return the complex conjugate."""
+        """Return the complex conjugate, which equals ``array`` if its dtype is real."""
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
         """Return zeros of the dtype of ``array``, of shape ``(*leading, *array.shape)``."""
@@ -92,48 +89,49 @@ class Derivatives(Protocol):
     def basis(self, array: Any) -> Any:
         """Return the standard basis for arrays of this shape and dtype, stacked along a new first axis.
 
-        Its shape is ``(elements, *shape)``.
+        The result has the shape ``(size, *shape)``, where ``size`` is the number of elements of ``array``.
         """
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """Reshape the first (``axis`` 0) or last (-1) axis to the shape of ``like``.
+        """Split the first (``axis`` 0) or last (``axis`` -1) axis into axes of the shape of ``like``.
 
-        The axis has as many elements as ``like``.
+        The size of the axis is the number of elements of ``like``.
         """
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
-        """Like ``numpy.moveaxis``."""
+        """Move an axis to another position, like ``numpy.moveaxis``."""
 
     def stop_gradient(self, array: Any) -> Any:
-        """Return the array without its derivative."""
+        """Return ``array`` as a constant for derivatives."""
 
     @default
     def size(self, array: Any, axis: int) -> Any:
-        """Return the size of an axis."""
+        """Return the size of an axis, as a traced scalar if it is unknown."""
         return array.shape[axis]
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """Like ``numpy.reshape``."""
+        """Reshape ``array`` in row-major order, like ``numpy.reshape``."""
 
     def concatenate(self, arrays: Sequence[Any]) -> Any:
-        """Like ``numpy.concatenate`` along the first axis."""
+        """Concatenate ``arrays`` along the first axis."""
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Compute ``state, outputs = step(state, row)`` for each row of arrays of equal length.
+        """Run ``state, outputs = step(state, row)`` for each row of the arrays ``rows``.
 
-        Return the last state and the outputs stacked along a new first axis. With ``checkpoint``, reverse
-        mode recomputes the iterations instead of storing their intermediate results.
+        Rows lie along the first axis of arrays of equal length. Return the last state, and the outputs
+        stacked along a new first axis. With ``checkpoint``, reverse mode recomputes the iterations instead
+        of storing their intermediate results.
         """
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Apply reverse mode (vjp).
+        """Evaluate ``function`` at ``primals``, and its derivative in reverse mode (vjp).
 
-        Return the results, the auxiliary arrays, and the function from cotangents of the results to
+        Return the results, the auxiliary arrays, and the function that maps cotangents of the results to
         cotangents of the primals.
         """
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Apply forward mode (jvp).
+        """Evaluate ``function`` at ``primals``, and its derivative in forward mode (jvp).
 
         Return the results, the auxiliary arrays, and the tangents of the results.
         """
@@ -143,27 +141,30 @@ class Derivatives(Protocol):
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Linearise ``function`` at ``primals``.
 
-        Return the results, the auxiliary arrays, and the function from tangents of the primals to tangents
-        of the results.
+        Return the results, the auxiliary arrays, and the function that maps tangents of the primals to
+        tangents of the results.
         """
 
     @default
     def is_missing_derivative(self, problem: Exception) -> bool:
-        """Return True if the framework reports by this exception that an operation has no derivative."""
+        """Return True if ``problem`` is the framework's error for an operation without a derivative."""
         return False
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """Vectorise ``function`` over slices of its arguments (vmap). Results get a new first axis."""
+        """Return ``function`` vectorised over slices of its arguments (vmap), as ``how`` says.
+
+        Its results are stacked along a new first axis.
+        """
 
     def named(self, array: Any, name: str) -> Any:
-        """Return the array, tagged with ``name`` for the policies of :meth:`checkpoint`."""
+        """Return ``array``, tagged with ``name`` for the policies of :meth:`checkpoint`."""
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """Return the function with checkpointing: reverse mode stores only what ``policy`` selects.
+        """Return ``function`` with checkpointing: reverse mode stores only what ``policy`` selects.
 
-        The rest is recomputed.
+        It recomputes other arrays. A framework that cannot select stores nothing, except under
+        ``"everything"``.
 
-        Policies: ``"nothing"``, ``"dots"`` (the results of matrix products), ``"everything"``,
-            ``"min_cut"`` (the fewest bytes for which no product is recomputed), or the names of arrays to
-            store.
+        policy: ``"nothing"``, ``"dots"`` (results of matrix products), ``"everything"``, ``"min_cut"`` (the
+            fewest bytes for which no product is recomputed), or names that :meth:`named` gave to arrays.
         """

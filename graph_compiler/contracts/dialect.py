@@ -1,4 +1,4 @@
-"""Protocols for writing the nodes of a graph as source text."""
+"""Protocols for writing the nodes of a graph as source text: ``Dialect`` and ``TargetDialect``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Operation -> function that writes its lines into a scope (``codegen/scope.py``).
 
 
 class Dialect(Protocol):
-    """Conversion of the nodes of a graph to text: by a backend's lowering rows, or as the recorded calls."""
+    """Writer of the nodes of a graph as text: by a backend's lowering rows, or as the recorded calls."""
 
     @property
     def imports(self) -> Mapping[str, str]:
@@ -26,38 +26,40 @@ class Dialect(Protocol):
 
     @property
     def prelude(self) -> ModuleType | tuple[str, ...] | None:
-        """Module of helper functions, of which those that are used are copied into the source.
+        """Module of helper functions; those that the source uses are copied into it.
 
-        None if there is none. For recorded calls, the names of helpers of the framework's target.
+        None if there is no such module. For recorded calls, the names of helpers in the prelude of the
+        framework's target.
         """
 
     @property
     def structured(self) -> Structured:
-        """Writers of operations with regions; empty for recorded calls.
+        """Writers of operations with regions, by operation.
 
-        Operations with regions among recorded calls are written by the framework's target.
+        Empty for recorded calls, because the framework's target writes the regions among them.
         """
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """Return the lines to write above the function, such as decorators."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the expression of a node.
+        """Return the source text of ``node`` as an expression.
 
-        ``text`` maps nested arguments to objects whose ``repr`` is their source text.
+        ``text`` maps an operand or a parameter, nested ones included, to an object whose ``repr`` is its
+        source text. Raise ``UnsupportedOperation`` if the target cannot compute the node.
         """
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """Return the expression that reads the size or stride ``symbol`` of the expression ``array``."""
+        """Return the expression that reads ``symbol`` (a size, stride or number) from ``array``."""
 
     def sizes(self, array: str) -> str:
         """Return the expression that reads all sizes of the expression ``array``, as a tuple."""
 
     def context(self, node: Node) -> str:
-        """Return the ``with`` context that a node's line needs, or an empty string."""
+        """Return the context expression of the ``with`` statement that ``node`` needs, or an empty string."""
 
     def spell(self, item: Any) -> str | None:
-        """Return the text of an object without a literal, or None if it has to be bound to a name."""
+        """Return the source text of ``item``, which has no literal; None if it has to be bound to a name."""
 
 
 class TargetDialect(Dialect, Protocol):
@@ -67,4 +69,4 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if results would differ from the recorded function's."""
+        """Raise ``UnsupportedOperation`` if the target would compute other results than the source."""

@@ -1,4 +1,4 @@
-"""Protocols of a framework that functions are recorded from."""
+"""Protocols that a source framework implements: ``Frontend`` and those of its members."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ from .modules import default
 
 
 class Watch(Protocol):
-    """Detector of changes of arrays since the watch was made."""
+    """Detector of changes of arrays that happen after the watch was created."""
 
     def changed(self) -> bool:
-        """Return True if one of the arrays has other memory or was written to."""
+        """Return True if an array was written to, or has other memory, since the watch was created."""
 
 
 class Unwatched:
-    """Watch of immutable arrays."""
+    """Watch of immutable arrays, which never change."""
 
     def changed(self) -> bool:
         return False
 
 
 class Stamp(Protocol):
-    """Version of an array's contents, from memory or write counters. It does not keep the array alive."""
+    """Version of an array's elements, such as its address and a count of writes, or a copy of them.
+
+    A stamp does not keep the array alive.
+    """
 
     def fits(self, array: Any) -> bool:
-        """Return True if ``array`` is unchanged since the stamp was made of it."""
+        """Return True if ``array`` is unchanged, as far as the stamp shows, since it was created from it."""
 
 
 class _Unchanging:
@@ -54,28 +57,32 @@ _MakesStamp = Callable[[Any], Stamp]
 
 
 class Live(Protocol):
-    """Function that returns the current arrays of some names.
+    """Function that returns the current arrays of the names that it was created for.
 
     It returns the same mapping as long as no array is replaced.
     """
 
     def __call__(self) -> Mapping[str, Any]:
-        """Return the arrays by name."""
+        """Return the arrays by name.
+
+        May raise ``GuardFailed`` if an array was removed, or replaced by one of another shape or dtype.
+        """
 
     @default
     def watch(self, names: Iterable[str]) -> Watch:
         """Return a watch of the arrays that have these names now.
 
-        The default is for immutable arrays.
+        The default never reports a change, which suits immutable arrays.
         """
         return Unwatched()
 
     @property
     @default
     def is_counted(self) -> bool:
-        """True if replacing an array changes a dict in ``dicts``, which the environment check detects.
+        """True if each array is an item of a dict, so that the environment check detects its replacement.
 
-        ``refresh`` then updates ``current``, the mapping that a call returns.
+        The object then has these attributes, too: ``dicts``, the dicts; ``current``, the mapping that a
+        call returns; and ``refresh``, a method that updates ``current``.
         """
         return False
 
@@ -91,75 +98,80 @@ class Live(Protocol):
     @property
     @default
     def read(self) -> Callable[[], Mapping[str, Any]] | None:
-        """Function that reads the arrays in plain code that a compiler can trace and guard.
+        """Function that reads the arrays by plain Python code, which a compiler can trace and guard.
 
-        None if there is none.
+        The property is None if there is no such function.
         """
         return None
 
 
 class Fillable(Protocol):
-    """Weights that a user may provide later (``load_weights``)."""
+    """Access to weights whose elements a user may provide later (``load_weights``)."""
 
     def names(self) -> Iterable[str]:
         """Return the names of all weights and buffers."""
 
     def other_names(self) -> Mapping[str, str]:
-        """Return further names of weights that have several, each with its name in :meth:`names`."""
+        """Return the further names of tied weights, each with the weight's name in :meth:`names`."""
 
     def held(self, name: str) -> Any:
         """Return the current array of the weight ``name``."""
 
     def is_persistent(self, name: str) -> bool:
-        """Return True if files of weights contain ``name``; False for a non-persistent buffer."""
+        """Return True if files of weights contain ``name``, and False for a non-persistent buffer."""
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
         """Return arrays for those of ``names`` that their module computes when it is built.
 
-        No file contains these. Names that need another source are left out.
+        These are non-persistent buffers, which files do not contain. Other names are left out.
         """
 
     def fill(self, name: str, array: Any) -> None:
-        """Set the elements of the weight ``name``. ``array`` is of any framework, or read from a file."""
+        """Set the elements of the weight ``name`` to those of ``array``.
+
+        ``array`` is of any framework, or read from a file.
+        """
 
 
 class Weights(Protocol):
-    """Storage of the arrays of the user's model.
+    """Access to the arrays that the user's function or model stores, by name.
 
-    For a framework whose functions store none, there are no names.
+    A framework whose functions store no arrays has no names.
     """
 
     def live(self, names: Iterable[str]) -> Live:
-        """Return a function that returns the current arrays of ``names``."""
+        """Return a function without parameters that returns the current arrays of ``names``."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the object that holds the buffer ``name``.
+        """Return the object that stores the buffer ``name``, such as a dict or a variable.
 
         Calls of graphs that change the same object run one after the other.
         """
 
     def rebind(self, name: str, array: Any) -> None:
-        """Replace the array of the buffer ``name``."""
+        """Replace the array of the buffer ``name``, or assign ``array`` if the buffer is a variable."""
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Set the elements of the buffer ``name`` to those of a NumPy array and return the buffer's array.
+        """Set the buffer ``name`` to the NumPy array ``elements`` and return the buffer's array.
 
-        If ``rebound``, the buffer gets a new array; otherwise its array is written to, if it is mutable.
+        If ``rebound``, or if arrays are immutable, the buffer gets a new array; otherwise its array is
+        written to. The dtype of the buffer does not change.
         """
 
     def is_trained(self, name: str) -> bool:
         """Return True if an optimizer may change the array ``name``, and False for a buffer.
 
-        A weight that is frozen counts as trained.
+        A weight for which :meth:`is_frozen` is True counts as trained. If :attr:`tells_buffers` is False,
+        return True for buffers, too.
         """
 
     @property
     @default
     def tells_buffers(self) -> bool:
-        """True if the framework distinguishes weights from buffers.
+        """True if the framework distinguishes weights from buffers, as :meth:`is_trained` then does.
 
-        A weight is then trained even if calls write to it. If this is False, an array that calls write to
-        is a buffer.
+        A weight is then trained even if calls write to it. If this is False, the arrays that calls write to
+        are the buffers.
         """
         return True
 
@@ -167,27 +179,27 @@ class Weights(Protocol):
     def is_frozen(self, name: str) -> bool:
         """Return True if the original model currently excludes the weight ``name`` from training.
 
-        torch does so with ``requires_grad=False``. A buffer is not frozen.
+        In torch, its ``requires_grad`` is False. Return False for a buffer.
         """
         return False
 
     @default
     def buffers(self) -> Iterable[Any]:
-        """Return the arrays that calls write to."""
+        """Return the current arrays that calls may write to in place."""
         return ()
 
     @default
     def awaited(self, names: Iterable[str] | None = None) -> list[str]:
-        """Return those of ``names``, or of all names, whose arrays have no elements yet.
+        """Return those of ``names`` whose arrays have no elements yet. None stands for all names.
 
-        In torch, these are on the device ``meta``.
+        In torch, such arrays are on the device ``meta``.
         """
         return []
 
     @property
     @default
     def fillable(self) -> Fillable | None:
-        """Interface for providing weights later; None if they are always present."""
+        """Access to weights that may be provided later; None if all weights are always present."""
         return None
 
     @property
@@ -203,45 +215,48 @@ class Weights(Protocol):
 
     @default
     def is_training(self) -> bool:
-        """Return the training mode; True, as in a new module, if there is none."""
+        """Return True if the model is in training mode, or if it has no modes, as a new module would."""
         return True
 
     @default
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Return a context inside which the model is in this mode."""
+        """Return a context inside which the model is in this mode, and after which its mode is restored."""
         return nullcontext()
 
 
 class Reference(Protocol):
-    """The original function as a reference for verification.
+    """Helpers for running the original function as a reference in verification.
 
-    It provides new inputs, runs without side effects, and intermediate results.
+    They create new inputs, undo side effects of a run, and observe intermediate results.
     """
 
     def is_array(self, item: Any) -> bool:
-        """Return True for an array that the framework's functions accept."""
+        """Return True if ``item`` is an array that the framework's functions accept."""
 
     def to_numpy(self, array: Any) -> Any:
         """Return the elements as a NumPy array."""
 
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
-        """Return a random array of this shape and dtype.
+        """Return a random array of this shape and dtype, the same one for the same ``seed``.
 
-        ``seen`` are the least and the greatest element of the array that it replaces. Random elements lie
-        between, or nearby if the two are equal floats.
+        ``seen`` has the smallest and the largest element of the array that it replaces. Integers and floats
+        lie between these; if the two are equal floats, or huge, floats are drawn from another range.
         """
 
     @default
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the arrays in the arguments as arrays of the framework."""
+        """Return the arrays in the arguments, in the order of flattening, as arrays of the framework."""
         return flatten((args, kwargs), self.is_array)[0]
 
     @default
     def ranges(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[float, float], ...]:
-        """Return the least and the greatest element of each array in the arguments."""
+        """Return the smallest and the largest element of each array in the arguments.
+
+        Return ``(0.0, 0.0)`` for an array without elements. The default supports real dtypes only.
+        """
         arrays = [np.asarray(self.to_numpy(array)) for array in self.leaves(args, kwargs)]
         return tuple(
-            # An empty array has no least element, and ``min`` raises.
+            # ``min`` raises for an empty array.
             (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
             for array in arrays
         )
@@ -250,25 +265,26 @@ class Reference(Protocol):
     def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
         """Return ``array``, or a copy, with the properties that the recording relied on (``Traits.facts``).
 
-        A new array is passed, which may be changed in place.
+        ``array`` is a new array of :meth:`fresh`, and may be changed in place.
         """
         return array
 
     @default
     def copied(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return copies of the arrays; the arrays themselves if they are immutable."""
+        """Return copies of ``leaves``, or the arrays themselves if they are immutable."""
         return list(leaves)
 
     @default
     def random_kept(self) -> AbstractContextManager[None]:
-        """Return a context after which the framework's generator is restored."""
+        """Return a context after which the framework's own random generator, if any, is restored."""
         return nullcontext()
 
     @default
     def undone(self, weights: Any, seed: int) -> AbstractContextManager[None]:
-        """Return a context after which weights and other state that calls change are restored.
+        """Return a context after which the weights and other state that calls may change are restored.
 
-        Inside it, the generator starts from ``seed``.
+        Inside it, the framework's own generator, if any, starts from ``seed``. The default restores
+        nothing.
         """
         return nullcontext()
 
@@ -276,18 +292,18 @@ class Reference(Protocol):
     def observe(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[tuple[str, list[Any]]]:
-        """Return name and results of every call in a run of ``function``.
+        """Run ``function`` and return the name and the arrays of each call that returns arrays.
 
-        Return an empty list if calls cannot be observed.
+        Return an empty list if calls cannot be observed, as by default.
         """
         function(*args, **kwargs)
         return []
 
     @default
     def with_intermediates(self, graph: Graph) -> tuple[Graph, list[Value]]:
-        """Return a graph that returns all intermediate values of ``graph``, and these values.
+        """Return ``graph`` without guards and with all results of its nodes as outputs, and these results.
 
-        Mutable arrays are copied when they are made.
+        If arrays are mutable, each output is a copy made right after the node. The default makes no copies.
         """
         made = [value for node in graph.nodes for value in node.outputs]
         tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
@@ -296,33 +312,40 @@ class Reference(Protocol):
     @property
     @default
     def saved(self) -> Callable[[Any], Callable[[], None]] | None:
-        """Function of an array that returns a function which restores its elements.
+        """Function of an array that saves its elements and returns a function that restores them.
 
-        None if arrays are immutable.
+        The property is None if arrays are immutable.
         """
         return None
 
     @property
     @default
     def watching(self) -> Callable[[Graph], Any] | None:
-        """Function from a recorded graph to `watch`, or to None if writes of the graph cannot be detected.
+        """Function of a recorded graph that returns ``watch``, or None if its writes cannot be detected.
 
-        `watch(arrays)` is called before a call, with the arrays that it writes to; it returns a function
-        that returns True while none of them has been written to. The property is None if the framework
-        cannot detect writes.
+        ``watch(arrays)`` is called before a call of the graph, with the arrays that the call writes to. It
+        returns a function that returns True while none of them has been written to. The property is None
+        if the framework cannot detect writes.
         """
         return None
 
     @property
     @default
     def COPY(self) -> str:
-        """Name of the call that copies an array, if random numbers can become constants; otherwise empty."""
+        """Name of the call that copies an array.
+
+        It copies outputs that alias a constant made from random numbers. The default suits a framework in
+        which random numbers never become constants.
+        """
         return ""
 
     @property
     @default
     def RANDOM_STATE(self) -> tuple[str, str]:
-        """Names of the calls that read and set the framework's generator; empty if it has none."""
+        """Names of the calls that read and set the state of the framework's own generator.
+
+        Two empty strings if it has none.
+        """
         return ("", "")
 
 
@@ -330,23 +353,26 @@ class ArrayAccess(Protocol):
     """Access to the arrays of the user's objects."""
 
     def is_own(self, item: Any) -> bool:
-        """Return True for an array of the framework."""
+        """Return True if ``item`` is an array of the framework."""
 
     def own(self, elements: Any, dtype: str) -> Any:
-        """Return a new array of the framework, of this dtype, with the elements of a NumPy array."""
+        """Return the NumPy array ``elements`` as a new array of the framework, of this dtype."""
 
     @default
     def write(self, array: Any, elements: Any) -> None:
-        """Write the elements of a NumPy array to an array, as the framework's own calls do.
+        """Write the NumPy array ``elements`` to ``array`` so that the framework notices the write.
 
-        The default raises ``NotImplementedError``, for immutable arrays.
+        Raise ``NotImplementedError`` if arrays are immutable, as by default.
         """
         raise NotImplementedError("arrays of this framework never change")
 
     @property
     @default
     def Stamp(self) -> _MakesStamp:
-        """Constructor of the stamp of an array."""
+        """Class of stamps, or function of an array that returns its stamp.
+
+        The default suits immutable arrays.
+        """
         return _Unchanging
 
 
@@ -358,24 +384,24 @@ class SavedCalls(Protocol):
 
     @default
     def spell(self, item: Any) -> str | None:
-        """Return the text of an object of the framework, such as a dtype; None if it has none."""
+        """Return the text that a file stores for an object of the framework, such as a dtype, or None."""
         return None
 
     @default
     def read(self, text: str) -> Any:
-        """Return the object for a text. Raise ``InvalidFile`` for an unknown text."""
+        """Return the object that :meth:`spell` wrote as ``text``; raise ``InvalidFile`` for other text."""
         raise InvalidFile(f"{text!r:.80} is no object that a saved graph may hold")
 
     @default
     def row_key(self, op: str) -> str:
-        """Return the key of the call ``op`` in the table of lifting rows."""
+        """Return the key of the call ``op`` in the table of lifting rows; by default, ``op`` itself."""
         return op
 
     @default
     def check(self, graph: Graph) -> None:
-        """Raise ``InvalidFile`` if a node calls something that is never recorded.
+        """Raise ``InvalidFile`` if a node of ``graph`` calls something that is never recorded.
 
-        The default rejects all nodes.
+        The default rejects every graph that has nodes.
         """
         if graph.nodes:
             raise InvalidFile(f"a saved graph may not call {graph.nodes[0].op!r:.80}")
@@ -393,37 +419,38 @@ class Frontend(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which it is registered."""
+        """Name under which the frontend is registered."""
 
     @property
     def reference(self) -> Reference:
-        """The original function as a reference for verification."""
+        """Helpers for running the original function as a reference in verification."""
 
     @property
     def array_access(self) -> ArrayAccess:
         """Access to the arrays of the user's objects."""
 
     def record(self, request: Request) -> Recording:
-        """Run the function of ``request`` once and record it.
+        """Record the function of ``request`` by running it, again if an attempt refutes its assumptions.
 
-        A frontend may record a canonical graph directly; nothing is lifted then.
+        A frontend may record a canonical graph directly; nothing is lifted then. Raise ``TracingError`` if
+        the function cannot be recorded.
         """
 
     @default
     def lift_graph(self, graph: Graph) -> Graph:
-        """Return the canonical graph for a graph of the framework's own calls."""
+        """Return the canonical graph for a graph of the framework's calls; by default, ``graph`` itself."""
         return graph
 
     @property
     @default
     def dialect(self) -> Dialect | None:
-        """How the framework's recorded calls are written; None if it records canonical graphs."""
+        """Writer of the framework's recorded calls; None if the frontend records canonical graphs."""
         return None
 
     @property
     @default
     def refuses_outside(self) -> bool:
-        """True if a computed index out of bounds is an error in the framework, which graphs then check."""
+        """True if a computed index out of bounds is an error in the framework; graphs then check indices."""
         return False
 
     @property
@@ -439,18 +466,21 @@ class Frontend(Protocol):
 
     @default
     def example_inputs(self, function: Any) -> dict[str, Any]:
-        """Return keyword arguments for a recording that the model provides itself; otherwise ``{}``."""
+        """Return keyword arguments that the model ``function`` itself provides for a recording.
+
+        Return an empty dict, or None, if there are none.
+        """
         return {}
 
     @property
     @default
     def where_parameters_are(self) -> str:
-        """Advice for users whose graph has no parameters, on how to get some; empty if there is none."""
+        """Advice for users whose graph has no parameters on how to get some; may be an empty string."""
         return ""
 
 
 class LoadsModels(Frontend, Protocol):
-    """Frontend whose entry has ``loads_models``."""
+    """Frontend that can load pretrained models, whose registered entry has ``loads_models``."""
 
     def pretrained(self, source: str) -> Any:
-        """Return a model from the folder ``source``, or from a hub by the name ``source``."""
+        """Return the pretrained model in the folder ``source``, or the one that a hub has under this name."""

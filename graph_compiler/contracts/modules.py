@@ -1,4 +1,4 @@
-"""Modules of frontends and backends: checks of their members, and parts that are imported at first use."""
+"""Check of an object against its protocol (``require``), and deferred imports for frontends and backends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ..errors import InvalidRegistration
 
-# -------------------------------------------------------------------------------------------------- first use
-# Deferred imports of parts of a frontend or backend that few programs need.
+# ------------------------------------------------------------------------------------------- deferred imports
+# Few programs need these parts of a frontend or backend.
 
 
 def at_first_use(package: str, path: str) -> Callable[[], Any]:
@@ -28,7 +28,7 @@ def at_first_use(package: str, path: str) -> Callable[[], Any]:
 def calls_at_first_use(package: str, path: str) -> Callable[..., Any]:
     """Return a function that calls ``path``, a ``module:name`` in ``package``.
 
-    The module is imported at the first call.
+    The module is imported at the first call. Arguments are positional.
 
     >>> calls_at_first_use("json", "decoder:JSONDecoder")().decode("[1]")
     [1]
@@ -41,22 +41,22 @@ def calls_at_first_use(package: str, path: str) -> Callable[..., Any]:
     return called
 
 
-# ---------------------------------------------------------------------------------------------------- checked
-# Check that an object implements a protocol, reporting each missing member with its purpose.
+# -------------------------------------------------------------------------------------------- missing members
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def default(member: F) -> F:
-    """Mark a member of a protocol that classes which inherit from the protocol need not define."""
+    """Mark ``member`` of a protocol as a default, which classes that inherit from it need not define."""
     member.is_default = True  # type: ignore[attr-defined]
     return member
 
 
 def require(contract: type, item: Any, what: str) -> None:
-    """Raise ``InvalidRegistration`` with each member of ``contract`` that ``item`` lacks and its purpose.
+    """Raise ``InvalidRegistration`` if ``item`` lacks members of ``contract``.
 
-    `what` names the item in the message. A purpose is the first paragraph of the member's docstring.
+    The message names the item as ``what`` and lists each missing member with its purpose, which is the
+    first paragraph of the member's docstring.
 
     >>> class Named:
     ...     @property
@@ -77,10 +77,11 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """Yield a line for each missing member, also of members that have a protocol of their own.
+    """Yield a line for each member of ``contract`` that ``item`` lacks.
 
-    If the class of ``item`` inherits from the contract, its defaults count as present. Methods that cannot
-    be called count as missing.
+    A property whose annotation is a protocol is checked against that, too; ``path`` is the prefix of its
+    members. If the class of ``item`` inherits from the contract, its defaults count as present. Methods
+    that cannot be called count as missing.
     """
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
@@ -103,9 +104,10 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 
 
 def _members(contract: type) -> dict[str, Any]:
-    """Return methods and properties of a contract by name, those of its base protocols first.
+    """Return the methods and properties of a contract by name, those of its base protocols first.
 
-    Names with a leading underscore are left out, except ``__call__``.
+    A member that a base protocol has, too, is that of the contract. Names with a leading underscore are
+    left out, except ``__call__``.
     """
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
@@ -120,7 +122,10 @@ def _purpose(function: Any) -> str:
 
 
 def _contract_of(contract: type, function: Any) -> type | None:
-    """Return the protocol that the return annotation of ``function`` names; None if that is no protocol."""
+    """Return the protocol that is the return annotation of ``function``, or None for any other annotation.
+
+    A name in an annotation is looked up in the module of ``contract``.
+    """
     annotation = getattr(function, "__annotations__", {}).get("return")
     found = (
         vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation

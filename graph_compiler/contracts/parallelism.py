@@ -1,4 +1,4 @@
-"""Protocol of a framework that functions are distributed over devices in."""
+"""Protocol for running functions on many devices (``Parallelism``), and the axes that are running."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 @dataclass(frozen=True)
 class DeviceAxis:
-    """A named row of devices.
+    """A named sequence of devices that a function runs on.
 
     name: name of the axis in collectives.
     size: number of devices.
-    local: how many of them belong to this process.
+    local: number of the devices that belong to this process.
     native: the framework's object for the axis.
     """
 
@@ -45,14 +45,14 @@ class DeviceAxis:
 
 @dataclass(frozen=True)
 class Spread:
-    """Specification of a run of a function on the devices of an axis.
+    """How :meth:`Parallelism.spread` runs a function on the devices of an axis.
 
     axis: the devices.
-    split: for each array, True if it is sharded along its first axis; others are replicated.
-    reduce: one of ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first
-        axis.
-    local_batch: True if each process passes the part of its own devices.
-    parameters: number of leading arrays that are parameters, as returned by
+    split: for each argument, True if it is sharded along its first axis, and False if it is replicated.
+    reduce: how the results of the devices are combined: one of ``REDUCTIONS``, or a function of these
+        results stacked along a new first axis.
+    local_batch: True if each process passes only the rows of its own devices.
+    parameters: number of leading arguments that are parameters, as returned by
         :meth:`Parallelism.everywhere`.
     """
 
@@ -71,20 +71,21 @@ class ModuleFunction(Protocol):
         """The current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Return functions, each of which returns the same object as long as ``parameters`` are unchanged."""
+        """Return functions whose results are the same objects as long as no parameter is replaced."""
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the result of the module with these parameters."""
 
 
 def is_count(devices: Any) -> bool:
-    """Return True if ``devices`` is a number of devices. Booleans are no numbers."""
+    """Return True if ``devices`` is an integer (a number of devices) and not a bool."""
     return isinstance(devices, Integral) and not isinstance(devices, bool)
 
 
 def require_count(count: int, known: int, kind: str) -> int:
-    """Return ``count``; raise ``InvalidOption`` unless it is from 1 to ``known``, the number of devices.
+    """Return ``count`` as an int; raise ``InvalidOption`` unless it is from 1 to ``known``.
 
+    known: the number of existing devices.
     kind: name of the devices in the message.
     """
     if not 1 <= count <= known:
@@ -95,9 +96,11 @@ def require_count(count: int, known: int, kind: str) -> int:
 
 
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
-    """Mark the axis ``axis_name`` as running in this context, and return a token for :func:`end_axis`.
+    """Mark the axis ``axis_name`` as running, and return a token for :func:`end_axis`.
 
-    native: the framework's object for the axis.
+    The mark is in a context variable, and hides a running axis of the same name.
+
+    native: the framework's object for the axis; None if it has none.
     """
     return _axes.set({**_axes.get(), axis_name: (framework, native, regions())})
 
@@ -107,7 +110,10 @@ end_axis = _axes.reset
 
 @contextmanager
 def running_over(axis_name: str | None, framework: str, native: Any = None) -> Iterator[None]:
-    """Mark the axis ``axis_name`` as running inside the context. Do nothing if it is None."""
+    """Mark the axis ``axis_name`` as running inside the ``with`` block, or no axis if the name is None.
+
+    ``native`` is as in :func:`begin_axis`.
+    """
     if axis_name is None:
         yield
         return
@@ -119,10 +125,10 @@ def running_over(axis_name: str | None, framework: str, native: Any = None) -> I
 
 
 def running_axes() -> Mapping[str, str]:
-    """Return the names of the running axes with their frameworks.
+    """Return the names of the running axes, each with its framework.
 
-    While a function is recorded, only axes that began in it are returned, because it may later run over
-    others.
+    While a function is recorded, return only axes that began in this recording, because the recorded
+    function may later run over others.
     """
     return {
         name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()
@@ -130,7 +136,7 @@ def running_axes() -> Mapping[str, str]:
 
 
 def native_axis(axis_name: str, framework: str) -> Any:
-    """Return the framework's object for the running axis ``axis_name``.
+    """Return the object that ``framework`` has for the running axis ``axis_name``.
 
     Raise ``LookupError`` if no axis of this name and framework is running, or if it has no object.
     """
@@ -142,7 +148,7 @@ def native_axis(axis_name: str, framework: str) -> Any:
 
 @contextmanager
 def running_over_mesh(mesh: Any) -> Iterator[None]:
-    """Mark a mesh as running inside the context, for sharding hints in functions that are partitioned."""
+    """Make :func:`running_mesh` return ``mesh`` inside the ``with`` block, for sharding hints."""
     token = _mesh.set(mesh)
     try:
         yield
@@ -161,21 +167,22 @@ class Parallelism(Protocol):
     """
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array; None for any other object."""
+        """Convert a number or an array of any framework to a native array; return None for other objects."""
 
     @default
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Return, by class of array, a function for the properties that decide how an argument is handled.
+        """Return, for classes of arrays, functions of an array that return what its handling depends on.
 
-        A call is flattened again only if these differ from those of the last call, or if it has arrays of
-        other classes.
+        Examples are the shape and the sharding. A call is prepared again only if these differ from those of
+        the last call, or if it has arrays of other classes.
         """
         return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return the devices as an axis named ``name``: all for None, the first ones for a number.
+        """Return ``devices`` as an axis named ``name``.
 
-        Raise ``InvalidOption`` for anything that is no device, or if devices have to be set up first.
+        None stands for all devices, and a number for that many of the first ones. Raise ``InvalidOption``
+        for objects that are no devices, or if devices have to be set up first.
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
@@ -186,47 +193,49 @@ class Parallelism(Protocol):
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return the arrays of the first process, replicated on every device."""
+        """Return ``arrays``, with their elements in the first process, replicated on every device."""
 
     @default
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return parameters with the elements of the first process, as arguments of :meth:`spread`.
+        """Return parameters, with the elements of the first process, as replicated arguments of a function.
 
-        They are passed as replicated arguments.
+        The function is one that :meth:`spread` returns. Mutable arrays may be changed in place.
         """
         return self.replicated(arrays, axis)
 
     def single(self, array: Any) -> Any:
-        """Return a replicated or sharded array as one array on one device."""
+        """Return a replicated or sharded array as an array on one device, gathering its shards."""
 
     @default
     def opened(self, function: Any) -> ModuleFunction | None:
-        """Return ``function`` as a function of its parameters if it is a module; otherwise None.
+        """Return the module ``function`` as a function of its parameters, or None if it is no module.
 
         A framework needs this if functions may not close over arrays that have gradients.
         """
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """Return ``function`` running on every device of the axis, with results reduced.
+        """Return a function that runs ``function`` on every device of the axis and reduces the results.
 
-        For the reduction ``"none"``, each result is a list with one array per device of this process.
+        For the reduction ``"none"``, each result is a list with one array per device of this process. The
+        returned function may replace entries of the list of arrays that it is called with.
         """
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if devices hold different elements of ``array``, a result of the reduction ``"first"``.
+        """Return True if devices differ in ``array``, a result of the reduction ``"first"``.
 
+        A framework may compare only the devices of this process, or return False without a comparison.
         Every process must call this.
         """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """Apply the collective ``name`` (``psum``, ``pmean``, ``pmax`` or ``pmin``) over the axis.
+        """Apply the collective ``name`` (``psum``, ``pmean``, ``pmax`` or ``pmin``) over ``axis_name``.
 
         Raise ``LookupError`` if no such axis is running.
         """
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """Return the arrays of all devices, stacked along a new first axis.
+        """Return ``array`` of all devices of the axis, stacked along a new first axis.
 
         Raise ``LookupError`` if no such axis is running.
         """
@@ -245,13 +254,13 @@ class Parallelism(Protocol):
         """Python expression that makes a mesh, for error messages."""
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """Return names and sizes of the axes of a mesh of the framework; None for any other object."""
+        """Return the sizes of the axes of a mesh of the framework, by name; None for any other object."""
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """Return the array sharded over the mesh."""
+        """Return ``array``, sharded over ``mesh`` by ``layout``."""
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """Return the array with a constraint on its sharding.
+        """Return ``array`` with the constraint that it is sharded over ``mesh`` by ``layout``.
 
         Called inside a function that :meth:`partitioned` runs.
         """
@@ -264,22 +273,23 @@ class Parallelism(Protocol):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """Return a function of sharded arrays and of arguments.
+        """Return ``function``, a function of sharded parameters and of arguments, running over ``mesh``.
 
-        It computes what ``function`` would compute on one device.
+        It computes the same as ``function`` on one device.
 
         split: for each argument, True if it is sharded along its first axis over the axes ``batch`` of the
             mesh.
         local_batch: as in :class:`Spread`.
         """
 
-    # ------------------------------------------------------------------------------ training
+    # ------------------------------------------------------------------------------ distributed training
     def training_over_axis(
         self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, StepState]:
-        """Return training that splits each batch over the axis, and its state, replicated on every device.
+        """Return training that splits each batch over ``axis``, and ``held`` replicated on every device.
 
-        The training minimises the mean of the devices' losses. ``make`` makes the optimizer.
+        The training minimises the mean of the devices' losses. ``make`` is the factory of the optimizer,
+        and ``local_batch`` is as in :class:`Spread`.
         """
 
     def training_over_mesh(
@@ -291,11 +301,11 @@ class Parallelism(Protocol):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, StepState]:
-        """Return training over a mesh that computes what it would on one device, and its sharded state.
+        """Return training over ``mesh`` that computes the same as on one device, and ``held`` sharded.
 
-        layouts: shardings by parameter name.
+        layouts: shardings by parameter name; a parameter without one is replicated.
         batch: axes of the mesh that batches are split over.
         """
 
     def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
-        """Return training on one device, and the unsharded state of a training over an axis or a mesh."""
+        """Return training on one device, and the state ``held`` of ``training``, unsharded."""

@@ -1,4 +1,4 @@
-"""Protocol of a framework that models are trained in."""
+"""Protocol for a framework's training steps (``Training``), and the state that a step changes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ Make = Callable[..., Any]
 
 @dataclass(frozen=True)
 class StepState:
-    """The state of training: everything that a step changes. Unused parts are empty dicts, or None.
+    """The state of training: the arrays of the model, and all else that a step changes.
+
+    A field that is not used is an empty dict, or None.
 
     trained: arrays that gradients update.
-    fixed: arrays that are frozen, or not trained by the original.
-    buffers: arrays of the model that its calls write to (batch norm).
-    places: what calls store elsewhere.
+    fixed: arrays that are frozen, or that the original does not train.
+    buffers: arrays of the model that its calls write to, such as running means.
+    places: arrays that calls store outside the model's parameters and buffers.
     optimizer: the framework's own optimizer state.
     ema: the exponential moving averages of the trained arrays.
-    accumulated: the sum of the gradients since the last update.
-    scaling: state of the loss scaling, for float16.
-    rng: state of the random numbers.
+    accumulated: the sums of the gradients since the last update.
+    scaling: state of the loss scaling for float16.
+    rng: the source of random numbers: a generator or a key.
     """
 
     trained: Arrays
@@ -42,7 +44,7 @@ class StepState:
 
     @property
     def parameters(self) -> Arrays:
-        """All arrays of the model by name."""
+        """The trained, fixed and buffer arrays of the model by name."""
         return {**self.fixed, **self.buffers, **self.trained}
 
 
@@ -55,61 +57,65 @@ to the next state and a structure of arrays.
 class Training(Protocol):
     """A framework's own optimizers, gradients and compilation of training steps.
 
-    A step is written once, in ``graph_compiler.training``, as a function of a :class:`StepState`. In a
+    The package ``graph_compiler.training`` defines the steps, for all frameworks, by these members. In a
     framework that updates arrays in place, members return the arrays that they received.
     """
 
     @property
     @default
     def is_pure(self) -> bool:
-        """True if steps mutate no array, so that one compiled step serves all states of one structure."""
+        """True if steps mutate no arrays, so that one compiled step serves all states of one structure."""
         return False
 
     @property
     @default
     def compiles_models(self) -> bool:
-        """True if a compiled graph is compiled as a model, and steps with it are not compiled as a whole."""
+        """True if the framework compiles the model inside a step, and not the step as a whole."""
         return False
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """Return the factory of the optimizer ``name`` of the table ``training.optimizers``.
+        """Return a factory of the optimizer ``name``, with these options of ``training.optimizer``.
 
-        ``options`` are those of that table. Raise ``InvalidOption`` if the framework has none that
-        computes the same.
+        Raise ``InvalidOption`` if the framework has no optimizer that computes the same, and
+        ``FrameworkNotInstalled`` if the library of its optimizers is missing.
         """
 
     def own(self, item: Any) -> Make | None:
-        """Return ``item``, an optimizer of the framework that the user has made, as a factory.
+        """Return a factory of the user's own optimizer ``item``, or None for any other object.
 
-        Return None for any other object.
+        ``item`` is an optimizer of the framework or, if the framework accepts that, its class or a function
+        that creates it.
         """
 
     def has_rate(self, make: Make) -> bool:
-        """Return True if updates of this optimizer accept another learning rate."""
+        """Return True if :meth:`updated` can set the learning rate of this optimizer."""
 
     def begun(self, make: Make, trained: Arrays) -> Any:
         """Return the state of the optimizer before its first update of ``trained``.
 
-        ``trained`` are the arrays of the training state, not copies: the optimizer may refer to them.
+        ``trained`` are the arrays of the training state themselves, because the optimizer may refer to
+        them. Raise ``InvalidOption`` if ``make`` does not create a suitable optimizer.
         """
 
     def updated(
         self, make: Make, held: StepState, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
-        """Return the trained arrays and the optimizer state after one update.
+        """Return the trained arrays and the optimizer state after one update with ``gradients``.
 
-        rate: learning rate; None for that of the optimizer.
-        is_finite: a boolean array; the update happens only if it is True. None for always.
+        rate: learning rate; None for the optimizer's own.
+        is_finite: result of :meth:`is_finite`; if it is False, nothing is updated. None for an unconditional
+            update.
         """
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
-        """Return the optimizer state as arrays by name, to be saved."""
+        """Return the optimizer state as arrays by name, to be saved in a file."""
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         """Return the state of a new optimizer of the trained arrays, set to ``arrays``.
 
-        Raise ``KeyError`` with the name of an array that is missing.
+        Raise ``KeyError`` with the name of an array that is missing, unless the framework's optimizers
+        create their state at the first update.
         """
 
     # ------------------------------------------------------------------------------ arrays
@@ -117,7 +123,7 @@ class Training(Protocol):
         """Return a copy of ``array`` for training."""
 
     def kept(self, array: Any) -> Any:
-        """Return a copy of ``array`` for the state that is not trained."""
+        """Return a copy of ``array`` for the fields of the state that are not trained."""
 
     def values(self, arrays: Arrays) -> Arrays:
         """Return arrays of the state in the form that a graph computes with."""
@@ -132,43 +138,47 @@ class Training(Protocol):
 
     @default
     def stored_spec(self, array: Any) -> list[Any] | None:
-        """Return dtype and sizes of what a file stores for ``array``, which may be deleted already.
+        """Return dtype and sizes of the array that a file stores for ``array``, as one list.
 
-        Return None if they are those of ``array``.
+        Return None if they are those of ``array``. The elements of ``array`` may have been deleted.
         """
         return None
 
     @default
     def restored(self, array: Any, like: Any) -> Any:
-        """Convert ``array``, read from a file, to the dtype and device of ``like``, an array of the state."""
+        """Return the array of the state for ``array``, which a file stores: the inverse of :meth:`storable`.
+
+        ``like`` is the array of this name in an existing state, and has the kind of array and the device.
+        """
         return array
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
         """Return the arrays of ``held`` by name, with the elements of ``new`` for names that ``new`` has.
 
-        Mutable arrays that are trained are written to in place and returned.
+        Variables and mutable arrays that are trained are written to in place and returned. Names that
+        ``held`` does not have are ignored.
         """
 
     def zeros_like(self, array: Any) -> Any:
         """Return zeros of the shape and dtype of ``array``."""
 
     def number(self, value: float | int) -> Any:
-        """Return a float as a 0-d float32 array, an int as a 0-d int32 array."""
+        """Return a float as a 0-d float32 array, or an int as a 0-d int32 array."""
 
     def is_floating(self, array: Any) -> bool:
-        """Return True if the dtype is real floating, so that the array can be trained."""
+        """Return True if the dtype of ``array`` is real floating-point, so that ``array`` can be trained."""
 
     @default
     def device_of(self, held: StepState) -> Any:
-        """Return the device for batches, as :meth:`placed` takes it.
+        """Return the device to place batches on by :meth:`placed`, or None if they need no move.
 
-        Return None if the framework moves arrays itself.
+        The default is for a framework that moves arrays itself.
         """
         return None
 
     @default
     def received(self, array: Any) -> Any:
-        """Return ``array``, which another thread has placed, so that this thread may use it."""
+        """Return ``array``, which another thread placed, once this thread may use it."""
         return array
 
     # ------------------------------------------------------------------------------ gradients
@@ -177,21 +187,21 @@ class Training(Protocol):
     ) -> tuple[Any, Any, Arrays]:
         """Return the value, the auxiliary output, and the gradients of ``function`` at ``trained``.
 
-        ``function`` returns a scalar and an auxiliary output. Arrays that the value does not depend on
-        have zero gradients.
+        ``function`` returns a scalar and an auxiliary output. An array that the scalar does not depend on
+        has a gradient of zeros.
         """
 
     @default
     def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
-        """Return gradients and metrics of the whole batch, if each device has computed those of its part.
+        """Return the gradients and metrics of the batch if each device has computed those of its rows.
 
-        The default returns them unchanged, for a step that one device runs.
+        The default returns both unchanged, for steps on one device.
         """
         return gradients, metrics
 
     @default
     def detached(self, array: Any) -> Any:
-        """Return ``array`` without its derivative."""
+        """Return ``array`` as a constant for derivatives."""
         return array
 
     @default
@@ -201,65 +211,73 @@ class Training(Protocol):
 
     @default
     def added(self, left: Arrays, right: Arrays) -> Arrays:
-        """Add arrays of the same name."""
+        """Add to each array of ``left`` the array of the same name in ``right``."""
         return {name: array + right[name] for name, array in left.items()}
 
     @default
     def mixed(self, left: Arrays, right: Arrays, weight: float) -> Arrays:
-        """Compute ``weight * left + (1 - weight) * right``, by name."""
+        """Compute ``weight * left + (1 - weight) * right`` for each name in ``left``."""
         return {name: weight * array + (1 - weight) * right[name] for name, array in left.items()}
 
     def norm(self, arrays: Arrays) -> Any:
-        """Return the square root of the sum of all squares, in float32."""
+        """Return the Euclidean norm of the elements of all ``arrays`` together, as a 0-d array."""
 
     def minimum(self, left: Any, right: Any) -> Any:
-        """Return the smaller of two numbers."""
+        """Return the smaller of two scalars; ``right`` may be a Python number."""
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """Return a 0-d boolean array: True if no element of ``arrays`` is infinite or NaN."""
+        """Return True, as a bool or 0-d boolean array, if no element of ``arrays`` is infinite or NaN."""
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
-        """Return all of ``new`` if the 0-d boolean ``condition`` is True, otherwise all of ``old``."""
+        """Return ``new`` if ``condition``, a result of :meth:`is_finite`, is True, and otherwise ``old``."""
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """Return the source of random numbers for training, on the device of ``like``.
+        """Return a new source of random numbers for training.
 
-        It starts at the state of the framework's own generator.
+        It is a generator on the device of ``like`` in the state of the framework's own one, or a key that is
+        taken from the target's sequence of keys.
         """
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """Return the key that one call of a graph draws random numbers from, and the next state."""
+        """Return the key or generator for the random numbers of one call of a graph, and the next ``rng``."""
 
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
-        """Return a context inside which the framework's own generators draw from ``rng``."""
+        """Return a context inside which the framework's own generator continues ``rng``.
+
+        The default does nothing, for a framework that draws from keys.
+        """
         return nullcontext()
 
     def rng_arrays(self, rng: Any) -> Arrays:
-        """Return the state of the generator ``rng`` as arrays by name."""
+        """Return the state of the generator or key ``rng`` as arrays by name."""
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """Return a generator in the state ``arrays``, on the device of ``like``."""
+        """Return a generator or key with the state ``arrays`` of :meth:`rng_arrays`.
 
-    # ------------------------------------------------------------------------------ running
+        A generator is on the device of ``like``. If that is another kind of device, which draws other
+        numbers, only the seed is restored.
+        """
+
+    # ------------------------------------------------------------------------------ compilation and devices
     @default
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Prepare a function for a single call, in the way that is fastest."""
+        """Return ``function``, prepared for one call in the fastest way; by default, unchanged."""
         return function
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Compile a step with the framework's compiler.
+        """Return ``step``, compiled if the framework compiles steps as a whole.
 
         is_consuming: True if the state before a step is not used again.
         options: options of the compiler for a compiled graph; otherwise None.
         """
 
     def placed(self, array: Any, where: Any) -> Any:
-        """Return an array of NumPy or any framework as one of this framework, on a device or sharded.
+        """Return an array of any framework as an array of this framework, on a device or sharded.
 
-        where: device, name of a device or sharding; None is the first device.
+        where: device, name of a device, or sharding; None leaves the choice to the framework.
         """
 
     def is_device(self, item: Any) -> bool:
-        """Return True for a device of the framework, a sharding, or the name of a device."""
+        """Return True if ``item`` is a device, its name or a sharding that :meth:`placed` accepts."""
