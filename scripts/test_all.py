@@ -4,7 +4,9 @@ The tests are split into parts of some hundred cases. Each part runs in a proces
 process grows large and no test depends on what ran before. The result of a finished part is stored under
 ``.pytest_cache/all/<commit>``: an interrupted run continues after it. With ``--since``, cases that passed at
 an earlier commit run again only if the changes since can affect them (``tests/support/affected.py``). The
-exit status is 0 if no test failed.
+results of that commit are read from its folder, or, for the commit of ``docs/test_report.md``, from the
+report: on another machine, too, every case passed then unless the report lists it as failed. The exit status
+is 0 if no test failed.
 
     scripts/test --all                        two processes at a time
     scripts/test --all --jobs 4               four processes at a time
@@ -46,6 +48,8 @@ MOST_CASES = 700
 TIMEOUT = 3600
 # This file has the results of the cases that need not run again.
 CARRIED = "carried.json"
+# Outcome of a case of which only the report of an earlier commit is known: it did not fail.
+BEFORE = "passed before"
 PACKAGES = (
     "torch",
     "jax",
@@ -60,6 +64,7 @@ PACKAGES = (
     "pytest",
 )
 _COMMIT = re.compile(r"^\| commit \| `([0-9a-f]{40})` \|$", re.MULTILINE)
+_FAILED = re.compile(r"^- `(.+)`$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -205,23 +210,37 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
     These are the cases that passed or were skipped at the commit ``since`` and that no change since can
     affect. A file of tests that was renamed since keeps its results.
     """
-    # A case that failed at that commit always runs again, so only cases that passed or were skipped are carried
-    # over.
-    passed: dict[str, str] = {}
-    for path in (ROOT / ".pytest_cache" / "all" / since).glob("*.json"):
-        passed.update(
-            {case: outcome for case, outcome in outcomes_of(path).items() if not outcome.startswith("failed")}
-        )
-    moved = changes.moved_files(since, ROOT)
-    passed = {
-        moved.get(case.partition("::")[0], case.partition("::")[0]) + "::" + case.partition("::")[2]: outcome
-        for case, outcome in passed.items()
-    }
+    passed = passed_at(since, nodes)
     again = affected.affected(nodes, changes.changed_files(since, ROOT))
     kept = {case: passed[case] for case in nodes if case in passed and case not in again}
     say(f"{len(kept)} of {len(nodes)} cases have passed at {since[:12]}, and no change since can affect them")
     result = {"files": [], "outcomes": kept, "seconds": 0, "memory": 0, "since": since}
     (folder / CARRIED).write_text(json.dumps(result), "utf-8")
+
+
+def passed_at(since: str, nodes: list[str]) -> dict[str, str]:
+    """Map the cases that passed or were skipped at the commit ``since`` to their outcomes, by their ids of now.
+
+    If this checkout has no results of ``since`` and the report is of ``since``, these are all of ``nodes``
+    that the report does not list as failed. Return an empty dict if a process died in the reported run,
+    because the report does not name the cases that were lost.
+    """
+    moved = changes.moved_files(since, ROOT)
+
+    def now(case: str) -> str:
+        file, separator, name = case.partition("::")
+        return moved.get(file, file) + separator + name
+
+    outcomes: dict[str, str] = {}
+    for path in (ROOT / ".pytest_cache" / "all" / since).glob("*.json"):
+        outcomes |= outcomes_of(path)
+    if outcomes:
+        return {now(case): outcome for case, outcome in outcomes.items() if not outcome.startswith("failed")}
+    if not REPORT.exists() or since != reported_commit():
+        return {}
+    failed = set(map(now, _FAILED.findall(REPORT.read_text("utf-8"))))
+    # A case that is new since then is in a file that changed, so it runs in any case.
+    return {} if failed - set(nodes) else {case: BEFORE for case in nodes if case not in failed}
 
 
 def outcomes_of(path: Path) -> dict[str, str]:
@@ -339,9 +358,16 @@ def report(commit: str, results: list[dict[str, Any]]) -> str:
     ]
     text += ["|---|---|", *(f"| {name} | {value} |" for name, value in rows), "", "## Failures", ""]
     text += [f"- `{case}`" for case in failed] or ["None."]
-    text += ["", "## Tests by file", "", "| file | passed | failed | skipped |", "|---|---|---|---|"]
+    text += [
+        "",
+        "## Tests by file",
+        "",
+        "| file | passed | failed | skipped | passed before |",
+        "|---|---|---|---|---|",
+    ]
     for file, outcomes in sorted(counts.items()):
-        text.append(f"| {file} | {outcomes['passed']} | {outcomes['failed']} | {outcomes['skipped']} |")
+        numbers = (outcomes[outcome] for outcome in ("passed", "failed", "skipped", BEFORE))
+        text.append(f"| {file} | {' | '.join(map(str, numbers))} |")
     return "\n".join(text) + "\n"
 
 

@@ -65,6 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="BASE",
         help="run the selection, and each case that the changes since BASE can affect",
     )
+    group.addoption(
+        "--at-most",
+        metavar="N",
+        type=int,
+        help="of the cases that --changed adds, run N, chosen by a hash of their names",
+    )
     group.addoption("--part", metavar="K/N", help="run the K-th of N parts of the cases")
     group.addoption("--cases", metavar="FILE", help="run the cases that the file names, one in a line")
     group.addoption(
@@ -95,12 +101,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         by_file = affected.affected_by_file(
             nodes, changes.changed_files(config.option.changed, affected.ROOT)
         )
+        added = set[str]().union(*by_file.values()) - taken
+        drawn = selection.draw(added, config.option.at_most)
         _added[:] = [
             affected.summary(
                 {file: len(cases - taken) for file, cases in by_file.items()}, config.option.changed[:12]
-            )
+            ),
+            *(
+                [f"{len(drawn)} of these {len(added)} cases run (--at-most)"]
+                if len(drawn) < len(added)
+                else []
+            ),
         ]
-        taken = taken.union(*by_file.values())
+        taken |= drawn
     if config.option.cases:
         taken = set(Path(config.option.cases).read_text("utf-8").split("\n"))
     if config.option.part:
@@ -162,7 +175,7 @@ class _Outcomes:
 _exercised: set[str] = set()
 _existing: set[str] = set()
 _missing: list[str] = []
-# A line that says which cases a change added to the selection.
+# Lines that say which cases a change added to the selection, and how many of them run.
 _added: list[str] = []
 
 

@@ -4,8 +4,12 @@ leaves nothing unexercised.
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +51,13 @@ def test_a_case_that_is_named_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(selection.table()["shares"], "tests/corpora/test_samples.py::test_sample", 10**9)
     monkeypatch.setitem(selection.table()["cases"], NODES[17], ["lower jax abs"])
     assert NODES[17] in selection.selected(NODES)
+
+
+def test_a_draw_is_the_same_in_any_order() -> None:
+    drawn = selection.draw(NODES, 100)
+    assert len(drawn) == 100 and selection.draw(reversed(NODES), 100) == drawn
+    assert selection.draw(NODES, 50) < drawn
+    assert selection.draw(NODES, None) == set(NODES)
 
 
 def test_missing_and_stale_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,3 +192,60 @@ def test_results_follow_a_test_that_is_moved(tmp_path: Path) -> None:
     (tmp_path / "tests" / "test_a.py").rename(tmp_path / "tests" / "runtime" / "test_a.py")
     subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
     assert changes.moved_files("HEAD", tmp_path) == {"tests/test_a.py": "tests/runtime/test_a.py"}
+
+
+# ------------------------------------------------------------------------------------ results of a report
+CASES = [f"tests/test_{file}.py::test_{case}" for file in "ab" for case in "12"]
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> Any:
+    """Return the module of ``scripts/test --all``, for a checkout with one commit and no results."""
+    spec = importlib.util.spec_from_file_location("test_all", checkout / "scripts" / "test_all.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    monkeypatch.setitem(sys.modules, "test_all", module)
+    spec.loader.exec_module(module)
+    write_and_commit(tmp_path, {"tests/test_a.py": FIRST["backends/a.py"], "tests/test_b.py": "pass\n"})
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "REPORT", tmp_path / "test_report.md")
+    return module
+
+
+def _report(runner: Any, commit: str, outcomes: dict[str, str]) -> None:
+    result = {"outcomes": outcomes, "memory": 0, "seconds": 0}
+    runner.REPORT.write_text(runner.report(commit, [result]))
+
+
+def test_a_report_tells_what_passed(runner: Any) -> None:
+    commit = runner.git("rev-parse", "HEAD")
+    assert runner.passed_at(commit, CASES) == {}
+    _report(runner, commit, dict.fromkeys(CASES, "passed") | {CASES[1]: "failed: why"})
+    assert runner.passed_at(commit, CASES) == dict.fromkeys([CASES[0], *CASES[2:]], runner.BEFORE)
+
+
+def test_a_report_of_a_process_that_died_tells_nothing(runner: Any) -> None:
+    commit = runner.git("rev-parse", "HEAD")
+    died = {"tests/test_a.py and others (part 1 of 2)": "failed: exit status -9"}
+    _report(runner, commit, dict.fromkeys(CASES, "passed") | died)
+    assert runner.passed_at(commit, CASES) == {}
+
+
+def test_a_failure_is_found_in_a_file_that_was_moved(runner: Any) -> None:
+    commit = runner.git("rev-parse", "HEAD")
+    _report(runner, commit, dict.fromkeys(CASES, "passed") | {CASES[0]: "failed: why"})
+    (runner.ROOT / "tests" / "test_a.py").rename(runner.ROOT / "tests" / "test_c.py")
+    runner.git("add", "-A")
+    now = [case.replace("test_a", "test_c") for case in CASES]
+    assert runner.passed_at(commit, now) == dict.fromkeys(now[1:], runner.BEFORE)
+
+
+def test_results_of_this_checkout_come_before_the_report(runner: Any) -> None:
+    commit = runner.git("rev-parse", "HEAD")
+    _report(runner, commit, dict.fromkeys(CASES, "passed"))
+    folder = runner.ROOT / ".pytest_cache" / "all" / commit
+    folder.mkdir(parents=True)
+    outcomes = {CASES[0]: "passed", CASES[1]: "skipped", CASES[2]: "failed: why"}
+    (folder / "part.json").write_text(json.dumps({"outcomes": outcomes}))
+    assert runner.passed_at(commit, CASES) == {CASES[0]: "passed", CASES[1]: "skipped"}

@@ -98,6 +98,17 @@ def selected(nodes: Iterable[str]) -> set[str]:
     return chosen
 
 
+def draw(nodes: Iterable[str], most: int | None) -> set[str]:
+    """Return the ``most`` ids whose names have the smallest hashes, or all ids if ``most`` is None.
+
+    >>> draw({"t.py::a", "t.py::b"}, 1) == draw({"t.py::b", "t.py::a"}, 1)
+    True
+    >>> len(draw({"t.py::a", "t.py::b"}, None))
+    2
+    """
+    return set(sorted(nodes, key=lambda node: (digest(case_of(node)), node))[:most])
+
+
 def unexercised(existing: Iterable[str], exercised: Iterable[str], is_selection: bool = True) -> list[str]:
     """Return the names in ``existing`` that were not exercised, and the wrong entries of ``exceptions``, as
     lines.
