@@ -1,9 +1,9 @@
-"""Random state while recording: which calls draw, and what else changes the generators.
+"""Random numbers while recording: draws from Python and NumPy, and changes of torch's generators.
 
-torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a
-``torch.Generator`` are not. They show in the state of the generators, which is compared around every call:
-a state that no recorded call led to was seeded, or is an earlier one. Each generator carries a mark
-instead of its seed, which shows when it is seeded with the seed that it had.
+Modes intercept torch's calls that draw, but not ``torch.manual_seed``, ``set_rng_state`` and the methods of
+a ``torch.Generator``. These are found by comparing the states of the generators around every call: if no
+recorded call led to a state, the generator was seeded, or an earlier state was restored. While recording,
+each generator has a mark instead of its seed, so seeding it with the same seed is noticed, too.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class HostDrawRecorder:
     def checked(self) -> Iterator[None]:
         """Restore the generators of ``random`` and NumPy after the block, unless nothing was drawn.
 
-        Raise ``UnseenDraw`` if something was drawn in a way that was not seen and the numbers are not
-        constants.
+        Raise ``UnseenDraw`` if the numbers are inputs and something was drawn without a patched call.
         """
         with self._lock:
             states = host_state()
@@ -84,11 +83,11 @@ class HostDrawRecorder:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """Check that repeating the seen calls leads from the state `before` to the current state.
+        """Check that repeating the logged draws leads from the state ``before`` to the current state.
 
-        Return True if nothing was drawn. Raise ``UnseenDraw`` if the states differ. ``setstate`` is not
-        patched, since torch's compiler calls it to undo its own draws; a call that matters shows here. If
-        numbers are constants, only return False.
+        Return True if nothing was drawn. Raise ``UnseenDraw`` if the states differ. If numbers are
+        constants, only return False. ``setstate`` is not patched, because torch's compiler calls it to undo
+        its own draws; a call of the user's is noticed here.
         """
         if self.bakes:
             return False
@@ -136,11 +135,11 @@ class HostDrawRecorder:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a draw of the function and return its numbers as inputs of the graph.
+        """Run a draw of the function and return its numbers, as symbols for new inputs of the graph.
 
-        ``random.choice`` draws the index of an element. A call that returns None, such as ``seed``, is
-        repeated before each call, too. Raise ``TracingError`` for ``shuffle``, which changes its argument,
-        and for a result that is not made of numbers.
+        A call that returns None, such as ``seed``, is repeated before each call, too. ``random.choice``
+        returns the element at an index that is drawn. Raise ``TracingError`` for ``shuffle``, which changes
+        its argument, and for a result that is not made of numbers.
         """
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
@@ -170,7 +169,7 @@ class HostDrawRecorder:
         return held if self.bakes else self._entered(draw, name, held)
 
     def _entered(self, draw: Draw, name: str, held: Any) -> Any:
-        """Add the numbers of a draw as inputs and return their symbols in the same containers."""
+        """Add the numbers of a draw as inputs, and return their symbols in the containers of ``held``."""
         leaves, tree = flatten(held, _is_number)
         self.draws.append(draw)
         self.trees.append(type_leaves(tree, iter(leaves)))
@@ -251,9 +250,11 @@ def _forward(
     src_key_padding_mask: Tensor | None = None,
     is_causal: bool | None = None,
 ) -> Tensor:
-    """Run ``TransformerEncoder.forward`` as torch does if no mode is active, without nested tensors.
+    """Run ``TransformerEncoder.forward`` as torch does if no mode is active, but without nested tensors.
 
-    With nested tensors, hidden rows of the result would be 0, so they are set to 0.
+    If torch would use nested tensors, set the rows of the result that ``src_key_padding_mask`` hides to 0,
+    as nested tensors do. Call ``original`` unchanged without a padding mask, with another mask, and if a
+    mode of the user's is active.
     """
     if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
         return original(self, src, mask, src_key_padding_mask, is_causal)
@@ -315,7 +316,7 @@ ENCODERS = (Patch(nn.TransformerEncoder, "forward", replace_call, _forward),)
 
 
 def encoder_facts(session: Session) -> list[EnvironmentGuard]:
-    """Return a guard on the grad mode if it decided what an encoder does, else an empty list."""
+    """Return a list with a guard on the grad mode if an encoder depended on it, else an empty list."""
     enabled = torch.is_grad_enabled()
     what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
     guard = EnvironmentGuard("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)
@@ -341,9 +342,9 @@ class _FollowedGenerator:
     """A generator and the states that it has been in.
 
     before: its state before the recording.
-    mark: number written into its state instead of its seed. A generator that the function made gets it at
-        its first use.
-    points: states, each with the number of nodes recorded by then.
+    mark: number written into its state instead of its seed. A generator that the function made gets the
+        mark at its first use.
+    points: pairs of a state and the number of nodes recorded by then.
     """
 
     def __init__(self, generator: torch.Generator, is_new: bool) -> None:
@@ -351,7 +352,6 @@ class _FollowedGenerator:
         self.mark = secrets.randbits(52)
         if not is_new:
             self.put_mark()
-        # Pairs of a state and the number of nodes recorded by then.
         self.points: list[tuple[bytes, int]] = []
 
     def put_mark(self) -> None:
@@ -369,13 +369,12 @@ class _FollowedGenerator:
 class Generators:
     """Follows the default generators and those that the function can reach.
 
-    state_before: state of the default generator before the recording, or None until then.
+    state_before: state of the default generator before the recording; None before :meth:`following`.
     """
 
     def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
         self.capture = capture
         self._followed: dict[int, _FollowedGenerator] = {}
-        # The state of the default generator.
         self.state_before: Any = None
         self._defaults = default_generators()
         self._reachable = [*self._defaults, *filter(is_generator, reachable)]
@@ -385,7 +384,8 @@ class Generators:
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
         """Raise ``TracingError`` if a function may read ``initial_seed()``, which would return the mark.
 
-        It may if its code has that name and names the default generator, or the function can reach others.
+        This is assumed if the code of the function contains that name and ``default_generator``, or that
+        name alone if other generators than the default ones are reachable.
         """
         for function in functions:
             code = function.__code__
@@ -441,10 +441,10 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Record seeds, and states that were restored, since the last call.
+        """Record seeds, restored states and new generators since the last call.
 
         Return the generators that the coming call may draw from: the default ones, and those in
-        `arguments`.
+        ``arguments``.
         """
         with self._lock:
             return list(
@@ -482,7 +482,10 @@ class Generators:
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:
-        """Record seeds, and states that were restored, since the last call."""
+        """Record seeds, and states that were restored, since the last call.
+
+        Generators that the function made are left out.
+        """
         with self._lock:
             for followed in list(self._followed.values()):
                 if followed.generator in self._reachable:
@@ -555,8 +558,8 @@ class Generators:
     def _record_seed(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record ``manual_seed``.
 
-        Raise ``UnseenDraw`` if the state is not that of a freshly seeded generator, or if ``seed()``
-        seeded it.
+        Raise ``UnseenDraw`` if the state is not that of a freshly seeded generator, or if the seed is so
+        large that it must be from ``seed()``.
         """
         seed = followed.generator.initial_seed()
         fresh = _FollowedGenerator(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
@@ -575,7 +578,8 @@ class Generators:
     def _record_return(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record that an earlier state was restored: read the state where it occurred, and set it here.
 
-        Raise ``UnseenDraw`` if it is no earlier state, unless another thread may have drawn.
+        Raise ``UnseenDraw`` if it is no earlier state. If another thread may have drawn from the default
+        generator, record nothing instead.
         """
         index = next((at for known, at in followed.points if known == state), -1)
         if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:

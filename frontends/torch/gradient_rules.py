@@ -1,7 +1,7 @@
 """Custom gradient rules: ``torch.autograd.Function`` and tensor hooks. Calls of the rule become a region.
 
-If a rule cannot be recorded (it changes state, or elements of a gradient decide in Python), the graph only
-knows that there is one: its results are right, and taking a gradient of them is an error.
+If a rule cannot be recorded (it changes state, or elements of a gradient decide in Python), the graph
+computes the right results, but raises an error if a gradient of them is taken.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class _RefuseGradient(torch.autograd.Function):
-    """Identity on the first argument. A backward pass with a gradient for it raises ``GradientRefused``."""
+    """Copy of the first argument. Raises ``GradientRefused`` if a backward pass has a gradient for it."""
 
     generate_vmap_rule = True
 
@@ -80,10 +80,10 @@ class RecordedRule:
     """The recorded calls of a rule.
 
     results: values that the rule differentiates.
-    sources: values with respect to which it does so.
-    cotangents: gradients of the results, which it takes.
-    gradients: gradients of the sources, which it returns.
-    nodes: its calls.
+    sources: values with respect to which the results are differentiated.
+    cotangents: gradients of the results, which the rule takes.
+    gradients: gradients of the sources, which the rule returns.
+    nodes: calls that the rule makes.
     """
 
     results: Sequence[Value]
@@ -96,10 +96,11 @@ class RecordedRule:
     def of(
         cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
     ) -> RecordedRule:
-        """Run `rule` on cotangents of ones, and return what it recorded.
+        """Run ``rule`` on cotangents of ones, and return what it recorded.
 
-        A gradient that is None, or of an argument that is no tensor, is ignored. Raise ``TracingError`` if
-        the calls of the rule do not hold for every cotangent, or if no gradient is left.
+        A gradient is ignored if it is None or belongs to an argument that is no tensor. Raise
+        ``TracingError`` if elements or sizes of gradients decide in Python, if the rule draws random
+        numbers or writes to memory that it did not allocate, or if it returns no gradient.
         """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -144,10 +145,10 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
-        """Add the node, whose function returns the results unchanged, and return its outputs.
+        """Add a ``custom_derivative`` node and return its outputs, which equal the results.
 
-        `forward` are the values that the function's ``forward`` computed. The rule reads them detached, as
-        in torch.
+        ``forward`` are the values that the function's ``forward`` computed. The rule reads them detached,
+        as in torch.
         """
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
@@ -239,7 +240,6 @@ class GradientRules:
         # Triples of class, attribute and the class's own previous value.
         self._covered: list[tuple[type, str, Any]] = []
         self._handles: list[Any] = []
-        # True while a rule of torch's own is recorded.
         self.is_following = False
         # Number of rules that are being recorded inside of each other.
         self._depth = 0
@@ -250,7 +250,7 @@ class GradientRules:
     def seen(self) -> Iterator[None]:
         """Undo all patches of classes after the block.
 
-        Remove the hooks that the function has registered on tensors from outside, too.
+        Also remove the hooks that the function has registered on tensors from outside.
         """
         try:
             yield
@@ -263,9 +263,10 @@ class GradientRules:
     def asked(self, frame: types.FrameType, has_setup: bool) -> None:
         """Patch the class of the ``autograd.Function`` that is about to run, to record its gradient rule.
 
-        `frame` is the frame that checks whether the class has a ``setup_context`` (`has_setup`), the one
-        step of ``Function.apply`` that runs in Python for every function. Do nothing if it is not that of
-        ``apply``. Raise ``TracingError`` if the backward of the class applies the class without end.
+        ``frame`` is the frame that checks whether the class has a ``setup_context`` (``has_setup``), the
+        one step of ``Function.apply`` that runs in Python for every function. Do nothing if it is not a
+        frame of ``apply``, or if calls do not reach this recording. Raise ``TracingError`` if the backward
+        of the class applies the class again at too many levels.
         """
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
@@ -285,9 +286,10 @@ class GradientRules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Record a tensor hook, which replaces the gradient of a tensor, or returns None to keep it.
+        """Record the tensor hook ``function``.
 
-        If it cannot be recorded, gradients through the tensor become an error in the graph.
+        A hook returns another gradient of ``tensor``, or None to keep the gradient. If the hook cannot be
+        recorded, gradients through the tensor become an error in the graph, whose message names ``what``.
         """
 
         def rule(gradient: Any) -> Any:
@@ -388,10 +390,11 @@ class GradientRules:
             setattr(cls, name, own)
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
-        """Record the rule of the ``torch.autograd.Function`` `cls`, which returned `result` for `args`.
+        """Record the rule of the ``torch.autograd.Function`` ``cls``, which returned ``result`` for ``args``.
 
-        `forward` are the calls that it made. If the rule cannot be recorded, its gradients become an error
-        in the graph. Results that the function marked as non-differentiable are detached.
+        ``forward`` are the calls that it made. If the rule cannot be recorded, or if the function has
+        written to an argument, gradients of the results become an error in the graph. Results that the
+        function marked as non-differentiable are detached.
         """
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
@@ -489,9 +492,10 @@ class GradientRules:
                 self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
-        """Raise ``TracingError`` for a write to memory of a function's result that is a view.
+        """Raise ``TracingError`` for a write to the result of an ``autograd.Function`` that is a view.
 
-        Arguments that a function has written to are refused as well.
+        Writes to arguments that such a function has written to are refused as well. ``written`` may share
+        storage with any of these.
         """
         if self._untouchable and not self._untouchable.isdisjoint(
             map(self.capture.recorder.base_of, written)
@@ -509,7 +513,7 @@ class GradientRules:
         )
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
-        """Record a call on `value`, whose differentiable result `tensor` represents from now on."""
+        """Record a call on ``value``. ``tensor`` represents its differentiable result from now on."""
         capture = self.capture
         result = (value.name, tensor, value.spec)
         base = capture.recorder.base_of(value)
@@ -640,7 +644,8 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
 def _class_reads(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """Return a shim of ``type.__getattribute__`` that notices ``Function.apply`` before it runs ``forward``.
 
-    It does so by an attribute that only ``apply`` reads. ``apply`` itself may be stored under any name.
+    The shim watches for an attribute that only ``apply`` reads. ``apply`` itself cannot be patched, because
+    it may be stored under any name.
     """
 
     def read(cls: Any, name: str) -> Any:

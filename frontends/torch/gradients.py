@@ -1,4 +1,4 @@
-"""Gradients that a recorded function reads and leaves: state on weights, and refused on its arguments."""
+"""Gradients in a recording: differentiable values, and reads and changes of ``.grad``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .trace import Trace
 
 
 class AutogradHistory:
-    """Tracks which values of a recording require gradients, as far as the function itself decides it.
+    """Tracks which values of a recording are differentiable, as far as the function itself decides it.
 
     ambient: the grad mode when the recording began.
     mode_changed: True once a call was made in another grad mode, or in inference mode.
@@ -35,18 +35,18 @@ class AutogradHistory:
         self.capture = capture
         self.ambient = is_grad_enabled()
         self.mode_changed = False
-        # Number of ``torch.autograd.Function`` objects whose ``forward`` runs; torch disables gradients in
-        # it.
+        # torch disables gradients inside of ``forward``, without the function asking for it.
         self.forwards = 0
         self._differentiable: set[Value] = set()
 
     @property
     def enabled(self) -> bool:
-        """True if a call made now takes part in gradients, as far as the function itself decides it.
+        """True if the function itself does not disable gradients for a call made now.
 
-        It is True, too, if gradients were disabled before the function was called. Reading it updates
-        ``mode_changed``. It reads torch's own flag: inference mode, backward passes and C++ code change it
-        unseen.
+        It is also True if gradients were disabled before the function was called, and inside of the
+        ``forward`` of a ``torch.autograd.Function``. Reading it updates ``mode_changed``. It reads torch's
+        own flag, because inference mode, backward passes and C++ code change the mode without a call that
+        is intercepted.
         """
         enabled = is_grad_enabled()
         self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
@@ -66,8 +66,9 @@ class AutogradHistory:
     def follow(self, node: Node, written: Sequence[Value]) -> None:
         """Mark the results of a call on differentiable values as differentiable.
 
-        While gradients are disabled, only views are marked, because torch reports that they require
-        gradients.
+        Results of ``detach`` and ``.data`` are not marked. While gradients are disabled, only views are
+        marked, because torch reports that they require gradients. Also mark what ``requires_grad_`` or
+        ``requires_grad=True`` makes differentiable.
         """
         key = node.key
         if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
@@ -79,10 +80,10 @@ class AutogradHistory:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
-        """Return True if a write to `value` changes a differentiable array, but is hidden from autograd.
+        """Return True if a write to ``value`` changes a differentiable array, but is hidden from autograd.
 
-        It is made under ``no_grad``, or through ``detach`` or ``.data``. A buffer of a module does not
-        count.
+        Such a write is made under ``no_grad``, or through ``detach`` or ``.data``. Writes to buffers of
+        modules do not count.
         """
         base = self.capture.recorder.base_of(value)
         if base not in self._differentiable or enabled and value in self._differentiable:
@@ -165,7 +166,6 @@ class Gradients:
         self._before: dict[int, _GradientBefore] = {}
         for tensor in weights.trained():
             self._before[id(tensor)] = _GradientBefore.of(tensor)
-        # Source location of the last backward pass.
         self.last: Origin | None = None
         self._asked: dict[tuple[int, str], EnvironmentGuard] = {}
         # Ids of tensors whose gradients are state.
@@ -181,14 +181,20 @@ class Gradients:
         return id(tensor) in self._placed
 
     def fact(self, given: Any, fact: str) -> Any:
-        """Return the property `fact` of the input `given` as it was before the function could change it."""
+        """Return the property ``fact`` of the input ``given``.
+
+        ``has_grad`` and ``requires_grad`` are those before the function could change them.
+        """
         before = self._before.get(id(given))
         if before is None or fact not in ("has_grad", "requires_grad"):
             return fact_of(given, fact)
         return before.wanted if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Store the gradient of a captured leaf before the function can change it. Ignore other tensors."""
+        """Store the gradient of a captured leaf before the function can change it.
+
+        Do nothing if it is stored already, or if ``tensor`` is no leaf.
+        """
         if id(tensor) in self._before:
             return
         with no_torch_function():
@@ -196,9 +202,9 @@ class Gradients:
                 self._before[id(tensor)] = _GradientBefore.of(tensor)
 
     def asked(self, tensor: torch.Tensor, key: str) -> None:
-        """Add a guard on the property `key` of a captured tensor.
+        """Add a guard on the property ``key`` of a captured tensor.
 
-        It compares with the property as it was before the function could change it.
+        ``grad`` and ``requires_grad`` are compared with those before the function could change them.
         """
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
@@ -249,7 +255,7 @@ def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> 
 
 
 class GradientTrace(Trace, Protocol):
-    """A recording with its knowledge of gradients."""
+    """Recording in progress that also tracks gradients."""
 
     gradients: Gradients
 
@@ -268,10 +274,10 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return the current value of an autograd property, and guard on it.
+    """Return the current value of an autograd property of ``args[0]``, and guard on it.
 
-    A gradient that is an input of the graph needs no guard. Raise ``TracingError`` if it is the gradient
-    that an argument came with, which is no input.
+    A gradient that is an input of the graph needs no guard. Raise ``TracingError`` if the value is the
+    gradient that an argument had before the call, and that gradient is not an input.
     """
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)

@@ -1,4 +1,4 @@
-"""Recording of a torch function: repeated attempts, until one refutes none of its hypotheses."""
+"""Recording of a torch function (:func:`record`): attempts, until one refutes none of its hypotheses."""
 
 from __future__ import annotations
 
@@ -87,11 +87,12 @@ def is_hook(place: StatePlace) -> bool:
 
 
 def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
-    """Record again with what the `first` attempt left in its places, such as hooks that it installed.
+    """Record again with what the ``first`` attempt left in its places, such as hooks that it installed.
 
-    Return the second recording if that attempt leaves no changes and records the same graph. The places
-    then keep their new contents, as after the first call of the original. Otherwise, or if the second
-    attempt raises, restore the places and return None.
+    Return the second recording if that attempt leaves no changes, does not depend on ``is_compiling()`` and
+    records the same graph. The places then keep their new contents, as after the first call of the
+    original. Otherwise, or if the user's code raises in the second attempt, restore the places and return
+    None.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -217,7 +218,7 @@ class Attempt:
 
     recording: the graph with its guards and weights.
     left: the places that turned out to be state, with what the function leaves in them.
-    is_other_code: True if the function does something else when ``is_compiling()`` is False.
+    is_other_code: True if the function's result differs when ``is_compiling()`` is False.
     """
 
     recording: Recording
@@ -275,8 +276,8 @@ def _prepare_inputs(
 ) -> tuple[Tree, dict[int, Any], list[Any]]:
     """Return the structure of the arguments, tensors by the id of the given array, and the inputs in order.
 
-    Numbers at the paths `open_numbers` are inputs, and not converted. Raise ``TracingError`` for a sparse
-    or quantized tensor.
+    Inputs are tensors, generators, and the numbers at the paths ``open_numbers``, which are not converted.
+    Raise ``TracingError`` for a sparse or quantized tensor.
     """
     leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
@@ -329,12 +330,12 @@ def _recording_calls(
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Run and record the function once, under `hypotheses` and with ``request.places`` as state.
+    """Run and record the function once, under ``hypotheses`` and with ``request.places`` as state.
 
-    Change `hypotheses`: ``weights`` are used up, and if the code may use ``type`` where no shim works,
-    numbers become constants and lists are recorded as they are. Raise ``TracingError`` if something cannot
-    be recorded, or the exception of the user's function. Arguments, state and settings are restored in any
-    case.
+    Clear ``hypotheses.weights``. If the code may use ``type`` where no shim works, change ``hypotheses`` so
+    that no list is assumed to be only appended to, sizes are plain and numbers are constants, and record
+    under these. Raise ``TracingError`` if something cannot be recorded, or the exception of the user's
+    function. Arguments, state and settings are restored in any case.
     """
     function, args = request.function, request.args
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
@@ -438,9 +439,10 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _adopt_graph_parameters(
     weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Register the parameters of the graph `called` as parameters of the recording, and return them by name.
+    """Register the parameters of the graph ``called`` as parameters of the recording; return them by name.
 
-    They belong to a module made of the graph. It is cached on the graph until one of `arrays` is replaced.
+    They belong to a module made from the graph, which is cached on the graph until one of ``arrays`` is
+    replaced.
     """
     known = vars(called).get("_module_within")
     if (
@@ -465,10 +467,11 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 
 
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Convert leaves to tensors, by identity, so that an array in several positions becomes one tensor.
+    """Return a dict from the id of each leaf to its tensor.
 
-    Generators are returned unchanged, and numbers are left out. If a tensor among the leaves, or the first
-    parameter of a module, is on an accelerator, arrays of other frameworks are moved there.
+    An array in several positions becomes one tensor. A generator is mapped to itself, and numbers are left
+    out. If a tensor among the leaves, or the first parameter of the module ``function``, is on an
+    accelerator, arrays of other frameworks are moved there.
     """
     made: dict[int, Any] = {}
     # Arrays of other frameworks, whose converted tensors are on the CPU.
@@ -498,8 +501,9 @@ def record(request: Request) -> Recording:
     """Run the function and record it.
 
     If a weight is on the device ``meta``, such weights, and arguments there, are replaced by zeros while
-    recording. Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``.
-    If no attempt succeeds, raise the exception of the last one.
+    recording. Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``,
+    and if each of several attempts finds new state. If all attempts raise, raise the exception of the last
+    one.
     """
     check_outside(request)
     weights = TorchWeights(
@@ -518,7 +522,7 @@ def record(request: Request) -> Recording:
 def _recorded(request: Request, weights: TorchWeights | None = None) -> Recording:
     """Record with repeated attempts. After an error, give up one hypothesis after another.
 
-    `weights` are those of the function if they are already known, else None.
+    ``weights`` are those of the function, or None if they have to be found again.
     """
     search = _Search(replace(request, places=(*request.places, *foreign_places(request))))
     search.hypotheses.weights = weights
@@ -535,10 +539,10 @@ def _recorded(request: Request, weights: TorchWeights | None = None) -> Recordin
 class _Search:
     """Search for hypotheses under which the function can be recorded. A refuting attempt updates them.
 
-    request: what to record, with the options that are left.
-    hypotheses: those of the next attempt.
+    request: what to record, with the options that have not been given up.
+    hypotheses: the hypotheses of the next attempt.
     known: the places of state for the next attempt, those of the request first.
-    often: places that changed often in earlier calls, until they are given up.
+    often: places that changed often in earlier calls; empty once they are given up.
     """
 
     def __init__(self, request: Request) -> None:
@@ -556,9 +560,9 @@ class _Search:
     def attempt(self) -> Recording | Refutation[_Search]:
         """Run one attempt. Return its recording, or ``Refutation`` if it has refuted its hypotheses.
 
-        It does so if it finds new state, or code that ``is_compiling()`` changes; the hypotheses are then
-        updated. If hooks are among the new state, the function is first recorded again with the state that
-        it left.
+        An attempt refutes them if it finds new state, or if the result depends on ``is_compiling()``; they
+        are then updated. If hooks are among the new state, the function is first recorded again with the
+        state that it left, and that recording is returned if it is the same (:func:`record_as_installed`).
         """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
@@ -584,7 +588,7 @@ class _Search:
         places = ", ".join(place.name for place in self.known[-5:])
         return f"{self.request.name} keeps its state in other places each time it is recorded: {places}"
 
-    # ---------------------------------------------------------------- what may be given up, the weakest first
+    # -------------------------------------------------------------------------- hypotheses to give up
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
         """Give up that lists are only appended to. Return None if that was not assumed.
@@ -613,7 +617,10 @@ class _Search:
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
-        """Make numbers that Python reads constants. Return None if nothing depends on them."""
+        """Make numbers that Python reads constants.
+
+        Return None if they are constants already, or if the recording has neither such numbers nor state.
+        """
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
         ):

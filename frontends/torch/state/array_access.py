@@ -1,4 +1,4 @@
-"""Access to the elements of tensors that a graph in another framework writes to."""
+"""Reads and writes of the elements of tensors, for graphs in another framework that write to them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def is_own(item: Any) -> bool:
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
-    """Copy `elements` to a new tensor whose memory torch allocated.
+    """Copy ``elements`` to a new tensor whose memory torch allocated.
 
-    NumPy could write to a tensor on its own memory without incrementing the tensor's version.
+    If the tensor used NumPy's memory, NumPy could write to it without incrementing the tensor's version.
 
     >>> own(np.ones(2), "float32")
     tensor([1., 1.])
@@ -31,7 +31,10 @@ def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
 
 
 def write(tensor: torch.Tensor, elements: np.ndarray[Any, Any]) -> None:
-    """Copy `elements` to `tensor`, incrementing its version. `tensor` may also be a NumPy array."""
+    """Copy ``elements`` to ``tensor``, casting them to its dtype, and increment its version.
+
+    Inference tensors have no version. ``tensor`` may also be a NumPy array.
+    """
     if isinstance(tensor, np.ndarray):
         np.copyto(tensor, elements, casting="unsafe")
         return

@@ -1,4 +1,4 @@
-"""Guards on what torch code refers to outside of its arguments: modules, hooks, uncounted memory."""
+"""Guards on objects outside of the arguments: modules, hooks, and memory whose writes are not counted."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Return guards on the modes of the modules `asked`, on captured tensors and weights, and on settings.
+    """Return guards on training flags, on captured tensors and weights, and on settings.
 
-    The settings are torch's default dtype and autocast and, with `only_without_grad`, that gradients are
+    The flags are those of the modules ``asked`` and of modules that store the flag in another way. The
+    settings are torch's default dtype and autocast and, with ``only_without_grad``, that gradients are
     disabled.
     """
     facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
@@ -98,9 +99,9 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
-    """Return guards on the weights of which the function uses only the shape and dtype.
+    """Return guards on the weights of which the graph uses only the shape and dtype.
 
-    Weights that the graph computes with are checked when it reads them.
+    Weights that the graph computes with or returns are checked when it reads them.
     """
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
@@ -128,11 +129,11 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards that the captured `tensor` has the same memory and contents.
+    """Return guards that the captured ``tensor`` has the same memory and contents.
 
-    They compare its layout, its version counter and, for writes that do not increment it, its bytes. The
-    bytes of a large tensor with gaps between its elements are compared only if torch did not allocate
-    them.
+    They compare its layout, its version counter and, for writes that do not increment it, its bytes or
+    pieces of them. If the elements of a large tensor have gaps in memory, its bytes are compared only if
+    torch did not allocate them.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
@@ -160,10 +161,11 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def reference_guards(
     objects: Iterable[Any], free: FreeParts, weights: TorchWeights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
-    """Return guards on what `objects` refer to: closures, globals, attributes, hooks, children of modules.
+    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules.
 
-    Tensors of modules are included unless they are in `weights` or `is_input` returns True for them. The
-    graph reads these at each call and may write to them.
+    Tensors of modules are guarded only if the modules are not in ``weights``. Memory whose writes torch
+    does not count is compared, except that of tensors in ``weights`` and of those for which ``is_input``
+    returns True, because the graph reads these at each call. The parts in ``free`` have no guards.
     """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
@@ -228,8 +230,8 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 def _contents(item: Any) -> bytes | None:
     """Return the bytes of memory whose writes torch does not count, or None for any other object.
 
-    These are NumPy arrays, bytearrays, arrays of :mod:`array`, and tensors on memory that torch did not
-    allocate, such as that of a NumPy array.
+    Such memory is that of NumPy arrays, bytearrays, arrays of :mod:`array`, and tensors on memory that
+    torch did not allocate.
     """
     if isinstance(item, np.ndarray):
         return item.tobytes()
@@ -258,7 +260,10 @@ class ModuleHooks:
         self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:
-        """Return True if the same hooks are registered as at first, and then store torch's current number."""
+        """Return True if the same hooks are registered as at first.
+
+        In that case, also store torch's current number, so that the next check is quick.
+        """
         if [list(hooks.values()) for hooks in self._places] != self._before:
             return False
         self._number[0] = RemovableHandle.next_id

@@ -50,11 +50,12 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers among `keys` that an initializer or the constructor of `module` determines.
+    """Return the buffers among ``keys`` that an initializer or the constructor of ``module`` determines.
 
-    First is ``_init_weights`` of the module and of `ancestors`, the modules that contain it, innermost
-    first; then come the module's own initializers, such as ``reset_parameters``, and last its constructor.
-    The first that determines a buffer is used; other buffers are left out.
+    Tried first is ``_init_weights`` of the module and of ``ancestors``, the modules that contain it,
+    innermost first; then the module's own initializers, such as ``reset_parameters``; and last its
+    constructor. Each buffer is that of the first of these that determines it. Buffers that none determines
+    are left out.
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
@@ -119,7 +120,7 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
     return made.detach().to(wanted.dtype)
 
 
-# ------------------------------------------------------------------------------------- initialisers
+# ------------------------------------------------------------------------------------- initializers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
     """Yield functions that run one initializer on a copy of `module` and return the buffers of the copy.
 
@@ -171,11 +172,11 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return the buffers `keys` of a new instance of the class of `module`, and log how it was constructed.
+    """Return the buffers ``keys`` of a new instance of the class of ``module``, and log the call.
 
-    Return an empty dict if a constructor argument is not an attribute of the module, if the module is
-    large, or if the instance differs from it. Buffers that were written to after the constructor are left
-    out.
+    Return an empty dict if a constructor argument is not an attribute of the module, if the module has more
+    than ``_LARGEST`` elements, or if the instance differs from it. Buffers that were written to after the
+    constructor are left out.
     """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
@@ -206,9 +207,11 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the constructor's arguments, read from attributes of the same names, perhaps with an underscore.
+    """Return the constructor's arguments, read from attributes of the same names or with an underscore.
 
-    Return None if an argument has no such attribute, or if the constructor has ``*args`` or ``**kwargs``.
+    ``device`` and ``dtype`` are left out if they default to None. Return None if another argument has no
+    such attribute of the instance, or if the constructor has ``*args``, ``**kwargs`` or positional-only
+    parameters.
     """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
@@ -226,9 +229,9 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
 
 
 def _is_like(made: torch.nn.Module, module: torch.nn.Module) -> bool:
-    """Return True if `made` has the class, array shapes and attributes of `module`.
+    """Return True if ``made`` has the class, the array shapes and the attributes of ``module``.
 
-    Attributes that only `module` has are ignored.
+    Attributes that only ``module`` has are ignored, as are those that every module has.
     """
     arrays = (
         {name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())}
@@ -269,13 +272,13 @@ def _names_it(space: ModuleNamespace) -> bool:
 
 
 class LiveTensors(contracts.Live):
-    """Function that returns the tensors that modules now hold under given names.
+    """Callable that returns the tensors that modules currently hold under given names.
 
-    A call returns the same dict until a tensor is replaced. A call and ``refresh`` raise ``GuardFailed``
-    if a tensor was removed, or replaced by a tensor of another shape or dtype.
+    A call returns the same dict until a tensor is replaced. A call and ``refresh`` raise ``GuardFailed`` if
+    a tensor was removed, or replaced by a tensor of another shape or dtype.
 
     dicts: the dict that holds the tensor, for each name; another object for a scripted module.
-    is_counted: True if all of them are dicts.
+    is_counted: True if all of ``dicts`` are dicts.
     current: the tensors at the last ``refresh``.
     """
 
@@ -322,15 +325,15 @@ class LiveTensors(contracts.Live):
 class TorchWeights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
-    The names of a module are those in ``state_dict`` (tied weights once, under the first name). For
-    another callable they are those of the modules that it refers to (bound object, closure, globals it
-    names, defaults, partial arguments) or is ``given``, also through functions, containers and objects,
-    after the name of the variable, key or attribute that holds them.
+    The names of a module are those in ``state_dict``, but tied weights have only the first of their names.
+    For another callable, modules are found in what it refers to (bound object, closure, globals it names,
+    defaults, partial arguments) and in ``given``, also inside of functions, containers and objects. The
+    name of the variable, key or attribute that holds a module is the prefix of its names.
 
     function: the callable.
     given: further objects that are searched.
-    are_none: True if neither refers to anything that may be a module.
-    ties: the name of each tied weight, with two positions that hold it (a dict and a key).
+    are_none: True if nothing is given and the callable refers to nothing that may be a module.
+    ties: for each tied weight, its name and two positions (a dict and a key) that hold it.
     """
 
     has_modes = True
@@ -340,7 +343,6 @@ class TorchWeights(contracts.Weights):
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
         self._owners: dict[str, torch.nn.Module] = {}
         self._other_names: dict[str, str] = {}
-        # Tied weights: the name and both positions.
         self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
         self._inner: set[int] = set()
@@ -385,9 +387,9 @@ class TorchWeights(contracts.Weights):
             self._add(self._fresh(name), module)
 
     def _add_reached(self) -> None:
-        """Add the modules that the callable refers to at any depth.
+        """Add the modules that the callable and the given objects refer to at any depth.
 
-        A module inside of another one comes last, when its weights have names already.
+        Modules inside of another one come last, so their weights have names by then.
         """
         others = [
             (name, module)
@@ -406,9 +408,9 @@ class TorchWeights(contracts.Weights):
         return prefix if prefix not in known else next(name for name in numbered if name not in known)
 
     def _note_tie(self, name: str, held: Any, key: str) -> None:
-        """Add to ``ties`` that `held` also holds the weight `name`.
+        """Add to ``ties`` that ``held`` also holds the weight ``name``, under ``key``.
 
-        A second path to the same dict is no tie.
+        A second path to the same dict is no tie, and scripted modules are left out.
         """
         first = self._holders[name]
         # A scripted module has another object each time.
@@ -533,7 +535,10 @@ class TorchWeights(contracts.Weights):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework to the weight `name`. A weight on ``meta`` is replaced instead."""
+        """Copy an array of any framework to the weight ``name``. A weight on ``meta`` is replaced instead.
+
+        ``put`` replaces it, in all modules that hold it.
+        """
         old = self.held(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -595,7 +600,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the originals of compiled modules that are attributes in `root`, with their paths."""
+    """Yield the originals of compiled modules that are attributes in ``root``, with their paths first."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.
@@ -633,9 +638,10 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the object that a callable is or is bound to, and the objects that its code refers to, by name.
+    """Yield the object that a callable is or is bound to, and the objects that its code refers to.
 
-    Python modules and classes are left out.
+    Each comes after its name. Python modules and classes are left out, and a plain function is not yielded
+    itself.
     """
     bound = getattr(function, "__self__", None)
     own = (

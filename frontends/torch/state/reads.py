@@ -39,7 +39,7 @@ from ..trace import Trace
 
 
 def _versions_of() -> VersionsOf | None:
-    """Return a function that reads versions of dicts, or None if no working one exists.
+    """Return a function that reads versions of dicts, or None if none detects every change.
 
     From Python 3.12 on dicts have no readable version, so torch's compiler has to watch them.
     """
@@ -87,11 +87,11 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the outermost modules into `mode` inside of the ``with`` block; restore all modes afterwards.
+        """Put the outermost modules into ``mode`` inside of the ``with`` block; restore all modes afterwards.
 
         A module already in this mode keeps the modes of its parts, such as a frozen backbone, except for
-        parts that override ``train()``. ``train()`` is called only if the modules changed since its last
-        call.
+        parts that override ``train()``. The modes that ``train()`` sets are cached until the modules
+        change.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
@@ -144,9 +144,10 @@ Read = Callable[[torch.Tensor, str], None]
 class AttributeReads:
     """Notes which attributes of argument tensors and captured tensors are read by the user's code.
 
-    An attribute in an argument's ``__dict__``, or one that it lacks, becomes an assumption of the graph.
-    An attribute that a captured tensor lacks becomes one of the ``facts``. A read raises ``TracingError``
-    if the attribute of an argument holds anything but plain data, such as a number or a string.
+    An attribute of an argument, read from its ``__dict__`` or missing there, becomes an assumption of the
+    graph. An attribute that a captured tensor lacks becomes one of the ``facts``. A read raises
+    ``TracingError`` if the attribute of an argument holds anything but plain data, such as a number or a
+    string.
 
     facts: guards on the attributes of captured tensors.
     """
@@ -287,10 +288,10 @@ POLICY = WalkPolicy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 
 
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the modules that `objects` refer to, at any depth, with the names of references to them.
+    """Yield the modules that ``objects`` refer to, at any depth, each with a name.
 
-    Modules inside of other modules are left out. A module without such a name has that of its class, in
-    lower case.
+    Modules are not searched for further modules. The name is that of the first reference to the module, or
+    else that of its class in lower case.
 
     >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']
@@ -354,7 +355,8 @@ MODULE_READS = (
 def member_facts(session: Session) -> list[EnvironmentGuard]:
     """Return guards on the names of weights and buffers in the modules whose members were listed.
 
-    ``parameters()``, ``named_buffers()`` and similar methods list them. The modules inside are included.
+    ``parameters()``, ``named_buffers()`` and similar methods list them. Modules inside of these are
+    guarded, too.
 
     >>> from ....recording.patches import patching
     >>> model = torch.nn.Linear(2, 2)

@@ -168,8 +168,8 @@ class ReachableState:
     world: snapshot of the containers.
     gradients: containers for the gradients of leaf tensors, which are part of ``world``.
     places: the places that become inputs.
-    values: contents of the places in the recording.
-    replaced: the places that hold another object afterwards.
+    values: contents of the places while recording.
+    replaced: the places that hold another object after the run.
     list_shims: lists that are assumed to be appended to only; None without this assumption.
     """
 
@@ -190,7 +190,6 @@ class ReachableState:
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
         self.replaced: list[ReplacedPlace] = []
-        # Set if lists are assumed to be appended to only.
         self.list_shims: ListShims | None = None
 
     @functools.cached_property
@@ -237,8 +236,9 @@ class ReachableState:
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
         """Note how the function changed the places, and return the places that are state but were not known.
 
-        If there are any, the function must be recorded again with them. A persistent buffer that was
-        replaced becomes an effect of the graph instead.
+        If there are any, the function must be recorded again with them. Changes inside of arguments and
+        known places are left to ``containers``. A persistent buffer that was replaced by one of the same
+        shape and dtype becomes an effect of the graph.
         """
         if self.list_shims is not None:
             self.list_shims.take_out()
@@ -267,8 +267,9 @@ class ReachableState:
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
         """Yield the places of arrays that were recorded as constants and that the function writes to.
 
-        Raise ``TracingError`` for an array that is in no place, if the graph is for another framework or
-        torch did not allocate the memory.
+        In a graph for torch, arrays that share storage with another constant are left out. Raise
+        ``TracingError`` for an array that is in no place, if the graph is for another framework or torch
+        did not allocate the memory.
         """
         arrays, alone = _constants_written(capture)
         entries = (
@@ -378,9 +379,9 @@ def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:
 
 
 def is_given(held: TrackedContainer, containers: Containers) -> bool:
-    """Return True if `held` is in the arguments or in a place, where its changes are noticed.
+    """Return True if ``held`` is part of an argument or of the contents of a place.
 
-    Return False for the gradient of a tensor.
+    ``containers`` notices its changes. Return False for the gradient of a tensor.
     """
     return held.kind is not GRADIENT and containers.holds(held.item)
 
@@ -399,7 +400,7 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
     """Return the constants that are written to, by id, and the ids of those that may become inputs.
 
-    In torch, a constant that shares storage with another constant may not.
+    In a graph for torch, a constant that shares storage with another constant may not become one.
     """
     graph = capture.recorder.graph
     written = Aliases(graph).written
@@ -454,8 +455,8 @@ def _same(now: Any, before: Any) -> bool:
 def foreign_places(request: Request) -> list[StatePlace]:
     """Return the places in stateful objects that hold arrays of another framework than torch.
 
-    Earlier calls of graphs for another framework have put them there. Places that `request` has already
-    are left out.
+    Earlier calls of graphs for another framework have put these arrays there. Places that ``request`` has
+    already are left out. Return an empty list if the new graph is for torch.
     """
     if not request.stateful.objects:
         return []
@@ -512,7 +513,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
     """Drop the places that are inside of what another place holds, because that is read as a whole.
 
-    Of places that contain one another, keep the first.
+    Of places that contain each other, keep the first.
     """
     if len(known) < 2:
         return tuple(known)
