@@ -112,8 +112,8 @@ def _digest(pieces: Iterable[bytes]) -> str:
 def _replace(path: Path, pieces: Iterable[bytes]) -> None:
     """Write ``pieces`` to a temporary file in the same folder, flush it to disk, and move it to ``path``.
 
-    If that fails, remove the temporary file; an old file stays intact. Raise ``FileNotFoundError`` without
-    the folder.
+    If that fails, remove the temporary file; an old file stays intact. Raise ``FileNotFoundError`` if the
+    folder does not exist.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
@@ -134,7 +134,11 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 
 # ------------------------------------------------------------------------------------- reading
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
-    """Read the JSON of the header, and rewind ``file``. Raise ``InvalidFile`` for another format."""
+    """Read the JSON of the header, and rewind ``file``.
+
+    Raise ``InvalidFile`` if the header is missing, of another format or version, or has no valid step. A
+    damaged header may raise other exceptions, which ``load`` converts.
+    """
     length = int.from_bytes(file.read(8), "little")
     # Files are untrusted, so the length is checked before that many bytes are read.
     if length > path.stat().st_size:

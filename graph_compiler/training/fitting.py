@@ -1,4 +1,4 @@
-"""Training loop over epochs and batches, which any loader gives."""
+"""Training loop over epochs (``fit``), and iterator that copies batches to a device (``DeviceIterator``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WAIT = 0.05
 
 
 class DeviceIterator:
-    """Iterator that copies the batches of a loader to a device, with up to ``prefetch`` batches in flight.
+    """Iterator that copies the batches of a loader to a device in a thread, ``prefetch`` batches ahead.
 
     Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
     that reads the loader ends with the loop, or by :meth:`close`.
@@ -45,7 +45,8 @@ class DeviceIterator:
         prefetch: Number of batches that may wait on the device, at least 1.
 
     Raises:
-        InvalidOption: There is no such device, or ``prefetch`` is invalid.
+        InvalidOption: There is no such device, ``prefetch`` is invalid, or ``loader`` is not iterable.
+        CallMismatch: In the loop, if an array cannot be copied to the device.
 
     >>> import numpy as np
     >>> from graph_compiler import training
@@ -163,7 +164,8 @@ def _is_array(item: Any) -> bool:
 def _resolve_device(where: Any) -> tuple[Training, Any]:
     """Return the training engine for ``where``, and the device, or None for the first one.
 
-    Raise ``InvalidOption`` if ``where`` belongs to no framework that is imported.
+    Raise ``InvalidOption`` if ``where`` is not a ``TrainState``, the name of a framework with derivatives, or
+    a device of a framework that is imported.
     """
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)
@@ -203,20 +205,21 @@ def fit(
     """Train on all batches of ``data``, ``epochs`` times, and return ``(state, history)``.
 
     ``history`` has one dict for each epoch: ``epoch``, from 1 on, ``seconds``, ``steps``, and the mean of
-    each metric over the batches.
+    each metric over the batches that have it.
 
     Args:
-        state: State to start from.
+        state: State to start from. It is consumed.
         data: Batches ``(inputs, target)`` that can be iterated once for each epoch: a list, a ``DataLoader``,
             a ``tf.data.Dataset`` or a :class:`DeviceIterator`.
         epochs: Number of epochs.
         callbacks: Functions ``callback(state, metrics)`` that run after each epoch. One that returns True
-            ends the training.
+            ends the training, after the others have run.
         progress: Show a progress bar if ``rich`` is installed.
 
     Raises:
         InvalidOption: ``epochs`` is invalid, a callback is not callable, or ``data`` is empty, also from the
             second epoch on.
+        CallMismatch: As for :func:`single_train_step`.
 
     >>> import torch
     >>> from graph_compiler import training

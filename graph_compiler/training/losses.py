@@ -18,7 +18,7 @@ from ..recording.reachability.libraries import framework_of
 from ..runtime import Graph
 from ..trees import iterate_structure, map_structure
 
-# ---------------------------------------------------------------------------------------------------- failing
+# ---------------------------------------------------------------------------------------------------- errors of user code
 # Errors that the user's code raises in a training step.
 
 
@@ -77,10 +77,10 @@ _RESERVED = (
 class LossFunction:
     """A loss function, callable with arrays of the target.
 
-    A function of another framework is recorded at the first batch, and again for batches that fit no
-    variant. A function that names no framework is called directly; if that fails, it is recorded as code
-    of the model's framework. Parameters called ``(y_true, y_pred)``, as in Keras, are passed in that
-    order. The constructor raises ``InvalidOption`` if ``function`` is a class or not callable.
+    A function of another framework is recorded at the first batch, and again for batches that fit no variant.
+    A function that names no framework is called directly; if that fails, it is recorded as code of the
+    model's framework, unless that is the target. Parameters called ``(y_true, y_pred)``, as in Keras, are
+    passed in that order. The constructor raises ``InvalidOption`` if ``function`` is a class or not callable.
 
     name: name of the function, for messages.
     place: its file and line, for messages.
@@ -115,8 +115,8 @@ class LossFunction:
     def record(self, outputs: Any, wanted: Any) -> None:
         """Record a loss of another framework for concrete arrays like these.
 
-        If recording fails, try again with int32 arrays of ``wanted`` as int64. Raise ``CallMismatch`` if
-        that fails, too.
+        If recording fails, try again with int32 arrays of ``wanted`` as int64. If that fails, too, raise the
+        exception of this package, or ``CallMismatch`` for any other exception.
         """
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_to_int64, wanted)
@@ -132,8 +132,9 @@ class LossFunction:
     def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raise ``CallMismatch`` if the function fails, or if the loss or a metric is not a number. Raise
-        ``GuardFailed`` if it has to be recorded for these arrays first.
+        Raise ``CallMismatch`` if the function fails, if the loss or a metric is not a number, or if a metric
+        has a name that training uses. Raise ``GuardFailed`` if the function has to be recorded for these
+        arrays first.
         """
         given = self.arguments(outputs, wanted)
         if self._graph is not None:

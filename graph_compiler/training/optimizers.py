@@ -1,4 +1,4 @@
-"""Optimizers by name, with options that mean the same in every framework."""
+"""Optimizers and learning-rate schedules by name, with options that mean the same in every framework."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
             end; ``power`` of ``polynomial``.
 
     Raises:
-        InvalidOption: The name or an option is unknown, a value is not a number of at least 0, ``steps`` is
-            missing or not above ``warmup``, or ``exponential`` has ``end=0``.
+        InvalidOption: The name or an option is unknown, ``learning_rate`` is not a finite number, the value
+            of an option is not a number of at least 0, ``steps`` is missing or not above ``warmup`` (except
+            for ``constant``), or ``exponential`` has ``end=0``.
 
     >>> from graph_compiler import training
     >>> rate = training.schedule("linear", 0.1, steps=6, warmup=2)
@@ -112,9 +113,9 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
     """Return the function from step to learning rate, or None if the optimizer contains its rate itself.
 
-    ``given`` is the ``schedule=`` of the state, and ``own`` the optimizer's rate, which is used if
-    ``given`` is None. Raise ``InvalidOption`` for a ``given`` that is no function, that lacks a highest
-    rate, or if the rate of the optimizer cannot be set (``has_rate``).
+    ``given`` is the ``schedule=`` of the state, and ``own`` the optimizer's rate, which is used if ``given``
+    is None. Raise ``InvalidOption`` if ``given`` is not a function, if neither ``given`` nor ``own`` has a
+    highest rate, or if the rate of the optimizer cannot be set (``has_rate`` is False).
     """
     if given is None:
         return None if own is None else _function(own)

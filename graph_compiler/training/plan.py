@@ -28,7 +28,7 @@ class Batch:
     """A flattened batch.
 
     given: arrays as they were passed.
-    arrays: the same as arrays of the target framework.
+    arrays: the same arrays, converted to the target framework.
     tree: structure of the batch. Compiled steps are cached by it.
     """
 
@@ -108,8 +108,8 @@ def unflatten_batch(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dic
 def _call_arguments(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the positional and keyword arguments of the model for ``inputs``.
 
-    A tuple or list is the arguments, a mapping the keywords, anything else the one argument. A list or
-    mapping that the model takes as one argument is passed as such.
+    A tuple or list contains the positional arguments, a mapping the keyword arguments. Anything else is the
+    only argument, as is a list or mapping that the model takes as one argument.
     """
     # A Keras model with several inputs takes them in one list or dict.
     if not isinstance(inputs, tuple) and takes_container(graph.variants, inputs):
@@ -189,7 +189,7 @@ class TrainingPlan:
 
     @property
     def compile_options(self) -> Mapping[str, Any] | None:
-        """Compiler options of the target if the graph is compiled; else None."""
+        """Compiler options of the target if the graph is compiled, otherwise None."""
         return self.graph.variants[0].compile_options
 
     @property
@@ -219,8 +219,8 @@ class TrainingPlan:
     ) -> tuple[StepState, tuple[Arrays, Arrays]]:
         """Return the state after a call of the model, and a pair of the gradients and the metrics, by name.
 
-        Buffers, random state and weights that the model itself writes to change. Raise ``CallMismatch``
-        for a loss that is no floating-point number.
+        Buffers, random state and weights that the model itself writes to change. Raise ``CallMismatch`` if
+        the loss is not a real floating-point number.
         """
         engine = self.engine
         args, kwargs, wanted = unflatten_batch(tree, arrays)
@@ -253,8 +253,9 @@ class TrainingPlan:
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
         """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
 
-        Return the next state and the metrics of the update: ``gradient_norm`` and ``loss_scale`` if the
-        options ask for them, none without an update.
+        If the loss is scaled, gradients that are not finite change nothing but the scale. Return the next
+        state and the metrics of the update: ``gradient_norm`` and ``loss_scale`` if the options ask for them,
+        none without an update.
         """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
@@ -300,7 +301,7 @@ class TrainingPlan:
                     parameters, args, kwargs, key if draws else None, places or None, compiled
                 )
 
-    # ------------------------------------------------------------------------------ parts
+    # ------------------------------------------------------------------------------ parts of a step
     def _require_differentiable(self, value: Any) -> None:
         # Some frameworks would return gradients of zeros instead of an error.
         if not self.engine.is_floating(value):

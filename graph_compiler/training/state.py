@@ -46,7 +46,7 @@ def precision_of(name: Any) -> str | None:
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """Return ``graph`` with its matrix products in the dtype ``half``, or itself if that is None."""
+    """Return ``graph`` with its matrix products in the dtype ``half``, or unchanged if ``half`` is None."""
     if half is None:
         return graph
     pipeline: Any = graph.pipeline
@@ -158,8 +158,8 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
 def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     """Return ``model`` as a graph for ``to``, with a variant in training mode if example inputs are given.
 
-    Raise ``InvalidOption`` for a model that is not recorded without them, and ``NotCompilable`` for a
-    target without derivatives.
+    If ``to`` is None, the target is the framework of the model or graph. Raise ``InvalidOption`` if nothing
+    is recorded and no example inputs are given, and ``NotCompilable`` for a target without derivatives.
     """
     args, kwargs, parameters = given
     if to is not None:
@@ -197,12 +197,13 @@ def _engine_of(target: str) -> Training:
     return engine
 
 
-# ------------------------------------------------------------------------------------- its arrays
+# ------------------------------------------------------------------------------------- the arrays
 def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
     """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
 
-    Raise ``InvalidOption`` if nothing can be trained, a pattern of ``patterns`` fits no name, or a
-    parameter is complex and not frozen.
+    Raise ``InvalidOption`` if nothing can be trained, ``patterns`` is a string or has a pattern that matches
+    no parameter, or a complex parameter is not frozen. Raise ``NotCompilable`` if the model keeps state that
+    is not an array.
     """
     graph, engine = plan.graph, plan.engine
     places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}
@@ -292,7 +293,7 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
 
 @dataclass(eq=False, repr=False)
 class TrainState:
-    """Everything that training changes: parameters, buffers, optimizer state, random state and the step.
+    """State of a training: parameters, buffers, optimizer state, random state and the number of the step.
 
     A step consumes a state and returns the next one, reusing its memory like donated arrays in ``jax.jit``.
     :meth:`create` returns the first state.
@@ -300,7 +301,7 @@ class TrainState:
     Attributes:
         plan: Model, optimizer and options. It never changes.
         held: Arrays of the target that training changes.
-        step: Number of batches so far.
+        step: Number of steps taken so far.
         programs: Compiled steps, which the states after this one share.
     """
 
@@ -385,7 +386,7 @@ class TrainState:
         )
         return cls(plan, held)
 
-    # ------------------------------------------------------------------------------ what it holds
+    # ------------------------------------------------------------------------------ arrays and properties
     @property
     def parameters(self) -> Arrays:
         """Copies of all parameters and buffers by name, for ``graph.functional``.
@@ -399,7 +400,7 @@ class TrainState:
     def ema(self) -> Arrays:
         """Like :attr:`parameters`, with running means instead of the trained parameters.
 
-        Raises ``InvalidOption`` without ``ema=``.
+        Raises ``InvalidOption`` if the state was created without ``ema=``.
         """
         if self.plan.ema is None:
             raise InvalidOption(
@@ -425,7 +426,7 @@ class TrainState:
             self._copies[name] = {key: snapshot(array) for key, array in arrays(self.held).items()}
         return self._copies[name]
 
-    # ------------------------------------------------------------------------------ one after the other
+    # ------------------------------------------------------------------------------ succession of states
     def require_unconsumed(self) -> None:
         if self._is_consumed:
             raise CallMismatch(
@@ -466,8 +467,8 @@ class TrainState:
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
         """Return a state with copies of these arrays as its parameters and buffers of the same names.
 
-        Everything else, such as optimizer state, is kept. This state is consumed. To train two networks
-        against each other, give each a state in which the other's weights are frozen.
+        Other parameters, optimizer state and everything else are unchanged. This state is consumed. To train
+        two networks against each other, give each a state in which the other's weights are frozen.
 
         Args:
             parameters: Arrays of any framework by name.

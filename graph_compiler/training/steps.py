@@ -32,6 +32,8 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
     Raises:
         CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
             state was already consumed.
+        NotCompilable: For this batch the model uses parameters that the state does not have.
+        InvalidOption: The schedule returns no finite number.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -59,6 +61,7 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     Raises:
         CallMismatch: Names or shapes are not those of the trained parameters, or the state was already
             consumed.
+        InvalidOption: The schedule returns no finite number.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -94,12 +97,15 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
             any framework.
 
     Returns:
-        The next state, and metrics as arrays of the target: ``loss``, those that the loss function returns,
-            ``gradient_norm`` with ``clip_norm=``, and ``loss_scale`` in float16.
+        The next state, and metrics as arrays of the target: ``loss`` and those that the loss function
+            returns; in steps that update the parameters also ``gradient_norm`` with ``clip_norm=``, and
+            ``loss_scale`` in float16.
 
     Raises:
         CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
             state was already consumed.
+        NotCompilable: For this batch the model uses parameters that the state does not have.
+        InvalidOption: The schedule returns no finite number.
 
     >>> import torch
     >>> from graph_compiler import training
