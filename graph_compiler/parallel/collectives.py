@@ -42,9 +42,9 @@ def psum(x: T, axis_name: str) -> T:
 
 @public
 def pmean(x: T, axis_name: str) -> T:
-    """Average arrays over the devices of an axis. Integers become floats.
+    """Average arrays and numbers over the devices of an axis. Integers become floats.
 
-    Raises the errors of :func:`psum`.
+    Arguments and errors are those of :func:`psum`.
     """
     return _reduce_over("pmean", x, axis_name)
 
@@ -53,7 +53,7 @@ def pmean(x: T, axis_name: str) -> T:
 def pmax(x: T, axis_name: str) -> T:
     """Compute the elementwise maximum over the devices of an axis.
 
-    It has no gradient in JAX. Raises the errors of :func:`psum`.
+    It has no gradient in JAX. Arguments and errors are those of :func:`psum`.
     """
     return _reduce_over("pmax", x, axis_name)
 
@@ -62,7 +62,7 @@ def pmax(x: T, axis_name: str) -> T:
 def pmin(x: T, axis_name: str) -> T:
     """Compute the elementwise minimum over the devices of an axis.
 
-    It has no gradient in JAX. Raises the errors of :func:`psum`.
+    It has no gradient in JAX. Arguments and errors are those of :func:`psum`.
     """
     return _reduce_over("pmin", x, axis_name)
 
@@ -71,14 +71,16 @@ def pmin(x: T, axis_name: str) -> T:
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
     """Gather the arrays of all devices, in their order, by default to the shape [devices, *shape].
 
-    Like ``jax.lax.all_gather``. In a recorded function the number of devices is a symbolic size. Raises the
-    errors of :func:`psum`.
+    Like ``jax.lax.all_gather``. In a recorded function the number of devices is a symbolic size.
 
     Args:
         x: Arrays in any structure.
         axis_name: Name of the axis.
         axis: Position of the new axis, or with ``tiled`` of the concatenated axis.
         tiled: Concatenate along ``axis`` instead of stacking.
+
+    Raises:
+        InvalidOption: ``axis`` is out of range; or as for :func:`psum`, whose other errors are raised, too.
     """
     found = _map_arrays("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
     return (
@@ -121,9 +123,10 @@ def _is_recorded(axis_name: str) -> bool:
 
 
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """Call the method ``name`` of the first engine that runs over the axis.
+    """Call the method ``name`` of an engine that runs over the axis, and return its result.
 
-    Raise ``InvalidOption`` if no engine does.
+    With ``has_array``, the engine is that of the framework of ``x``. Raise ``InvalidOption`` if no engine
+    runs over the axis, or ``axis_name`` is not a string.
     """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
@@ -194,7 +197,7 @@ def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
     """Return the engine of the array's framework; for numbers and NumPy arrays that of the running axis.
 
-    Raise ``InvalidOption`` for a number if no such axis is running.
+    If no such axis is running, raise ``InvalidOption`` for a number and ``NotCompilable`` for a NumPy array.
     """
     framework = owner_of(item) or running_axes().get(axis_name)
     if framework is None and not hasattr(item, "dtype"):

@@ -52,7 +52,7 @@ class FlattenedCall:
     """A call, split into its arrays and everything else.
 
     static: static arguments by position.
-    places: positions of the other arguments.
+    places: positions of the other positional arguments.
     is_flat: True if the non-static arguments are arrays passed by position.
     leaves: the arrays.
     tree: the structure of the non-static arguments.
@@ -165,7 +165,10 @@ class ShardedCall:
         )
 
     def require_even(self, local_batch: bool) -> None:
-        """Raise ``CallMismatch`` if the split axes differ in size or do not divide into the devices."""
+        """Raise ``CallMismatch`` if the split axes differ in size or do not divide into the devices.
+
+        With ``local_batch`` only the devices of this process count.
+        """
         count = self._axis.local if local_batch else self._axis.size
         batches = [place for place, is_split in enumerate(self.split) if is_split]
         for place in batches:
@@ -203,9 +206,9 @@ _ALONE = flatten(0.0, is_value)[1]
 class FlattenedDeviceFunction:
     """Function on a flat list of arrays, as a device runs it. It stores the structure of its last result.
 
-    The first ``len(names)`` arrays are parameters, which ``function`` takes as a dict in front; with None
-    for ``names``, it takes no parameters. A call raises ``CallMismatch`` if the result contains a value
-    that is no array of the framework.
+    The first ``len(names)`` arrays are parameters, which ``function`` takes as a dict in front. If ``names``
+    is None, it takes no parameters. A call raises ``CallMismatch`` if the result contains a value that is no
+    array of the framework.
     """
 
     def __init__(
@@ -271,7 +274,7 @@ class _ParallelProgram:
 
 @dataclass(frozen=True)
 class _PlacedParameters:
-    """Parameters of a module or graph, and the same parameters placed on all devices.
+    """Parameters of a module or graph, and copies of them on all devices.
 
     given: the module's own arrays by name.
     placed: the arrays on all devices, in the same order.
@@ -293,6 +296,7 @@ class _ParallelContext:
     engine: the framework's implementation of parallelism.
     axis: the devices.
     opened: the function with its parameters as arguments; None if the function needs no parameters passed.
+    kinds: what the engine compares of the arrays of two calls, by their class.
     """
 
     def __init__(
@@ -315,7 +319,8 @@ class _ParallelContext:
     def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
         """Return pairs of a function and its result, which is the same object while no parameter is replaced.
 
-        Return None if the parameters cannot be read.
+        Return an empty list if the function needs no parameters passed, and None if the parameters cannot be
+        read.
         """
         try:
             return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
@@ -371,14 +376,14 @@ class Parallel:
             process. A function gets the results stacked along a new first axis.
         axis_name: Name of the axis for collectives.
         static_argnums: Positions of arguments that are part of the program.
-        replicated_argnums: Positions of arguments that are not split. Default: told from the layout of the
-            arrays.
+        replicated_argnums: Positions of arguments that are not split. Default: arrays that are
+            already replicated over the devices, as by :func:`replicate`.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
         InvalidOption: An option is invalid, or a static argument is not hashable.
-        CallMismatch: Batches differ in size or do not divide into the devices; or results differ under
-            ``"first"``.
+        CallMismatch: Batches differ in size or do not divide into the devices; results differ under
+            ``"first"``; a result is not an array; or ``reduce`` is a function that fails.
         NotCompilable: The function is NumPy's, or a graph changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 
@@ -569,8 +574,8 @@ class Parallel:
     def _record(self, call: ShardedCall, is_new: bool) -> bool:
         """Record the graph for the part of one device if no variant fits; return True if a variant was added.
 
-        Return False for a function that is not a graph. A call is looked at if it ``is_new``, or if
-        variants depend on values of arrays.
+        Compiled programs are dropped then. Return False if the function is not a graph, if the arrays are
+        traced, or if the call is not new (``is_new``) and no variant checks values.
         """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):

@@ -37,19 +37,20 @@ _CONV1D_BY_INPUTS = ("c_proj",)
 
 
 class PresetRules(dict[str, Rule]):
-    """Predefined rules, of which at least one pattern has to match a parameter.
+    """Predefined rules, which adapt to the model and the mesh.
 
-    Of rules that the user writes, each pattern has to.
+    At least one pattern must match a parameter, and an axis that the mesh does not divide is replicated. Of
+    rules that the user writes, every pattern must match and every layout must fit.
     """
 
 
 def tensor_parallel(axis: str = "model") -> PresetRules:
     """Return rules for tensor parallelism of decoder-only transformers (https://arxiv.org/abs/1909.08053).
 
-    They know the parameter names of Llama (Mistral, Qwen, Gemma) and GPT-2, in torch and in JAX (``kernel``).
-    Projections into heads and hidden units are split by their outputs, projections back by their inputs,
-    embeddings by their features, the head by the vocabulary. Biases of projections back, and norms, are
-    replicated, and so is an axis that the mesh does not divide.
+    They match the parameter names of Llama (Mistral, Qwen, Gemma) and GPT-2, in torch and in JAX
+    (``kernel``). Projections into heads and hidden units are split by their outputs, projections back by
+    their inputs, embeddings by their features, the head by the vocabulary. Biases of projections back, and
+    norms, are replicated, and so is an axis that the mesh does not divide.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -74,8 +75,9 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
-    Every parameter is split along its longest axis that the size of the mesh axis divides. The batch is split
-    over the same mesh axis, and parameters are gathered when they are used.
+    Every parameter is split along its longest axis that the size of the mesh axis divides and that earlier
+    rules do not split, or replicated if there is none. The batch is split over the same mesh axis, and
+    parameters are gathered when they are used.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
@@ -98,11 +100,12 @@ def layouts_of(
 ) -> dict[str, Layout]:
     """Return the layout of each parameter by the first pattern that matches its name; empty if none matches.
 
-    Several sets of rules are applied one after the other.
+    Several sets of rules are applied one after the other. The layout by a later set replaces that by an
+    earlier one, which rules that are functions receive.
 
     Raises:
-        InvalidOption: A rule matches no name, names an axis that the mesh lacks, is no layout, or does not
-            fit the shape.
+        InvalidOption: A rule matches no name (of :class:`PresetRules`: none of the rules does), names an axis
+            that the mesh lacks, is no layout, or does not fit the shape.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):
@@ -121,7 +124,7 @@ def layouts_of(
 
 
 def _without_uneven_axes(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
-    """Replace the entries of ``layout`` that do not divide their axis by None."""
+    """Return ``layout`` with None for each entry whose devices do not divide the size of its axis."""
     # Axes such as vocabularies have sizes that a mesh need not divide.
     return tuple(
         entry if size % _device_count(entry, sizes) == 0 else None for entry, size in zip(layout, shape)
@@ -177,8 +180,8 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
     """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``.
 
-    That is so if ``layout`` is longer than ``shape``, names an axis twice or one that the mesh lacks, or
-    if a size does not divide into the devices.
+    That is so if ``layout`` is not a layout or longer than ``shape``, names an axis twice or one that the
+    mesh lacks, or if a size does not divide into the devices. ``what`` begins the message.
     """
     if len(layout) > len(shape):
         raise InvalidOption(

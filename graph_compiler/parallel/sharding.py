@@ -59,9 +59,9 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
-    """Return the parallel engine for the first array in ``value``.
+    """Return the parallel engine of the framework of the first array in ``value``, not counting NumPy arrays.
 
-    Raise ``NotCompilable`` if that is NumPy's, or if there is no array.
+    Raise ``NotCompilable`` if there is no other array.
     """
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
@@ -124,8 +124,9 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        NotCompilable: Arrays are NumPy's, or a TensorFlow state scales its loss (float16).
+        NotCompilable: There are no arrays but NumPy's, or a TensorFlow state scales its loss (float16).
         InvalidOption: ``devices`` do not exist or have to be set up first.
+        CallMismatch: The state was already consumed.
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.replicate")
@@ -147,7 +148,8 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 def unreplicate(tree: T) -> T:
     """Return the same structure with replicated or sharded arrays as plain arrays on one device.
 
-    A ``TrainState`` trains on one device again.
+    A ``TrainState`` trains on one device again. Raises ``NotCompilable`` if there are no arrays but NumPy's,
+    and ``CallMismatch`` if the state was already consumed.
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")
@@ -208,8 +210,9 @@ class Sharded:
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
         """Return, for each array, True if it is split over the mesh axes of the batch.
 
-        This applies to arrays whose first axis is as long as that of the first array with axes. Raise
-        ``CallMismatch`` if that length does not divide into the devices.
+        This applies to arrays whose first axis is as long as that of the first array with axes, if the batch
+        has mesh axes. Raise ``CallMismatch`` if that length does not divide into the devices, unless each
+        process passes its own part (``local_batch``).
         """
         rows = next((array.shape[0] for array in arrays if array.shape), 0)
         count = 1
@@ -276,15 +279,18 @@ def shard(
             process for each device.
         rules: Patterns of parameter names (``*`` matches any text), each with a layout: for each array axis,
             the mesh axis it is split over, several, or None. The first match counts. A list of such sets is
-            tried in order, as in ``[rules.tensor_parallel("model"), rules.fsdp("data")]``. Parameters without
-            a match are replicated.
+            applied in order, as in ``[rules.tensor_parallel("model"), rules.fsdp("data")]``: a layout by a
+            later set replaces that by an earlier one, and ``fsdp`` splits another axis. Parameters without a
+            match are replicated.
         batch: Mesh axes that arguments are split over along their first axis, by default ``"data"`` if the
             mesh has it.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        InvalidOption: There is no mesh; or a rule matches nothing, or does not fit the mesh or a shape.
-        NotCompilable: The target has no layouts (NumPy, TensorFlow).
+        InvalidOption: There is no mesh; or a rule matches nothing, or does not fit the mesh or a shape; or
+            ``batch`` names an axis that the mesh lacks.
+        NotCompilable: The target has no layouts (NumPy, TensorFlow), or ``graph`` is neither a graph nor a
+            ``TrainState``.
 
     >>> import jax, torch, graph_compiler
     >>> from graph_compiler import parallel
@@ -312,8 +318,11 @@ def hint(x: T, layout: Layout) -> T:
     graph.
 
     Args:
-        x: Arrays in any structure.
+        x: Arrays in any structure. NumPy arrays are returned unchanged.
         layout: For each array axis, the mesh axis it is split over, several, or None.
+
+    Raises:
+        InvalidOption: ``layout`` is not a layout, or does not fit the mesh or the shape of an array.
     """
     # The iteration checks the layout, also if there is no mesh.
     list(names_in(layout, "parallel.hint has"))

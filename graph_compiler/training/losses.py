@@ -18,7 +18,7 @@ from ..recording.reachability.libraries import framework_of
 from ..runtime import Graph
 from ..trees import iterate_structure, map_structure
 
-# ---------------------------------------------------------------------------------------------------- errors of user code
+# ---------------------------------------------------------------------------------------- errors of user code
 # Errors that the user's code raises in a training step.
 
 
