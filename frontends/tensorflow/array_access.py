@@ -1,4 +1,4 @@
-"""How a graph that runs in another framework reads and writes the user's tensors and variables."""
+"""Reads and writes of the user's tensors and variables by a graph that runs in another framework."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Version of an array. It stores nothing, because the elements of a ``tf.Tensor`` never change."""
+    """Version of an array, which ``fits`` as long as the array is unchanged.
+
+    It stores nothing: every ``tf.Tensor`` fits, because its elements never change, and no variable fits.
+    """
 
     __slots__ = ()
 

@@ -1,4 +1,7 @@
-"""Operations without a node of their own: constants, shapes, assertions, variables and generators."""
+"""Handlers of constants, shapes, assertions, variables and generators, which are not recorded as they are.
+
+``READ`` maps each type of operation to its handler.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +44,20 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
 def asserts_alone(graphs: Sequence[Any]) -> bool:
-    """Return True if the branches of an ``If`` (else, then) only assert the condition that selects them.
+    """Return True if ``graphs``, the branches of an ``If`` (else, then), are those of a ``tf.Assert``.
 
-    ``tf.Assert`` is traced as such an ``If``: the else branch asserts and the then branch is empty. The
-    assertion can then be recorded without a branch.
+    ``tf.Assert`` is traced as an ``If`` whose else branch only asserts and whose then branch computes
+    nothing. The assertion can then be recorded without a branch.
     """
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
 def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Record ``Assert`` as a guard, unless its condition is known.
+    """Lift ``Assert`` to a guard on its condition. A condition that is a plain bool needs no guard.
 
-    If the operation is not hypothetical, it is also run on the arrays of the call, so a false condition
-    raises TensorFlow's own error.
+    Unless the reader is hypothetical, the operation also runs on the arrays of the call, so a false
+    condition raises TensorFlow's own error.
     """
     condition, *data = operands
     if not reader.is_hypothetical:
@@ -119,10 +122,12 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 
 
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return what a variable holds, with the gradient that a read of the variable has.
+    """Return the value of a variable, with the gradient that a read of the variable has.
 
-    A gradient tape sees each read as a read of the variable, so no gradient flows to the value that was
-    assigned before. The gradient of a trained variable goes to the parameter instead.
+    To a gradient tape each read is a new source, so no gradient flows to a value that the function assigned
+    before. If a floating-point or complex variable was assigned, a node is added that stops the gradient, or
+    sends it to the parameter if the variable is trained. All other values are returned unchanged. Raise
+    ``UnsupportedOperation`` if the handle is unknown.
     """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
@@ -137,7 +142,10 @@ def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorV
 
 
 def variable_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return what the variable with this handle holds. Raise ``UnsupportedOperation`` if it is unknown."""
+    """Return the current value of the variable with this ``handle``.
+
+    Raise ``UnsupportedOperation`` if the handle is unknown.
+    """
     found = reader.variables.get(handle_number(handle.seen))
     if found is None:
         raise UnsupportedOperation(
@@ -203,7 +211,10 @@ def _variable_shape(
 def _broadcast_axes(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue]:
-    """Lift ``BroadcastGradientArgs``: return the axes to sum the gradients of two broadcast operands over."""
+    """Lift ``BroadcastGradientArgs``: return, for each of two operands, the axes to sum its gradient over.
+
+    Whether an axis was broadcast may become a guard. Raise ``UnsupportedOperation`` if a shape is unknown.
+    """
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
             f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}"
@@ -224,9 +235,11 @@ def _broadcast_axes(
 
 
 def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
-    """Return True if an axis of this ``size`` (None if it is missing) was broadcast to the size ``other``.
+    """Return True if an axis of ``size`` is broadcast to the size ``other``.
 
-    If that depends on symbolic sizes, the answer becomes a guard.
+    That is so if ``size`` is 1, or None because the axis is missing. The answer becomes a guard if ``size``
+    is a symbolic size that is 1 in this call, or that differs from an ``other`` which is neither 1 nor
+    missing.
     """
     # Whether a symbolic size is 1 decides if its axis was broadcast, so another size of 1 needs another
     # recording.
@@ -242,7 +255,10 @@ def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) ->
 
 
 def _ensure_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``EnsureShape``: return the operand, and guard on the sizes that the operation states."""
+    """Lift ``EnsureShape``: return the operand, and guard on the sizes that the operation states.
+
+    Unless the reader is hypothetical, a wrong shape in this call raises TensorFlow's own error.
+    """
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
     wanted = tf.TensorShape(operation.get_attr("shape"))
@@ -325,7 +341,7 @@ def _advance(
 def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift a stateful random operation to the stateless one, and advance the state of the generator.
 
-    Raise ``UnsupportedOperation`` if the generator uses another algorithm than Philox.
+    Raise ``UnsupportedOperation`` unless the generator is known to use the algorithm Philox.
     """
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
@@ -376,9 +392,10 @@ def _scatter_rows(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 
 
 def _scale_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times.
+    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``: scale each row by the product of its updates.
 
-    Raise ``UnsupportedOperation`` if one number scales several rows, or if the variable is a scalar.
+    An index may occur several times. Raise ``UnsupportedOperation`` if the updates are a scalar and the
+    indices are not, or if the variable is a scalar.
     """
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)

@@ -1,4 +1,5 @@
-"""Lifts ``If`` and ``Case`` with the intermediates that gradients read, and records converted statements."""
+"""Lifts ``If`` and ``Case`` to ``branch`` nodes; records statements that ``graph_compiler.trace`` converts.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +50,9 @@ class Intermediate:
 
     graphs: the graph of each branch.
     given: the operands of the branches.
-    variables: what the variables held before the branch.
+    variables: the values of the variables when the branch ran, by handle number.
     tensors: for each branch, the tensors that it passes to the gradient.
-    branch: the branch whose gradient reads them; None if it is not known yet.
+    branch: index of the branch that passes them; None until a branch of the gradient is selected.
     """
 
     graphs: Sequence[Any]
@@ -64,7 +65,7 @@ class Intermediate:
 def intermediate_of(
     reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int
 ) -> Intermediate | None:
-    """Return the intermediates in output ``place`` of the branches, or None if no branch passes any there."""
+    """Return the intermediates that branches pass as output ``place``, or None if no branch passes any."""
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
         return None
@@ -73,7 +74,7 @@ def intermediate_of(
 
 
 def select_branch(held: TensorValue, branch: int) -> TensorValue:
-    """Return ``held`` with ``branch`` filled in if it is an intermediate without one; otherwise unchanged."""
+    """Return ``held``, with ``branch`` set if it is an ``Intermediate`` that has no branch yet."""
     item = held.item
     return (
         TensorValue(replace(item, branch=branch), held.seen)
@@ -130,10 +131,12 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``If`` and ``Case``.
 
-    If the index is known, only the branch that it selects is recorded, unless the index differs between
-    iterations of a loop. Branches that only assert become a guard. Otherwise a ``branch`` node is added,
-    whose results include the variables that any branch assigns. If the results of the branches differ in
-    shape or dtype, the branch taken in this call is recorded, with a guard on the index.
+    If the index is known while recording, only the branch that it selects is recorded, under a guard if the
+    index is symbolic. An index that may differ between iterations of a loop does not count as known.
+    Branches that only assert become a guard. Any other operation becomes a ``branch`` node, whose results
+    include the variables that any branch assigns. If the results of the branches differ in shape or dtype,
+    the branch taken in this call is recorded, with a guard on the index. Raise ``UnsupportedOperation`` for
+    such branches inside of a loop or another branch.
     """
     index, *given = operands
     graphs = branches_of(operation)
@@ -264,9 +267,9 @@ def _taken_results(
 
 
 def _as_array(reader: GraphReader, operation: Any, held: TensorValue, tensors: Sequence[Any]) -> TensorValue:
-    """Return ``held`` as an array if it is a list that a branch writes to; otherwise return it unchanged.
+    """Convert ``held`` to an array if it is a list that a branch writes to; otherwise return it unchanged.
 
-    ``tensors`` are the inputs of the branches for it.
+    ``tensors`` are the inputs of the branches' graphs that receive ``held``.
     """
     if not isinstance(held.item, PartialList) or not any(map(is_written, tensors)):
         return held
@@ -324,7 +327,7 @@ class TensorFlowRegions(Regions):
         super().__init__(functools.partial(symbolic, trace), trace.decide)
         self.trace = trace
 
-    # ------------------------------------------------------------------------------ what things are
+    # ------------------------------------------------------------------------------ kinds of items
     def is_open(self, item: Any) -> bool:
         if not isinstance(item, ops.SymbolicTensor):
             return False
@@ -342,7 +345,7 @@ class TensorFlowRegions(Regions):
             dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape))
         )
 
-    # ------------------------------------------------------------------------------ small calls
+    # ------------------------------------------------------------------------------ array helpers
     def made(self, item: Any, kind: ArrayKind) -> Any:
         if isinstance(item, tf.Tensor):
             return item if item.dtype.name == kind.dtype else tf.cast(item, kind.dtype)

@@ -1,4 +1,4 @@
-"""Functions with ``tf.custom_gradient`` as ``custom_derivative`` nodes.
+"""Lifts functions with ``tf.custom_gradient`` to ``custom_derivative`` nodes.
 
 A traced graph has the operations of the function, followed by an ``IdentityN`` over the results and the
 arguments, whose gradient is the custom rule. The node therefore returns the results without a gradient
@@ -27,10 +27,10 @@ _KIND = "_gradient_op_type"
 
 
 def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> Sequence[TensorValue]:
-    """Lift ``IdentityN``: return the operands, in a ``custom_derivative`` node if it has a custom gradient.
+    """Lift ``IdentityN``: return the operands, those of a custom gradient from a ``custom_derivative`` node.
 
-    If the gradient rule cannot be traced, or if it is a derivative of too high an order, taking a gradient
-    of the operands is an error.
+    No node is added if the rule has no gradient for any differentiable operand. If the rule cannot be traced
+    or is that of a third derivative, taking a gradient of the results raises an error.
     """
     try:
         name = operation.get_attr(_KIND).decode()
@@ -66,7 +66,10 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 
 def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
-    """Trace a gradient rule; return its graph, its cotangents, and the gradient of each operand or None."""
+    """Trace the gradient rule registered as ``name``; return its graph, cotangents and gradients.
+
+    There is one cotangent for each output of ``operation``, and for each operand a gradient or None.
+    """
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
@@ -84,7 +87,10 @@ def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 def _refuse_gradient(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value], why: str
 ) -> list[TensorValue]:
-    """Return the operands, wrapped so that a gradient through them raises an error with ``why``."""
+    """Return the operands, wrapped so that a gradient through them raises an error with ``why``.
+
+    Operands that are not differentiable are returned unchanged.
+    """
     origin = reader.origin(operation)
     message = (
         f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, "
@@ -101,7 +107,8 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the node for one call; its operands are the function's results, then its arguments."""
+    """Builder of the node for one ``IdentityN``: its operands are a function's results, then its arguments.
+    """
 
     def __init__(
         self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]
@@ -113,8 +120,11 @@ class _CustomGradientCall:
     ) -> list[TensorValue]:
         """Return the results of the node, followed by the remaining operands.
 
-        The first ``count`` operands are the results that the ``cotangents`` belong to; ``sources`` are the
-        operands for which the rule returns gradients.
+        rule: the traced graph of the gradient rule.
+        cotangents: its inputs, one for each operand.
+        gradients: the gradient that it returns for each operand, or None.
+        count: number of leading operands that are results of the function.
+        sources: indices of the differentiable operands that have a gradient.
         """
         results = self.operands[:count]
         # A region reads only its own inputs, so the function and the rule have separate ones.

@@ -67,11 +67,11 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow cannot run the call ``node`` on this processor.
+    """Return True if TensorFlow can run the call ``node`` on this processor.
 
-    ``names`` are the parameters of the operation in ``tf.raw_ops``. One call of each kind is tried, on
-    zeros. Only convolutions and poolings with the channels first or with dilation are tried, because all
-    processors have kernels for other calls.
+    ``names`` are the parameters of the operation in ``tf.raw_ops``. Only convolutions and poolings with
+    channels first or with dilation may lack a kernel. One call of each kind is tried on zeros, and the
+    result is cached.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -126,7 +126,7 @@ _ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})
 
 
 class Variables(Protocol):
-    """Table of the arrays that variables hold, by handle number (:func:`handle_number`)."""
+    """Protocol of a table of the arrays that variables hold, by handle number (:func:`handle_number`)."""
 
     def __getitem__(self, number: int) -> Any: ...
 
@@ -141,7 +141,7 @@ class Evaluator:
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Discard the assignments to variables made in this context."""
+        """Discard the assignments to variables that are made in this context."""
         before = self.variables
         self.variables = _VariableOverlay(before)
         try:
@@ -180,7 +180,7 @@ class Evaluator:
             return [before][: len(operation.outputs)]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
-        # Run as it is, the operation would write to the user's variable while the function is recorded.
+        # The operation itself would write to the user's variable while the function is recorded.
         if kind in WRITES:
             number = handle_number(operands[0])
             self.variables[number] = result_of(operation, self.variables[number], operands[1:])
@@ -209,7 +209,7 @@ def advance_state(state: Any, delta: Any) -> Any:
 
 
 class _VariableOverlay(dict[int, Any]):
-    """Overlay on a table of variables: it stores assignments, and reads all else from the table below."""
+    """Overlay on a table of variables. It stores assignments, and finds other entries in the table below."""
 
     def __init__(self, before: Variables) -> None:
         super().__init__()
@@ -289,7 +289,7 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if an operation may run twice: it neither assigns variables nor samples random numbers.
+    """Return True if ``operation`` may run twice, because it is stateless or only reads state.
 
     An operation that runs functions is repeatable if all operations in these are. TensorFlow declares some
     operations of ``_ONLY_READ`` as stateful, but they are repeatable.
@@ -307,7 +307,7 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """Return the number of the branch that runs for ``index``.
+    """Return the index of the branch that runs for ``index``.
 
     For ``If`` the else branch is 0 and the then branch 1. ``Case`` runs its last branch for an index out
     of range.

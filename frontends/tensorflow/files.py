@@ -1,4 +1,4 @@
-"""Check that a saved TensorFlow graph calls known operations only, and holds arrays and plain data only."""
+"""Checks that a saved TensorFlow graph calls only known operations, and holds only arrays and plain data."""
 
 from __future__ import annotations
 

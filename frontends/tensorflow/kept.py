@@ -51,8 +51,8 @@ class OutsideState:
     """State that a function and Keras ``layers`` refer to, as it was before the call.
 
     world: snapshot of everything in reach.
-    places: those of the known places that are in reach; they become inputs of the graph.
-    values: what the places hold when the traced call begins.
+    places: the outermost of the given places that are in reach. They become inputs of the graph.
+    values: what the places hold when the traced call begins; empty before :meth:`enter`.
     """
 
     def __init__(
@@ -83,7 +83,10 @@ class OutsideState:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Replace arrays in each place, and numbers if these become symbols, by ``enter(name, leaf)``."""
+        """Replace each array in the places by ``enter(name, leaf)``, and set ``values``.
+
+        Numbers are replaced too if they become symbols. ``name`` is that of the place, without ``self.``.
+        """
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
@@ -100,7 +103,7 @@ class OutsideState:
     def recorded(self, containers: Containers) -> ExternalState:
         """Return the structure of the state read, and what each replaced place refers to after the call.
 
-        Changes inside of lists are left to ``containers``, as for arguments.
+        Changes inside of lists are left to ``containers``, as for arguments. :meth:`enter` must have run.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
@@ -117,7 +120,10 @@ class OutsideState:
         return ExternalState(self.places, tree, tuple(replaced))
 
     def found(self, containers: Containers) -> list[StatePlace]:
-        """Return the changed places that are not known to be state, except those inside of ``containers``."""
+        """Return the places that the call changed and that are not yet in ``places``.
+
+        Places inside of ``containers``, and bookkeeping of TensorFlow and Keras, are left out.
+        """
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], StatePlace] = {}
         for change in self._changes():
@@ -138,7 +144,7 @@ class OutsideState:
         """Undo the changes of the call.
 
         If ``everything`` is False, keep what a first call sets up for later ones, such as layers and
-        variables.
+        variables, and keep the bookkeeping of TensorFlow and Keras.
         """
         if everything:
             return self.world.restore()
@@ -169,8 +175,9 @@ def _is_traced(item: Any) -> bool:
 def _is_first_setup(change: Change) -> bool:
     """Return True if a change belongs to what a first call sets up for later ones.
 
-    The new object contains a variable, a layer or the like, or replaces None, a bool or an unset
-    attribute. It must not contain traced tensors or symbolic numbers.
+    The new object must contain a variable, a layer or the like, or replace None, a bool or an unset
+    attribute. It must not contain traced tensors or symbolic numbers. Items of lists and sets need a
+    variable or the like.
     """
     if flatten(change.now, _is_traced, opens)[0]:
         return False

@@ -1,8 +1,8 @@
-"""Integer arrays whose elements are known while recording, and trip counts of loops derived from them.
+"""Small arrays whose elements are known while recording, and trip counts of loops derived from them.
 
-TensorFlow computes shapes with arrays (``Shape``, ``StridedSlice``, ``Pack``, ``Mul``). Such an array is a
-NumPy array of dtype object with ints and ``Size`` expressions as elements, and NumPy evaluates the
-operations on it.
+TensorFlow computes shapes with arrays (``Shape``, ``StridedSlice``, ``Pack``, ``Mul``). Such an array is
+represented by a NumPy array of dtype object, whose elements are Python numbers and ``Size`` expressions.
+NumPy evaluates the operations on integers and bools.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .variables import TensorValue
 
 
 class NumberTrace(Sizes, Protocol):
-    """The part of a trace that symbolic numbers need."""
+    """Protocol of the parts of a trace that symbolic numbers use."""
 
     reading: Reading
 
@@ -43,7 +43,7 @@ class NumberTrace(Sizes, Protocol):
         """Return the only element of a tensor as a symbolic number, or the tensor if it must be concrete."""
 
     def length(self, tensor: Any) -> Any:
-        """Return the length of a tensor, or None for anything else."""
+        """Return the first size of a tensor, or None for any other object and if the size is unknown."""
 
 
 def symbols_of(trace: NumberTrace) -> Symbols:
@@ -89,10 +89,10 @@ class RecordedElements:
 def elements_of(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements in this call of the operands at ``places`` that are small arrays.
+    """Return the elements that small operands have in this call, for the operands at ``places``.
 
-    An operand counts if it is a value of at most 64 elements and is not random. Return None if there is
-    none. Return None in loops and branches, where the elements may differ between iterations.
+    Operands that are random, have more than 64 elements or are known numbers are left out. Return None if
+    none is left, and in loops and branches, where the elements may differ between iterations.
     """
     if recorder.in_block:
         return None
@@ -116,7 +116,7 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
     """Return the recorded elements of the operand at ``place`` as nested tuples.
 
-    Guard on them if they may differ in other calls.
+    If they may differ in other calls, guard on them; on floats up to rounding.
     """
     held = elements.held[place]
     if place in elements.varying:
@@ -168,7 +168,7 @@ def nested(array: KnownArray) -> Any:
 def is_few(dtype: str, count: int, rank: int) -> bool:
     """Return True if a constant array is written into the graph as numbers.
 
-    These are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
+    Such arrays are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
@@ -179,11 +179,11 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of the operation ``key`` on known arrays.
+    """Return the results of the operation ``key`` on known arrays, or None if they are unknown.
 
-    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it. Return
-    None if the operation has no rule, if the rule cannot tell the result, or if a result has more than 64
-    elements.
+    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it. The results
+    are unknown if the operation has no rule or no operands, if the rule cannot tell them, or if one has more
+    than 64 elements. :func:`takes_integers` and :func:`fits` must hold.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -206,8 +206,8 @@ def computed(
 def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     """Return ``array`` with its numbers wrapped around to the range of an int32 or int64 ``dtype``.
 
-    Arrays of other dtypes are returned unchanged. Return None if a number is out of range and one is a
-    symbolic size.
+    Arrays of other dtypes are returned unchanged. Return None if a number is out of range and any element
+    is a symbolic size.
 
     >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
     ([-2147483648, -1], [2147483648, True])
@@ -239,11 +239,10 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if there is a rule for an operation on integers and bools with results of these dtypes.
+    """Return True if the operation ``key`` has a rule and all its dtypes are int32, int64 or bool.
 
     ``Cast`` may also convert to a float, because a size becomes a Python number next to float arrays.
     """
-    # A size that is converted to a float becomes a Python number next to float arrays.
     if key == "Cast":
         return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
     declared = definition(key)
@@ -336,7 +335,7 @@ def _truncating(attributes: dict[str, Any], x: KnownArray, y: KnownArray, functi
 
 
 class UnknownResult(Signal):
-    """Signal of a rule that cannot tell its result."""
+    """Raised by a rule that cannot tell its result while recording."""
 
 
 def _split(attributes: dict[str, Any], x: KnownArray) -> list[KnownArray]:
@@ -357,7 +356,7 @@ def _is_plain(*arrays: KnownArray) -> bool:
 
 
 def _logical(function: str, x: Any, y: Any) -> Any:
-    """Return ``x and y`` or ``x or y``, by ``function``, for bools and conditions on sizes."""
+    """Return ``x and y`` or ``x or y`` (as ``function`` says) for bools and conditions on sizes."""
     for one, other in ((x, y), (y, x)):
         if not isinstance(one, Size):
             return other if bool(one) == (function == "and") else bool(one)
@@ -373,7 +372,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return a rule for the maximum or minimum, over symbolic sizes only if all axes are reduced."""
+    """Return a rule for the maximum or minimum. It takes symbolic sizes only if all axes are reduced."""
 
     def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
         if len({place % max(x.ndim, 1) for place in _axes(axis)}) < x.ndim:
@@ -532,12 +531,12 @@ _COMPARISONS = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual"
 
 @dataclass(frozen=True)
 class Count:
-    """Trip count of a loop, and the parts of its state that only count.
+    """Trip count of a loop, and its counters: elements of the state with a constant increment.
 
     length: the trip count, an int or a ``Size``.
     counters: start value and increment of each counter, by its index in the state.
-    number_in: function of a graph and a tensor; it returns the integer that the tensor equals in every
-        iteration, or None if that is not known or may change.
+    number_in: function of a graph and a tensor. It returns the integer or size that the tensor equals in
+        every iteration, or None if that is unknown or may change.
     """
 
     length: Any
@@ -555,8 +554,9 @@ class Count:
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
     """Return the trip count of a loop whose state starts as ``start`` (values, known arrays or others).
 
-    Return None unless the condition is built from comparisons of a counter with a loop-invariant integer
-    or size that is known while recording, joined by ``and``.
+    The condition must consist of comparisons joined by ``and``, in each of which a counter on the left
+    approaches a bound on the right. The bound is a loop-invariant integer or size that is known while
+    recording. Return None for other conditions. Constant parts of a condition are simplified first.
     """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
@@ -578,9 +578,9 @@ class _Counting:
     start: Sequence[Any]
 
     def steps(self, tensor: Any) -> Any:
-        """Return for how many iterations ``tensor``, a part of the condition, holds.
+        """Return the number of iterations for which ``tensor``, a part of the condition, is true.
 
-        True stands for always, False for never, None for unknown.
+        Return True if it is always true, False if it is never true, and None if the number is unknown.
         """
         operation = source_of(tensor).op
         if operation.type == "Const":
@@ -605,7 +605,7 @@ class _Counting:
         return (way + int(kind.endswith("Equal")) + abs(step) - 1) // abs(step)
 
     def number(self, graph: Any, tensor: Any) -> Any:
-        """Return the integer or size that ``tensor`` equals in every iteration, or None if unknown."""
+        """Return the integer or size that ``tensor`` equals in every iteration, or None if it is unknown."""
         operation = source_of(tensor).op
         if operation.type == "Const":
             found = tensor_util.MakeNdarray(operation.get_attr("value"))
@@ -614,7 +614,7 @@ class _Counting:
         return self.first(place) if place is not None and is_invariant(self.body, place) else None
 
     def first(self, place: int | None) -> Any:
-        """Return the integer or size at which an element of the state starts, or None if it is unknown."""
+        """Return the integer or size at which an element of the state starts, or None if that is unknown."""
         item = None if place is None else self.start[place]
         return (
             nested(item)
@@ -641,8 +641,8 @@ class _Counting:
 def _combine(kind: str, left: Any, right: Any) -> Any:
     """Return the trip count for ``LogicalAnd`` or ``LogicalOr`` of two parts of a condition.
 
-    True stands for a part that always holds, False for one that never does. Return None if the count is
-    unknown.
+    As an argument and as a result, True is a part that always holds, False one that never holds, and None an
+    unknown count. ``LogicalOr`` of two counts is unknown.
     """
     # A constant True decides an ``or``, a constant False an ``and``.
     decides = kind == "LogicalOr"
@@ -669,7 +669,7 @@ def input_index(graph: Any, tensor: Any) -> int | None:
 
 
 def consumers_of(tensor: Any) -> Iterator[Any]:
-    """Yield the operations that read ``tensor``, with those that read it through ``Identity``."""
+    """Yield the operations that read ``tensor`` itself or through ``Identity`` operations."""
     for operation in tensor.consumers():
         if operation.type == "Identity":
             yield from consumers_of(operation.outputs[0])

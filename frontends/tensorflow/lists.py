@@ -1,4 +1,4 @@
-"""Tensor lists, on which ``tf.TensorArray`` is built, as arrays with an additional first axis."""
+"""Lifts tensor lists, on which ``tf.TensorArray`` is built, to arrays with an additional first axis."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ def number_in(held: TensorValue) -> Any:
 
 @dataclass(frozen=True)
 class PartialList:
-    """A list whose rows are unwritten, or were written at known indices.
+    """A list of which some rows were written at known indices, and all others are unwritten.
 
     length: an int or a size.
     dtype: the dtype of the rows.
-    shape: the sizes of a row; None if nothing is known, None as an element for an unknown axis.
+    shape: the sizes of a row, with None for an unknown size; None if even the rank is unknown.
     rows: the rows written, by their index.
     """
 
@@ -152,7 +152,10 @@ class PartialList:
     rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """Return the sizes of a written row or else ``shape``, or None unless all are known."""
+        """Return the sizes of the first row written, or ``shape`` if there is none.
+
+        Return None if a size in ``shape`` is unknown.
+        """
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -185,12 +188,12 @@ class RepeatedRow:
     row: TensorValue
 
 
-# ------------------------------------------------------------------------------------- as arrays
+# ------------------------------------------------------------------------------------- conversion to arrays
 def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
     """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
 
-    ``shape`` is the shape of a row if the list does not know it. Raise ``UnsupportedOperation`` if the
-    shape is unknown, or if ``held`` is a list of which a loop body knows only the current row.
+    ``shape`` is the row shape to use if the list has none. Raise ``UnsupportedOperation`` if neither is
+    known, or if ``held`` is a list of which a loop body knows only the current row.
     """
     item = held.item
     if isinstance(item, Value):
@@ -271,7 +274,7 @@ def _sizes_in_list(held: TensorValue) -> tuple[Any, ...] | None:
     return None if shape is None else (held.item.length, *shape)
 
 
-# ------------------------------------------------------------------------------------- made
+# ------------------------------------------------------------------------------------- new lists
 def from_array(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     return [TensorValue(reader.value(operands[0]), reader.seen(operation, operands)[0])]
 
@@ -337,7 +340,7 @@ def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     return [TensorValue(item, reader.seen(operation, operands)[0])]
 
 
-# ------------------------------------------------------------------------------------- read
+# ------------------------------------------------------------------------------------- reads
 def get_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, _ = operands
     if isinstance(held.item, (InputRow, RepeatedRow)):
@@ -354,7 +357,10 @@ def gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListPopBack``, which returns the list without its last row, and that row."""
+    """Lift ``TensorListPopBack``, which returns the list without its last row, and that row.
+
+    A list that stands for the rows of a loop is returned unchanged.
+    """
     held = operands[0]
     if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held, held.item.row]
@@ -422,7 +428,7 @@ def element_shape(reader: GraphReader, operation: Any, operands: Sequence[Tensor
     ]
 
 
-# ------------------------------------------------------------------------------------- changed
+# ------------------------------------------------------------------------------------- writes
 def set_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, row = operands
     (seen,), place = reader.seen(operation, operands), number_in(index)

@@ -66,7 +66,7 @@ class LoopRoles:
     rows: lists of which iteration n reads row n.
     popped: lists from which each iteration pops the last row.
     stacked: lists that the iterations fill in order.
-    last: lists of which each iteration overwrites one and the same row, with the index of that row.
+    last: lists of which each iteration overwrites the same row, with the index of that row.
     """
 
     carried: list[int]
@@ -79,7 +79,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a state that starts as ``operands``.
 
-    If ``count`` is None, every element that the body changes is part of the carry.
+    If ``count`` is None, every element that the body changes is part of the carry, unless nothing reads it.
     """
     places = range(len(operands))
     if count is None:
@@ -238,9 +238,10 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the shape of the rows written into the list ``tensor``.
+    """Return the shape of a row that is written into the list ``tensor``, also in a branch, loop or call.
 
-    Return None if nothing is written, or if the traced graph does not state the shape completely.
+    The first write counts. Return None if nothing is written, or if the traced graph does not state the
+    shape completely.
     """
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
@@ -397,9 +398,12 @@ class _WhileLoop:
     def _written(self) -> list[int]:
         return [*self.roles.stacked, *self.roles.last]
 
-    # ------------------------------------------------------------------------------ what it gives
+    # ------------------------------------------------------------------------------ results
     def results(self) -> list[TensorValue]:
-        """Append the loop node and return what the operation's results are."""
+        """Append the loop node and return what the results of the operation are.
+
+        :meth:`read` must have returned an empty list before.
+        """
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
         given = [
@@ -473,7 +477,7 @@ class _WhileLoop:
 
     # ------------------------------------------------------------------------------ lists
     def _lists(self, made: Sequence[TensorValue], ends: Sequence[Any]) -> dict[int, TensorValue]:
-        """Return what the lists are that the loop has written, by their index in the state."""
+        """Return the lists that the loop has written, by their index in the state."""
         first = len(self.roles.carried) + len(self.variables)
         outputs = dict(zip(self._stacked(), made[first:]))
         found = {
@@ -562,7 +566,8 @@ class _WhileLoop:
     def _invariant_result(self, place: int, end: Any) -> TensorValue:
         """Return the result for an element of the state that the loop neither carries nor writes to.
 
-        A counter has its final number, a popped list is empty, and any other element is unchanged.
+        A counter has its final number, a popped list is empty unless its rows are all equal, and any other
+        element is unchanged.
         """
         if self.count is not None and place in self.count.counters:
             return TensorValue(known(self.count.end(place)), end)

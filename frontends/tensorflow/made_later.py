@@ -1,7 +1,7 @@
-"""Operations that are run on demand only, because the recording needs most arrays for their shapes.
+"""Results that are computed on demand, because the recording needs only the shapes of most arrays.
 
-The shape is known beforehand if the traced graph states it or a rule derives it from the operands. Only
-operations are listed here that cannot fail because of the values of their operands.
+A shape is known beforehand if the traced graph states it or a rule derives it from the operands. Only
+operations that cannot fail because of the values of their operands have rules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
 def made_later(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
     """Return the result of an operation as an array that is computed on demand.
 
-    Return None if the shape is not known before running it, or if the operation may fail.
+    Return None if the operation has no rule, or if the shape is not known before it runs.
     """
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)
@@ -118,7 +118,7 @@ def _window_shape(
     """Return the output shape of a convolution or pooling.
 
     Return None if the channels are not last or their number is unknown, if the padding is explicit, or if
-    the output is empty.
+    the output has no element along a spatial axis.
     """
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
@@ -130,7 +130,7 @@ def _window_shape(
 
 
 def _known_ints(held: TensorValue) -> Any:
-    """Return the elements of an array as nested lists if all are known ints, otherwise None."""
+    """Return the elements of an array as nested lists, or None unless all are known ints."""
     item = held.item
     return (
         item.tolist()

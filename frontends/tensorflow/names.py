@@ -19,7 +19,7 @@ from ... import errors
 
 
 def dtype_name(dtype: Any) -> str:
-    """Return the name of anything that ``tf.as_dtype`` accepts.
+    """Return the name of a dtype, which may be anything that ``tf.as_dtype`` accepts.
 
     >>> import numpy as np
     >>> dtype_name(tf.float32), dtype_name(1), dtype_name(np.dtype("float16"))
@@ -63,7 +63,8 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 def is_users(file: str) -> bool:
     """Return True if ``file`` belongs neither to TensorFlow or a library built on it, nor to this package.
 
-    Code that AutoGraph generated and Python's ``functools`` and ``contextlib`` are not the user's either.
+    Code that AutoGraph generated, frozen modules, and Python's ``functools`` and ``contextlib`` are not the
+    user's either.
 
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)
@@ -99,7 +100,7 @@ def row_key(op: str) -> str:
 
 @functools.cache
 def definition(key: str) -> Any:
-    """Return TensorFlow's declaration of an operation (an ``OpDef``), or None if there is none.
+    """Return TensorFlow's declaration of an operation (an ``OpDef``), or None for an unknown operation.
 
     >>> [argument.name for argument in definition("AddV2").input_arg]
     ['x', 'y']
@@ -109,7 +110,7 @@ def definition(key: str) -> Any:
 
 @functools.cache
 def types_of_operands(key: str) -> frozenset[str]:
-    """Return the attributes that the operands determine: dtypes, and lengths of lists.
+    """Return the attributes that the operands of an operation determine: dtypes, and lengths of lists.
 
     >>> sorted(types_of_operands("ConcatV2"))
     ['N', 'T', 'Tidx']

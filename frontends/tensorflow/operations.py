@@ -1,4 +1,7 @@
-"""Operations of a traced graph: attributes, order, dtypes of operands, and origin in the user's code."""
+"""Operations of a traced graph: attributes, order, dtypes of operands, and origin in the user's code.
+
+``WRITES`` and ``READS`` are the operations on a part of a variable.
+"""
 
 from __future__ import annotations
 
@@ -153,7 +156,10 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:
-    """Return the innermost line of the user's code that created an operation, or else that of ``around``."""
+    """Return the origin of an operation, with the innermost line of the user's code that created it.
+
+    If there is no such line, it is that of ``around``.
+    """
     call = f"{RAW}{operation.type}"
     # A ``LineNotingGraph`` has noted the line.
     line = getattr(operation.graph, "lines", {}).get(id(operation))

@@ -1,4 +1,7 @@
-"""Guards on what TensorFlow code refers to: closures, globals, attributes of modules and layers."""
+"""Guards on what TensorFlow code refers to: closures, globals, attributes of modules and layers.
+
+``outside_guards`` makes them. :class:`LazyArray` is an array that is computed on demand.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,8 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
     """Return guards on what the objects in ``reached`` refer to, except for the ``free`` parts.
 
     Keras objects have guards on all attributes that Keras' own code may read. Layers in ``roots`` or in
-    reach also have guards on ``trainable``.
+    reach also have guards on ``trainable``. If anything in reach belongs to Keras, its global settings are
+    guarded too.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
@@ -121,7 +125,10 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True if TensorFlow or Keras stores records of its own at ``key``, which are no state."""
+    """Return True if TensorFlow or Keras stores its own records at ``key`` of ``holder``.
+
+    Changes of such records are not state of the function.
+    """
     return (
         key in _tracing_attributes(holder)
         or isinstance(holder, _WHOLE)
@@ -133,7 +140,7 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
     """Yield one guard on all attributes of a Keras object, because Keras' own code is not analyzed.
 
-    Hidden and ``free`` attributes are left out. Yield nothing for other objects.
+    Hidden and ``free`` attributes are left out. Yield nothing if none is left, and for other objects.
     """
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
@@ -182,7 +189,7 @@ def _module_of(item: Any) -> str:
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
-    """Return the Keras layers among ``roots`` and the objects in ``reached``, with their nested layers."""
+    """Return the Keras layers among ``roots`` and the objects in ``reached``, and the layers inside these."""
     return list(
         dict.fromkeys(
             layer

@@ -29,9 +29,8 @@ from tensorflow.python.ops import variable_scope
 from ...recording.environment_guards import EnvironmentGuard
 
 # ------------------------------------------------------------------------------------------------------ modes
-# Training mode of Keras layers that are called without ``training=``.
-#
-# It is that of predictions until a module of a graph is put into training.
+# Training mode of Keras layers that are called without ``training=``: prediction, until a graph's module
+# is set to training.
 
 
 @dataclass(eq=False)

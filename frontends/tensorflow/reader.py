@@ -47,7 +47,11 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return the result of the collective ``name`` while recording, marked so that the reader records it."""
+    """Return the result of the collective ``name`` while recording, marked so that the reader records it.
+
+    A recording sees ``RECORDED_DEVICES`` devices with equal arrays. Gradients of the result are collectives
+    too; those of ``pmax`` and ``pmin`` raise ``TypeError``.
+    """
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
         return _mark(_with_unknown_size(kept), name, axis_name)
@@ -125,12 +129,13 @@ class LineNotingGraph(FuncGraph):
     """Traced graph that stores the line of the user's code for each operation instead of its stack trace.
 
     Operations with a known line share one stack, because extracting and searching a stack for each takes a
-    tenth of the conversion. ``lines`` has their files and lines, by the id of the operation.
+    tenth of the conversion.
+
+    lines: file and line of the user's code for each operation, by the id of the operation.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        # The user's line of each operation, by the id of the operation.
         self.lines: dict[int, Line] = {}
         self._stack = tf_stack.extract_stack()
         # The thread that is making an operation whose line is noted.
@@ -203,7 +208,7 @@ class GraphReader:
 
     recorder: the graph under construction.
     weights: the variables, which become parameters.
-    handlers: functions that read the operations of one type; :meth:`compute` reads all others.
+    handlers: functions that read the operations of one type. :meth:`compute` reads all others.
     layers: the names of the Keras layers.
     """
 
@@ -226,7 +231,7 @@ class GraphReader:
         self.orders = ORDERS
         # True inside of a branch that is not taken, or a loop without an iteration.
         self.is_hypothetical = False
-        # By the id of the tensor.
+        # What each tensor of the graph that is being read is, by the id of the tensor.
         self.held: dict[int, TensorValue] = {}
         # The tables ``held`` of the graphs around the one that is being read.
         self.enclosing: list[dict[int, TensorValue]] = []
@@ -234,17 +239,17 @@ class GraphReader:
         self.variables: dict[int, TensorValue] = {}
         # Names of the variables that were assigned, by handle number.
         self.assigned: dict[int, str] = {}
-        # Ids of tensors that a called function returns.
+        # Ids of the tensors that called functions return.
         self.wanted: set[int] = set()
         self.evaluator = Evaluator(_ArrayView(self.variables))
-        # By the id of the graph.
+        # How far each graph was read, by the id of the graph.
         self._read: defaultdict[int, _ReadProgress] = defaultdict(_ReadProgress)
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, TensorValue]) -> None:
-        """Read the operations of ``graph`` that were not read yet.
+        """Read the operations of ``graph`` that were not read yet, and store in ``held`` what their outputs are.
 
-        ``given`` maps the ids of its inputs to what they are. The results are stored in ``held``.
+        ``given`` maps the ids of the graph's inputs to what they are.
         """
         self.held.update(given)
         # A graph is read again for each shape that Python asks for, so only new operations are looked at.
@@ -265,7 +270,7 @@ class GraphReader:
     ) -> list[TensorValue]:
         """Read a function's graph from its start, and return what its ``tensors`` are.
 
-        ``given`` maps the ids of the function's inputs to what they are.
+        ``given`` maps the ids of the function's inputs to what they are. ``held`` is the same afterwards.
         """
         # The same tensors have other values in each call of a function.
         self.enclosing.append(self.held)
@@ -318,7 +323,7 @@ class GraphReader:
             self.held[id(inner)] = held
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
-        """Return what a resource handle is; add its variable as a parameter if that is new.
+        """Return what a resource handle is; add its variable as a parameter if the variable is new.
 
         A handle of something other than a variable (a table, an iterator) adds nothing.
         """
@@ -336,10 +341,10 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return what ``array`` is in the graph.
+        """Return what ``array`` is in the graph, adding it as a constant if necessary.
 
-        A small array becomes known numbers. Another one becomes the value that the recorder has for it, or
-        else a new constant. A string, variant or resource has no item.
+        A scalar or small integer array becomes known numbers (:func:`~.known_numbers.is_few`). An array that
+        the recorder has a value for becomes that value. A string, variant or resource has no item.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
@@ -413,9 +418,10 @@ class GraphReader:
     def compute(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
         """Record an operation on arrays, or evaluate it if its operands are known numbers.
 
-        An operation without numeric results, such as a list that only gradients need, is run but not
-        recorded. Raise ``UnsupportedOperation`` if the operation may wait for other threads, takes the
-        handle of a variable, or has an operand that is neither an array nor known numbers.
+        It is evaluated only if a rule can tell its results. An operation without numeric results, such
+        as a list that only gradients need, is run but not recorded. Raise ``UnsupportedOperation`` if
+        the operation may wait for other threads, takes the handle of a variable, or has an operand that
+        is neither an array nor known numbers.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).
@@ -513,7 +519,7 @@ class GraphReader:
     def value(self, held: TensorValue) -> Value:
         """Return ``held`` as a value; known numbers are added to the graph as an array.
 
-        Raise ``UnsupportedOperation`` if it is neither a value nor known numbers.
+        Raise ``UnsupportedOperation`` if ``held`` is neither a value nor known numbers.
         """
         if isinstance(held.item, Value):
             return held.item
@@ -533,9 +539,9 @@ class GraphReader:
     def seen(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the results of an operation on the arrays of the call.
 
-        A result whose shape is known beforehand is computed on demand. If a hypothetical operation fails
-        (such as reading a row of an array without rows), return its results for arrays with every size at
-        least 1, or zeros if that fails too.
+        A result whose shape is known beforehand is computed on demand. If a hypothetical operation raises
+        ``InvalidArgumentError`` (such as one that reads a row of an array without rows), empty arrays are
+        replaced by zeros with every size at least 1. If that fails too, the results are zeros.
         """
         if (later := made_later(operation, operands)) is not None:
             return [later]
@@ -606,7 +612,7 @@ _NAMES = {
 
 
 def is_numeric(dtype: tf.DType) -> bool:
-    """Return True if arrays of this dtype hold numbers or bools; quantized dtypes do not count."""
+    """Return True if arrays of this dtype contain numbers or bools. Quantized dtypes do not count."""
     return (
         bool(dtype.is_numpy_compatible)
         and dtype not in (tf.string, tf.resource, tf.variant)

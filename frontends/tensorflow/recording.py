@@ -1,4 +1,4 @@
-"""Records one call of a function, from its arguments to a graph."""
+"""Records one call of a function, from its arguments to a graph. The entry is ``record``."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def record(request: Request) -> Recording:
     """Record one call of the function of ``request``.
 
     The first attempt makes the sizes of the arguments symbolic. After an exception that unknown sizes may
-    have caused, further attempts fix more and more sizes. If that does not help, the numbers that Python
-    reads from arrays become constants. If the function changes state outside of variables, the next
-    attempt makes that state an input of the graph. All changes are undone, except that new variables and
-    built layers remain.
+    have caused, further attempts fix more and more sizes. If that does not help, the sizes are symbolic
+    again, and the numbers that Python reads from arrays become constants. If the function changes state
+    outside of variables, the next attempt makes that state an input of the graph. All changes are undone,
+    except that new variables and built layers remain.
 
-    Raise ``TracingError`` for TensorFlow's errors about unknown elements; raise any other exception
-    unchanged.
+    Raise ``TracingError`` for TensorFlow's errors about unknown elements, and if the function keeps state in
+    other places each time. Raise any other exception unchanged.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)

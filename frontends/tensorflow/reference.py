@@ -22,7 +22,7 @@ from .variables import VariableWeights
 # Tensors never change, so there is nothing to save or watch.
 saved = watching = None
 COPY = "tf.identity"
-# Random operations are seeded for each run instead.
+# No call reads or sets the state of TensorFlow's global generator.
 RANDOM_STATE = ("", "")
 
 
@@ -46,9 +46,9 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return a random tensor with elements in the range ``seen``.
+    """Return a random tensor of this ``shape`` and ``dtype``, with elements in the range ``seen``.
 
-    Floats have both signs or are near 1 if the range is a single number or huge.
+    Bools and complex numbers ignore the range, and so do floats if its bounds are equal or huge.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
@@ -79,7 +79,10 @@ def random_kept() -> AbstractContextManager[None]:
 
 @contextmanager
 def undone(weights: VariableWeights, seed: int) -> Iterator[None]:
-    """Restore variables and other state after this context, and apply the graph's training mode inside."""
+    """Restore variables and other state after this context, and apply the graph's training mode inside.
+
+    ``seed`` is ignored.
+    """
     places = [(place, place.saved()) for place in weights.places]
     with (
         weights.mode.applied(),

@@ -27,7 +27,7 @@ _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_c
 
 
 class Sizes(Protocol):
-    """The part of a trace that symbolic sizes need."""
+    """Protocol of the parts of a trace that symbolic sizes use."""
 
     def decide(self, size: Size) -> Any:
         """Return the current value of a size, and guard on it."""
@@ -101,7 +101,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class PartialShape(tf.TensorShape):
-    """Shape with unknown sizes. TensorFlow and Keras see it as it is; the user's code sees ``resolve()``."""
+    """Shape with unknown sizes for TensorFlow and Keras. The user's code sees ``resolve()`` instead."""
 
     def resolve(self) -> Any:
         raise NotImplementedError
@@ -175,7 +175,7 @@ class Shape(PartialShape):
     __hash__ = PartialShape.__hash__
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return True if both shapes may be that of one array; comparisons of sizes become guards."""
+        """Return True if one array may have both shapes. Comparisons of sizes become guards."""
         others = getattr(other, "numbers", None) or tf.TensorShape(other)
         if isinstance(others, tf.TensorShape) and others.rank is None:
             return True

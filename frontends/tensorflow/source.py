@@ -188,7 +188,10 @@ def _is_array(item: Any) -> bool:
 
 
 def _default(item: Any) -> str:
-    """Return the dtype that TensorFlow infers for a Python number or a nested tuple of numbers."""
+    """Return the dtype that TensorFlow infers for a Python number or a nested tuple of numbers.
+
+    An empty tuple is float32.
+    """
     while isinstance(item, tuple) and item:
         item = item[0]
     if item == ():

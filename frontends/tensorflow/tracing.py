@@ -188,10 +188,9 @@ class TensorFlowTrace:
         is_open: bool = True,
     ) -> None:
         self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
-        # True if further sizes of the arguments may be fixed.
         self.is_open = is_open
         self.graph = LineNotingGraph(recorder.graph.name)
-        # The error of an operation, which the user's code may have caught.
+        # The user's code may have caught this error.
         self.failed: Exception | None = None
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
@@ -218,7 +217,7 @@ class TensorFlowTrace:
                 raise
         return self.reader.held[id(tensor)]
 
-    # ------------------------------------------------------------------------------ what Python asks
+    # ------------------------------------------------------------------------------ answers to Python
     answers: Mapping[str, Callable[[Any], Any]] = {
         "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex,
         "__index__": operator.index, "numpy": lambda elements: elements, "__array__": np.asarray,
@@ -230,8 +229,10 @@ class TensorFlowTrace:
     def number(self, tensor: Any) -> Any:
         """Return the only element of ``tensor``, an int or a float, as a symbolic number.
 
-        Return ``tensor`` itself if it has other elements, is random, is the same at every call, does not
-        belong to this graph, or if ``reading`` makes all numbers constants.
+        Return ``tensor`` itself if it has more elements or another type of element, does not belong to
+        this graph, or is random. So too if its element is the same at every call but is not a known
+        number, and if ``reading`` makes all numbers constants. Reading an element that varies sets
+        ``reading.any``.
         """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic

@@ -53,7 +53,10 @@ def spec_of(array: Any) -> ArraySpec:
 
 
 def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
-    """Return the sizes of ``held``: numbers for axes that the traced ``tensor`` states, otherwise symbols."""
+    """Return the sizes of ``held``: numbers for axes that the traced ``tensor`` states, otherwise symbols.
+
+    If ``held`` is not a value of the graph, all sizes are numbers.
+    """
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
     dims = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * held.item.ndim
@@ -202,7 +205,7 @@ class VariableWeights(contracts.Weights):
             ),
         ]
 
-    # ------------------------------------------------------------------------------ beside a graph
+    # ------------------------------------------------------------------------------ current arrays
     def live(self, names: Iterable[str]) -> LiveVariables:
         return LiveVariables({name: self.variables[name] for name in names})
 
