@@ -1,5 +1,4 @@
-"""Lifts ``If`` and ``Case`` to ``branch`` nodes; records statements that ``graph_compiler.trace`` converts.
-"""
+"""Lifts ``If`` and ``Case`` to ``branch`` nodes; records what ``graph_compiler.trace`` converts."""
 
 from __future__ import annotations
 

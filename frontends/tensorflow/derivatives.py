@@ -107,7 +107,9 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the node for one ``IdentityN``: its operands are a function's results, then its arguments.
+    """Builder of the node for one ``IdentityN``.
+
+    Its operands are the results of a function, followed by the arguments.
     """
 
     def __init__(

@@ -247,7 +247,7 @@ class GraphReader:
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, TensorValue]) -> None:
-        """Read the operations of ``graph`` that were not read yet, and store in ``held`` what their outputs are.
+        """Read the operations of ``graph`` that were not read yet; store what their outputs are in ``held``.
 
         ``given`` maps the ids of the graph's inputs to what they are.
         """

@@ -72,9 +72,9 @@ class Padding:
 
 
 def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
-    """Return the padding before and after an axis for which there are ``size / stride`` windows, rounded up.
+    """Return the ``SAME`` padding before and after an axis, which allows ``size / stride`` windows, rounded up.
 
-    If the total is odd, one element more is added after than before.
+    If the total padding is odd, there is one more element after the axis than before.
 
     >>> same(7, 3, 2, 1), same(8, 3, 2, 1)
     ((1, 1), (0, 1))

@@ -43,6 +43,8 @@ NO_REASON = "no row in the lifting table of tensorflow"
 def reason(operation: str) -> str:
     """Return why an operation has no row; ``NO_REASON`` if no reason is known.
 
+    The first pattern in ``LEFT_OUT`` that matches the whole name counts.
+
     >>> reason("StringJoin")
     'works on strings, which no target has arrays of'
     """
@@ -55,7 +57,7 @@ _NO_KERNEL = "has no kernel on a CPU to record it with"
 _REFERENCE = "writes to a variable of TensorFlow 1, which functions of TensorFlow 2 do not have"
 
 LEFT_OUT: dict[str, str] = {
-    # ---- what the recorder follows
+    # ---- recorded control flow and state
     r"(Stateless)?(If|Case|While)|For|(Stateful)?PartitionedCall|SymbolicGradient|RemoteCall|BatchFunction|MapDefun": _RECORDED,
     r"Const|Placeholder(V2)?|NoOp|ControlTrigger|Assert|Print(V2)?|FakeParam|DeviceIndex|Timestamp|ImmutableConst": _RECORDED,
     r"VarHandleOp|ReadVariableOp|Assign(Add|Sub)?VariableOp|VarIsInitializedOp|VariableShape|DestroyResourceOp|DisableCopyOnRead": _RECORDED,
@@ -71,7 +73,7 @@ LEFT_OUT: dict[str, str] = {
     r"Assign(Add|Sub)?|(Count|)UpTo|CountUpTo|Variable(V2)?|IsVariableInitialized|Scatter(Add|Div|Max|Min|Mul|Sub|Update)": _REFERENCE,
     r"ScatterNd(Add|Sub|Max|Min|Update)|StridedSliceAssign|(Sparse)?Apply.*|RefSelect|Inplace(Add|Sub|Update)|(Destroy)?TemporaryVariable": _REFERENCE,
     r"SegmentSumV2|SegmentProdV2|SegmentMaxV2|SegmentMinV2|FFTND|IFFTND|RFFTND|IRFFTND|CudnnRNN.*|ParallelConcat|TopK|MaxPoolGradGradWithArgmax|SyncDevice|Conv2DBackprop(Input|Filter)V2|AccumulateNV2|CTCLossV2|GenerateBoundingBoxProposals": _NO_KERNEL,
-    # ---- what no target has
+    # ---- data that no target has
     r".*(String|Regex|Unicode|Substr|Base64|ReduceJoin|AsString|Fingerprint|UnsortedSegmentJoin|EditDistance).*": (
         "works on strings, which no target has arrays of"
     ),
@@ -177,7 +179,7 @@ class _TensorFlowLifter(Lifter):
             return row(self.b, *self._tied(node.record.extra, operands), **options)
 
     def _tied(self, elements: RecordedElements, operands: list[Any]) -> list[Any]:
-        """Return ``operands`` with arrays replaced by their recorded elements, under guards."""
+        """Return ``operands`` with those that have recorded elements replaced by these, under guards."""
         return [
             fix_operand(self.b, elements, place, operand)
             if place in elements.held and isinstance(operand, Value)
@@ -210,7 +212,7 @@ def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
 
 
 def array_of(b: TensorFlowBuilder, rows: Any, dtype: str) -> Value:
-    """Return ``rows``, a number or nested tuples of numbers and sizes, as an array."""
+    """Return ``rows``, a number or nested tuples of numbers and sizes, as an array of ``dtype``."""
     if not isinstance(rows, tuple):
         return b.array(rows, dtype)
     if _has_sizes(rows):

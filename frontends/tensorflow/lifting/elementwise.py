@@ -83,9 +83,9 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Return a row of ``Maximum`` or ``Minimum`` that propagates NaN.
+    """Return a row of ``Maximum`` or ``Minimum``. For floats it propagates NaN.
 
-    The gradient of equal operands goes to the first.
+    The gradient of equal floats goes to the first operand.
     """
 
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
@@ -251,7 +251,7 @@ def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Cast")
 def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_: Any) -> Any:
-    """Lift ``Cast``. Floats become integers by truncation, and complex numbers lose their imaginary part.
+    """Lift ``Cast``. Floats become integers by truncation. A cast to a real dtype drops the imaginary part.
 
     Raise ``UnsupportedOperation`` for the attribute ``Truncate``.
     """
@@ -578,10 +578,10 @@ def _quotient(b: TensorFlowBuilder, name: str, x: Value) -> Any:
 def _below(
     b: TensorFlowBuilder, x: Value, cases: list[tuple[float, Callable[[Value], Any]]], otherwise: Any
 ) -> Any:
-    """Return the function of the first case whose bound exceeds ``x``, or ``otherwise``, for each element.
+    """Evaluate, for each element of ``x``, the function of the first case whose bound exceeds it.
 
-    ``x`` is nonnegative. Each function gets arguments clipped to the bounds of its case, so none
-    overflows.
+    Elements beyond all bounds become ``otherwise``. ``x`` is nonnegative. Each function gets arguments
+    clipped to the bounds of its case, so none overflows.
     """
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
@@ -635,13 +635,13 @@ def _dawson(b: TensorFlowBuilder, x: Value) -> Any:
     return _with_sign(b, x, _below(b, size, cases, b.divide(0.5, size)))
 
 
-# ----------------------------------------------------------------------------------- the exponential integral
+# ------------------------------------------------------------------------------------- exponential integral
 _EULER = 0.5772156649015329
 
 
 @_integral("Expint", lambda b, x, y: b.divide(b.exp(x), x))
 def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
-    """Compute the exponential integral Ei of positive numbers; negative numbers become NaN."""
+    """Compute the exponential integral Ei of positive numbers. 0 becomes -inf, negative numbers NaN."""
 
     def near(y: Value) -> Any:
         return b.add(b.add(b.multiply(y, _quotient(b, "expint_1", y)), _EULER), b.log(y))
@@ -662,10 +662,10 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 
 # ------------------------------------------------------------------------------------- Fresnel
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Fresnel integral.
+    """Return the function that computes a Fresnel integral, which is odd.
 
-    It is the quotient ``near`` for small arguments. For large ones ``part`` combines two auxiliary
-    functions. Beyond 36974 it is 0.5.
+    It is the rational function ``near`` for arguments below 1.6. For larger ones ``part`` combines two
+    auxiliary functions. Beyond 36974 it is 0.5.
     """
 
     def small(b: TensorFlowBuilder, y: Value) -> Any:
@@ -712,7 +712,7 @@ def _slope_of_spence(b: TensorFlowBuilder, x: Value, y: Value) -> Any:
 
 @_integral("Spence", _slope_of_spence)
 def _spence(b: TensorFlowBuilder, x: Value) -> Any:
-    """Compute minus the integral of ``log(t) / (t - 1)`` from 1 to ``x``."""
+    """Compute minus the integral of ``log(t) / (t - 1)`` from 1 to ``x``. Negative numbers become NaN."""
     large = b.less(1.5, x)
     y = b.where(b.less(x, 2.0), x, b.reciprocal(x))
     low, high = b.less(y, 0.5), b.less(1.5, y)

@@ -1,4 +1,4 @@
-"""Grouped 3D convolutions as one convolution per group.
+"""Reads grouped 3D convolutions as one convolution per group.
 
 TensorFlow has a kernel for grouped 3D convolutions only under XLA.
 """

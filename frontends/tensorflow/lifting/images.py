@@ -67,7 +67,7 @@ def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_
 
 @rows.row("AdjustHue")
 def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
-    """Lift ``AdjustHue``, which turns the hue by ``delta``, a fraction of the full circle."""
+    """Lift ``AdjustHue``, which rotates the hue by ``delta``, a fraction of the full circle."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.add(hue, b.array(delta, "float32"))
@@ -415,11 +415,12 @@ def _select_boxes(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """Select boxes greedily; return for each step the index of the best box, its score, and if one was left.
+    """Select boxes greedily; return for each step the best box, its score, and True if a box was left.
 
-    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``. ``similar(chosen)`` returns the
-    overlap of each box with the chosen one. A box that overlaps more than ``most`` is suppressed. If
-    ``sigma`` is not 0, its score decays instead (soft NMS). Only scores above ``least`` are considered.
+    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
+    ``similar(chosen)`` returns the overlap of each box with the chosen one. A box that overlaps more than
+    ``most`` is suppressed. If ``sigma`` is not 0, its score decays instead (soft NMS). Only scores above
+    ``least`` are considered.
     """
 
     def step(left: Value) -> tuple[Any, ...]:
@@ -454,7 +455,10 @@ def _select_boxes(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """Return a function that computes the IoU of all ``boxes`` ``[problem, box, 4]`` with a chosen one."""
+    """Return a function that computes the IoU of all ``boxes`` ``[problem, box, 4]`` with a chosen one.
+
+    It is 0 if one of the two boxes has no area.
+    """
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     # Any two opposite corners may be given, in any order.
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]

@@ -72,10 +72,10 @@ def gather_nd(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- scattering
 def scatter(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, reduce: str | None) -> Any:
-    """Write ``updates`` to ``whole`` at the index vectors ``indices``.
+    """Return ``whole`` with ``updates`` written at the index vectors ``indices``.
 
-    ``reduce`` combines them with the old elements; None replaces these. Raise ``NotImplementedError`` for
-    index vectors without elements.
+    ``reduce`` combines the updates with the old elements; None replaces the old elements. Raise
+    ``NotImplementedError`` for index vectors without elements.
     """
     parts = parts_of(b, indices)
     if not parts:
@@ -193,9 +193,9 @@ def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = Fal
 
 
 def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) -> Any:
-    """Return True for each row with fewer than ``k`` predictions above that of the target class.
+    """Return for each row True if fewer than ``k`` predictions exceed that of the target class.
 
-    Return False for rows with a prediction that is not finite or a target that is out of range.
+    Rows with a prediction that is not finite, or with a target out of range, are False.
     """
     column = b.reshape(b.astype(targets, dtype="int64"), shape=(*targets.shape, 1))
     classes = predictions.shape[1]

@@ -53,7 +53,7 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
 def _factor(b: TensorFlowBuilder, root: Value, other: Value) -> Value:
     """Return the factor that scales both iterates so that their determinants have a product of magnitude 1.
 
-    No gradient flows through it.
+    Its logarithm is clipped to [-10, 10], and no gradient flows through it.
     """
     length = b.log(b.abs(b.multiply(b.det(root), b.det(other))))
     power = b.divide(length, b.array(-2 * root.shape[-1], length.dtype))
@@ -114,10 +114,10 @@ def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper
 
 
 class _DiagonalBand:
-    """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length.
+    """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length, the highest first.
 
-    ``align`` names the sides (``"LEFT_RIGHT"``) to which the diagonals above and below the main one are
-    aligned. The remaining elements of a row are padding.
+    ``align`` names the sides (``"LEFT_RIGHT"``) to which the diagonals from the main one upwards, and those
+    below it, are aligned. The remaining elements of a row are padding.
     """
 
     def __init__(self, low: int, high: int, height: Any, width: Any, align: str) -> None:
@@ -465,7 +465,8 @@ def _fourier(kind: str, rank: int) -> Callable[..., Any]:
 def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
     """Return a row for a real transform over the last ``rank`` axes.
 
-    The input is truncated or zero-padded to the lengths of the transform first.
+    The input is truncated or zero-padded to the lengths of the transform first; for ``irfft``, the last
+    axis to ``length // 2 + 1``.
     """
 
     def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
@@ -509,8 +510,8 @@ def audio_spectrogram(
 ) -> Any:
     """Lift ``AudioSpectrogram``: magnitudes of windowed transforms, ``[channel, window, frequency]``.
 
-    Windows are padded to a power of two. Raise ``NotImplementedError`` for fewer samples than a window
-    has.
+    With ``magnitude_squared`` they are squared. Windows are padded to a power of two. Raise
+    ``NotImplementedError`` for fewer samples than a window has.
     """
     if not holds(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")

@@ -66,7 +66,8 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
     """Lift ``Squeeze``.
 
-    Without named axes, remove the axes that have size 1 while recording; guards keep these the same.
+    Without named axes, remove the axes that have size 1 while recording. Guards ensure that the same axes
+    have size 1 in later calls.
     """
     named = {axis % input.ndim for axis in squeeze_dims} or {
         axis for axis, size in enumerate(input.spec.hints) if size == 1
@@ -157,7 +158,10 @@ rows.table(
 
 
 def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
-    """Mirror an array at both ends of an axis, repeating its edge unless ``mode`` is ``"REFLECT"``."""
+    """Extend an array along ``axis`` by ``low`` and ``high`` elements, mirrored at its two ends.
+
+    The edge is repeated unless ``mode`` is ``"REFLECT"``.
+    """
     if mode == "REFLECT":
         return b.pad(
             x, padding=tuple((low, high) if i == axis else (0, 0) for i in range(x.ndim)), mode="reflect"

@@ -342,7 +342,7 @@ def lrn_grad(
 def _nudge(
     b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool
 ) -> tuple[Value, Value, Value]:
-    """Return the ends of the range, moved so that 0 is one of the levels, and the distance of two levels."""
+    """Return the ends of the range, moved so that 0 is one of the levels, and the distance between levels."""
     first, last = float(bool(narrow)), float(2**bits - 1)
     scale = b.divide(b.subtract(high, low), last - first)
     zero = b.subtract(first, b.divide(low, scale))
@@ -454,7 +454,7 @@ rows.row("FakeQuantWithMinMaxVarsGradient")(_vars_gradient(by_channel=False))
 rows.row("FakeQuantWithMinMaxVarsPerChannelGradient")(_vars_gradient(by_channel=True))
 
 
-# ------------------------------------------------------------------------------------- there and back
+# ------------------------------------------------------------------------------------- quantised floats
 def _quantise(
     b: TensorFlowBuilder,
     x: Value,

@@ -58,7 +58,7 @@ class _PoolingWindows:
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
     """Return an empty array if a window is larger than the unpadded input, because targets reject this.
 
-    Return None if windows fit or the input is padded.
+    Guards then fix along which axes windows fit. Return None if all windows fit or the input is padded.
     """
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]

@@ -1,7 +1,8 @@
 """Rows of random numbers.
 
-Operations with a state sample other numbers of the same distribution. Uniform, normal and integer
-operations with a seed or key compute TensorFlow's own numbers by Philox, the other ones sample from these.
+Operations with a state sample other numbers than TensorFlow, of the same distribution. With a seed or
+key, uniform, normal, truncated normal and integer samples, and shuffles, are TensorFlow's own, computed by
+Philox. Other distributions are transformed from such uniform samples and differ from TensorFlow's.
 """
 
 from __future__ import annotations
@@ -88,9 +89,10 @@ def _unigram(
     b: TensorFlowBuilder, *, range_max: int, unigrams: Any, distortion: float = 1.0,
     num_reserved_ids: int = 0, num_shards: int = 1, vocab_file: str = "", **_: Any,
 ) -> Value:  # fmt: skip
-    """Return the class probabilities of the attribute ``unigrams``, raised to the power ``distortion``.
+    """Return the probability of each class: its count to the power ``distortion``, normalised.
 
-    Raise ``NotImplementedError`` if a file has the counts, or if they are sharded.
+    ``unigrams`` has the counts of the classes after the first ``num_reserved_ids``, which have
+    probability 0. Raise ``NotImplementedError`` if a file has the counts, or if they are sharded.
     """
     if vocab_file or num_shards != 1:
         raise NotImplementedError("classes whose counts stand in a file, or are divided")
@@ -116,7 +118,7 @@ def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int,
 
 
 def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return True for each element of a vector that does not occur again later."""
+    """Return for each element of a vector True if it does not occur again later."""
     place = b.arange(start=0, stop=x.shape[0], step=1, dtype="int32")
     behind = b.less(b.reshape(place, shape=(x.shape[0], 1)), place)
     again = b.logical_and(behind, b.equal(b.reshape(x, shape=(x.shape[0], 1)), x))
@@ -139,7 +141,7 @@ def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates:
     return b.astype(row, dtype="int32"), b.astype(place, dtype="int64"), weights
 
 
-# ------------------------------------------------------------------------------------- of a state
+# ------------------------------------------------------------------------------------- stateful samples
 rows.table({
     "RandomUniform": lambda b, shape, **_: b.random_uniform(
         b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype
@@ -200,7 +202,7 @@ def random_shuffle(b: TensorFlowBuilder, value: Any, **_: Any) -> Any:
     )
 
 
-# ------------------------------------------------------------------------------------- of a seed or a key
+# ------------------------------------------------------------------------------------- seeds and keys
 _PHILOX, _AUTOMATIC = 1, 3
 # TensorFlow derives key and counter from a seed by one block of Philox with this key.
 _SCRAMBLE = (0x3EC8F720, 0x02461E29)
@@ -236,7 +238,7 @@ def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
 
 
 def derive_source(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
-    """Return the key and the counter that TensorFlow derives from a seed."""
+    """Return the key and the counter that TensorFlow derives from a seed, as two and four uint32 words."""
     counts = b.stack(*_words_of_seed(b, seed), axis=0)
     mixed = b.philox(b.array(_SCRAMBLE, "uint32"), counts)
     behind = cut(b, mixed, 0, 2, 4)
@@ -592,7 +594,7 @@ def _to_truncated_normal(
 ) -> Any:
     """Transform uniform samples to a normal distribution between bounds by its inverse distribution function.
 
-    Bounds above the mean are mirrored, because the function is more precise below it.
+    If both bounds are above the mean, they are mirrored, because the function is more precise below it.
     """
     first, last = (b.divide(b.subtract(bound, mean), deviation) for bound in (low, high))
     above = b.greater(first, 0.0)

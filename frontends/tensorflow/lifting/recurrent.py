@@ -229,9 +229,12 @@ def _arange(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
 
 
 class _CtcLabels:
-    """Labels of each sequence with blanks between and around them, padded to ``[batch, 2 * most + 1]``.
+    """Labels of each sequence with blanks between and around them, padded with blanks.
 
-    ``most`` is the total number of labels in the batch.
+    whole: the labels, ``[batch, count]``.
+    count: ``2 * most + 1``, where ``most`` is the total number of labels in the batch.
+    lengths: the number of labels of each sequence, without blanks.
+    may_skip: True for a label that a path may reach without the blank before it.
     """
 
     def __init__(self, b: TensorFlowBuilder, indices: Value, values: Value, batch: Any, blank: Any) -> None:
@@ -319,7 +322,10 @@ def ctc_loss(
 
 
 def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Value) -> Value:
-    """Return the log-probabilities of all path prefixes that end at a label, ``[time, batch, label]``."""
+    """Return the log of the total probability of all path prefixes that end at each label.
+
+    The result is ``[time, batch, label]``. After the end of a sequence it stays the same.
+    """
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
         skipped = _where(b, labels.may_skip, _shift(b, state, 2, _NEVER))
@@ -336,7 +342,10 @@ def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Va
 
 
 def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: Value) -> Value:
-    """Return the log-probabilities of all path suffixes after a label, without the current time step."""
+    """Return the log of the total probability of all path suffixes that follow each label.
+
+    The result is ``[time, batch, label]``. The current time step is not included.
+    """
     place = b.reshape(_arange(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))
     is_end = b.logical_and(b.less_equal(place, last), b.greater_equal(place, b.subtract(last, 1)))

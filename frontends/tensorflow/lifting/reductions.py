@@ -150,9 +150,9 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the value of an empty segment for the reduction ``reduce``.
+    """Return the value of an empty segment for the reduction ``reduce``: 0 for sums, 1 for products.
 
-    For maxima it is the lowest number of the dtype, for minima the highest.
+    For maxima it is the lowest finite number of the dtype, for minima the highest.
     """
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]

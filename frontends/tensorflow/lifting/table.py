@@ -1,4 +1,4 @@
-"""The table of rows that the modules in ``operations/`` fill, and the builder that rows write with.
+"""The table of rows that the modules of this folder fill, and the builder that rows write with.
 
 A row has the name of an operation (``AddV2``). It takes the builder, the operands in the order of
 TensorFlow's ``OpDef``, and the attributes as keywords with their names there:
@@ -77,9 +77,9 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """Builder with TensorFlow's dtype rules.
+    """Builder with TensorFlow's dtype rule: all array operands of an operation have one dtype.
 
-    Operands have equal dtypes, and the recorded specs of the results are known (``recorded``).
+    recorded: the recorded specs of the results of the operation that is being lifted.
     """
 
     def result_type(self, *operands: Any) -> str:
@@ -88,7 +88,10 @@ class TensorFlowBuilder(RaisingBuilder):
         return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Return ``x`` as an array of ``dtype``: a value, a number, or nested tuples of numbers and sizes."""
+        """Return ``x`` (a value, a number, or nested tuples of numbers and sizes) as an array of ``dtype``.
+
+        If ``dtype`` is None, a value keeps its dtype, and numbers get TensorFlow's default.
+        """
         if not isinstance(x, tuple):
             return super().array(x, dtype)
         dtype = dtype or self.result_type(next(iter(iterate_structure(x)), 0))
@@ -158,6 +161,8 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
 
 def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
     """Return the axes of an array of ``rank`` axes that a reduction names: nonnegative, sorted and distinct.
+
+    For rank 0 there are none.
 
     >>> axes_in((-1, 0), 3)
     (0, 2)
