@@ -1,4 +1,4 @@
-"""Names of NumPy calls, facts about them, and their source text."""
+"""Names, properties and arguments of NumPy calls, and their source text."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | 
 def _names() -> dict[int, str]:
     """Map the ``id`` of each public function of NumPy to its dotted name.
 
-    If a module has a function under several names, its ``__name__`` is taken.
+    If a module has a function under several names, its ``__name__`` is taken. If several modules have it,
+    the first in ``_MODULES`` counts.
     """
     found: dict[int, str] = {}
     for module in _MODULES[:4]:
@@ -78,7 +79,8 @@ def _names() -> dict[int, str]:
 def name_of(function: Any) -> str | None:
     """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``).
 
-    Return None if NumPy's public modules do not have it and it is no ufunc of ``scipy.special``.
+    Return None for a function that NumPy's public modules do not have. Of ``scipy.special``, only ufuncs
+    have names, and only after it was imported.
     """
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
@@ -110,7 +112,7 @@ def row_key(op: str) -> str:
 def resolve(op: str) -> Any:
     """Return the function, method or operator that the recorded call ``op`` names.
 
-    Raise ``AttributeError`` if it does not exist.
+    Raise ``AttributeError`` if it does not exist, and ``KeyError`` if its module was not imported.
     """
     if op.startswith(METHOD):
         name = op.removeprefix(METHOD).removesuffix(".__get__")
@@ -206,9 +208,10 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call with ``out`` as a keyword, and with NumPy integers as Python ints.
 
-    Integers stay as they are in calls whose arguments are operands, in ``__getitem__`` and in SciPy; in
-    other calls the first argument does, unless the call takes only numbers (``np.zeros``). A traced
-    integer is guarded to have its current value. Raise `TracingError` if an argument is a Python function.
+    Integers stay as they are in calls whose arguments are operands, in ``__getitem__`` and in SciPy. In
+    other calls the first positional argument stays, unless the call takes only numbers (``np.zeros``). A
+    traced integer is guarded to have its current value. Raise `TracingError` if an argument is a Python
+    function.
     """
     key = row_key(name)
     place = _out_place(key)
@@ -329,9 +332,10 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """Convert an array of another framework to a writeable NumPy array, and return other objects unchanged.
+    """Convert an array of another framework to a writeable NumPy array.
 
-    It shares memory with ``item`` if NumPy can read that memory and it is not read-only.
+    It shares memory with ``item`` if NumPy can read that memory and it is not read-only. NumPy arrays and
+    scalars, generators, ints and floats are returned unchanged.
     """
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
@@ -383,7 +387,7 @@ class Inputs:
     def enter(self, name: str, item: Any) -> Any:
         """Add an input named ``name`` and return its traced replacement.
 
-        ``item`` is an array, scalar, generator or number.
+        ``item`` is an array, scalar, generator or number. If it was entered before, return its first proxy.
         """
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)

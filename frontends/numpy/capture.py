@@ -65,9 +65,10 @@ class Constants:
         return self._met[id(array)][2]
 
     def _made(self, array: Any, elements: bytes, spec: ArraySpec) -> Value:
-        """Add a constant.
+        """Add a constant for ``array`` and return it.
 
-        Equal scalars without a variable name share one, such as those of each loop iteration.
+        Equal scalars that no variable of the user's code names share one constant, such as those of
+        each loop iteration.
         """
         name, is_array = self._locator.name_of(array), isinstance(array, np.ndarray)
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))
@@ -191,7 +192,7 @@ class NumpyCapture:
         self._saved.clear()
         self._sources.clear()
 
-    # ------------------------------------------------------------------------------ ways in
+    # ------------------------------------------------------------------------------ entry points
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record a call of a ufunc (``method`` is ``__call__``) or of one of its methods such as ``reduce``.
 
@@ -235,8 +236,8 @@ class NumpyCapture:
     def attribute(self, array: Traced, name: str) -> Any:
         """Return an attribute of a traced array: a property, a view, or a method that records its calls.
 
-        Raise ``AttributeError`` if NumPy has no such attribute, and :class:`TracingError` if it cannot be
-        recorded.
+        Raise ``AttributeError`` if NumPy has no such attribute or its name begins with two underscores, and
+        :class:`TracingError` if it cannot be recorded.
         """
         seen = object.__getattribute__(array, "_seen")
         if name.startswith("__") or not hasattr(seen, name):
@@ -294,7 +295,7 @@ class NumpyCapture:
     def rounded(self, array: Any, digits: int | None) -> Any:
         return rounded_number(self, array) if digits is None else self.method(array, "round", (digits,), {})
 
-    # ------------------------------------------------------------------------------ every call comes here
+    # ------------------------------------------------------------------------------ recording of calls
     def record(
         self,
         name: str,
@@ -306,8 +307,9 @@ class NumpyCapture:
     ) -> Any:
         """Run a call on the real arrays, append its node, and return its result with arrays as proxies.
 
-        No node is appended if the call returns only its own arguments, writes to none of them, and samples
-        nothing. Raise :class:`TracingError` if the recording is over or another call is running.
+        No node is appended if the call returns no new array or scalar, writes to no argument, and
+        samples nothing. Raise :class:`TracingError` if the recording is over, if another call is
+        running, or if the call cannot be recorded.
 
         gives_number: called after the call; True if a scalar result is a Python number for the user's
             code.

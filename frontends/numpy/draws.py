@@ -28,7 +28,8 @@ NAMES = frozenset({
 class TracedGenerator:
     """Proxy for a generator that is passed to the function or stored by it.
 
-    Methods that sample are recorded; any other method or attribute raises :class:`TracingError`.
+    Methods that sample are recorded. Any other method or attribute of the generator raises
+    :class:`TracingError`.
     """
 
     __slots__ = ("_capture", "_real", "_value")
@@ -57,7 +58,8 @@ def draw(
     """Record a call that samples random numbers, from ``generator``, or from ``numpy.random`` if it is None.
 
     ``shuffle`` is recorded as an indexing by a permutation and returns None. Raise
-    :class:`UnrecordedSampling` if random numbers were sampled since the last recorded call.
+    :class:`UnrecordedSampling` if random numbers were sampled since the last recorded call, and
+    :class:`TracingError` for a ``shuffle`` of an untraced object or along an axis other than 0.
     """
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)

@@ -35,7 +35,7 @@ class ChangedState:
     """State that a function changes and that is no parameter.
 
     places: its locations, without those inside the object of another location.
-    values: the objects at ``places`` while recording.
+    values: the objects at ``places`` while recording; empty before :meth:`enter`.
     """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:
@@ -168,7 +168,8 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
     def taken(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
         """Return the view of the traced owner of ``array``, and register where ``array`` is stored.
 
-        Return ``array`` itself if its owner is not traced yet. ``known`` maps ids to traced arrays.
+        Return ``array`` itself if its owner is not traced yet, or if it is no longer a view of the owner.
+        ``known`` maps ids to traced arrays; the view is added.
         """
         owner = self._owners[id(array)][1]
         found = self.lies(array, owner).taken
@@ -272,8 +273,8 @@ _DEFAULTS = ContainerKind(_defaults, _put_default)
 class LiveArrays(contracts.Live):
     """Callable that returns the current arrays at ``places`` by name.
 
-    It returns the same dict as before until an array is replaced. Raise :class:`GuardFailed` while another
-    thread records a function with these arrays.
+    It returns the same dict as before until an array is replaced. A call raises :class:`GuardFailed` while
+    another thread records a function with these arrays.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -469,7 +470,7 @@ class NumpyWeights(contracts.Weights):
         for function, positional, keywords in self._tuples:
             function.__defaults__, function.__kwdefaults__ = positional, keywords
 
-    # ------------------------------------------------------------------------------ beside a graph
+    # ------------------------------------------------------------------------------ current arrays
     def live(self, names: Iterable[str]) -> LiveArrays:
         return LiveArrays({name: self.places[name] for name in names})
 

@@ -319,9 +319,9 @@ _OF_SEQUENCES = frozenset({
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    """Wrap a NumPy function so that, while recording, a list with traced arrays becomes one array.
+    """Wrap a NumPy function so that, while recording, lists and tuples with traced arrays become arrays.
 
-    An example is ``np.max([x[0], x[1]])``.
+    An example is ``np.max([x[0], x[1]])``. Keyword arguments are passed unchanged.
     """
 
     @functools.wraps(function)

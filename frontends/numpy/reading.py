@@ -27,10 +27,7 @@ from .traced import Traced, hint, is_traced, seen_of, share_memory
 
 
 class CallCapture(Protocol):
-    """Protocol of the capture of NumPy's calls, as far as reads of numbers are recorded by it.
-
-    The attributes are those of ``NumpyCapture``.
-    """
+    """Protocol of the parts of ``NumpyCapture`` that record the numbers which Python reads."""
 
     recorder: Recorder
     reading: Reading
@@ -69,8 +66,8 @@ class UnrecordedIterations:
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
         """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
 
-        Return False, with all arrays restored, if there is no graph for them, if they fail, or if a result
-        changes its shape or dtype.
+        Return True if that succeeds. Return False, with all arrays restored, if there is no graph for the
+        iterations, if they fail, or if a result changes its shape or dtype.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
@@ -142,8 +139,8 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 def number_in(capture: CallCapture, array: Any) -> Any:
     """Return the element of a 0-d array as a traced Python number, and note this in ``capture.reading``.
 
-    Return None if numbers are not recorded as symbols, or if the array has axes, is boolean or no number,
-    is the same in all calls, or is already a Python number.
+    Return None if numbers are not recorded as symbols, or if the array has axes, is the same in all calls,
+    or is already a Python number. Also return None for booleans, uint64, and dtypes that are no numbers.
     """
     is_open = (
         capture.reading.symbolic
@@ -177,10 +174,10 @@ def rounded_number(capture: CallCapture, array: Any) -> Any:
 
 
 def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands of an operator, with numbers that Python has read as guarded constants if need be.
+    """Return the operands of an operator, some of them replaced by constants, under guards.
 
-    This is for powers and shifts, if the sign of the second operand decides the type of the result, or
-    whether Python raises.
+    These are the numbers that Python has read, in powers and shifts where the sign of the second operand
+    decides the type of the result, or whether Python raises.
     """
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
@@ -196,8 +193,7 @@ def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     """Return True if ``base ** exponent`` is surely a float in Python, and guard a base that was read.
 
     The guard is that the base is positive, or not 0 if the exponent is a constant whole number. Return
-    False
-    otherwise: a negative base may have a complex power, and a base of 0 may raise.
+    False otherwise: a negative base may have a complex power, and a base of 0 may raise.
     """
     numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
     if not any(isinstance(item, float) for item in (base, exponent)) or any(

@@ -38,10 +38,10 @@ _ARRAYS = (np.ndarray, np.generic)
 
 
 class BlockCapture(NumpyCapture):
-    """Recording that tracks the arrays to which open regions write, and the arrays that may be the same one.
+    """Recording that tracks the arrays to which open regions write.
 
     blocks: for each open region, the outer arrays that it writes to, each with a copy from before.
-    tied: arrays that may be the same one, to which nothing may be written.
+    tied: arrays that may be the same object, to which nothing may be written.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -90,7 +90,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         super().__init__(capture, capture.tied, functools.partial(symbolic, capture), capture.decide)
         self.capture = capture
 
-    # ------------------------------------------------------------------------------ what things are
+    # ------------------------------------------------------------------------------ kinds of items
     def is_open(self, item: Any) -> bool:
         return is_traced(item) and self.capture.recorder.varies(item._value)
 
@@ -100,7 +100,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         seen = np.asarray(hint(item))
         return ArrayKind(seen.dtype.name, seen.shape, not isinstance(item, _ARRAYS))
 
-    # ------------------------------------------------------------------------------ small calls
+    # ------------------------------------------------------------------------------ array helpers
     def made(self, item: Any, kind: ArrayKind) -> Any:
         if is_traced(item) and self.kind(item) == kind:
             return item
@@ -139,7 +139,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
             "numpy.where", lambda *args: np.where(*args)[()], (truth, one, other), {}, lambda: weak
         )
 
-    # ------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------------------ rows of growing lists
     def may_write(self, kind: ArrayKind) -> bool:
         return bool(kind.shape)
 

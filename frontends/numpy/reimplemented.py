@@ -111,15 +111,13 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 # ------------------------------------------------------------------------------------------------- vectorized
 # ``np.vectorize``: functions of single elements, called for one element after the other while recording.
 
-# Returns the function that records calls of the NumPy function with a name.
-
 
 class TracedVectorize:
     """Replacement of an ``np.vectorize`` object while recording, which calls the function for each element.
 
-    As in NumPy, the function gets Python numbers, or arrays if there is a signature. Without ``otypes``,
-    it is called once more for the first element, whose results determine the dtypes of all. The sizes that
-    are looped over are guarded.
+    As in NumPy, the function gets Python numbers, or arrays if there is a signature. Without
+    ``otypes``, the results for the first element determine the dtypes of all; if there is no signature,
+    the function is called once more for them. The sizes that are looped over are guarded.
     """
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
@@ -254,10 +252,8 @@ def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> TracedVectorize:
     return TracedVectorize(recorded, np.vectorize(*args, **kwargs))
 
 
-# ----------------------------------------------------------------------------------------------------- opened
+# ----------------------------------------------------------------------------------- functions with callbacks
 # NumPy functions that call the user's functions or read elements, reimplemented with recorded calls.
-
-# Returns the function that records calls of the NumPy function with a name.
 
 
 @forwards

@@ -78,7 +78,7 @@ class Traced:
         # `isinstance` asks for this, so the proxy passes for an array, a NumPy scalar or a Python number.
         return type(self._seen.item() if self._value in self._capture.weak else self._seen)
 
-    # ------------------------------------------------------------------------------ numpy's own protocols
+    # ------------------------------------------------------------------------------ NumPy's protocols
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self._capture.ufunc(ufunc, method, inputs, kwargs)
 
@@ -104,7 +104,7 @@ class Traced:
     def shape(self) -> tuple[Any, ...]:
         return self._capture.sizes_of(self)
 
-    # ---------------------------------------------------------------------------- where Python needs elements
+    # ------------------------------------------------------------------------------ conversions to Python
     def __bool__(self) -> bool:
         answer = forward(bool, self._seen)
         return answer if self._capture.loops.asked(sys._getframe(1), self, answer) else self._python(bool)

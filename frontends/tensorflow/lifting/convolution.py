@@ -72,7 +72,7 @@ class Padding:
 
 
 def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
-    """Return the ``SAME`` padding before and after an axis, which allows ``size / stride`` windows, rounded up.
+    """Return the padding before and after an axis so that it has ``size / stride`` windows, rounded up.
 
     If the total padding is odd, there is one more element after the axis than before.
 
