@@ -1,11 +1,13 @@
-"""Symbolic sizes: integer polynomials over the sizes of arrays.
+"""Symbolic sizes: expressions over the sizes of arrays, which are polynomials if they are integers.
 
-A *dimension* (``Dim``) is an ``int`` or a :class:`Size`. A ``Size`` has one normal form: a sum of products
-of atoms with integer coefficients. So sizes that are equal for every input, as far as ring arithmetic and
-exact division can prove, compare equal. ``==`` is that structural test: ``a != b`` means "not known to be
+A *dimension* (``Dim``) is an ``int`` or a :class:`Size`. A ``Size`` is in a normal form: a sum of products
+of atoms with integer coefficients. An atom is a :class:`Symbol` or a function of sizes (:class:`Apply`). So
+sizes that are equal for every input compare equal, as far as ring arithmetic and exact division can prove
+it; only large products are not expanded. ``==`` is a test of structure: ``a != b`` means "not known to be
 equal".
 
-Each size also has a ``hint``, its number while recording.
+Each size also has a ``hint``, its number while recording. A size whose hint is a float or a bool represents
+a number of that type.
 
 >>> n = Size.of(Symbol("x", 0, hint=6))
 >>> (n * 64) // 16, (n * 64) // (n * 16), n - n

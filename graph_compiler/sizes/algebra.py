@@ -1,4 +1,4 @@
-"""Normal form, arithmetic and text of symbolic sizes, which are defined in terms of each other."""
+"""Symbolic sizes (``Size``): their atoms, normal form, arithmetic, and text as Python expressions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
     "log": {1: "log", 2: "log_to"},
     "pow": {2: "pow_float"},
 }
-# Calls of these functions are equal if their two arguments are swapped.
+# The order of the two arguments of these functions does not matter.
 ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 
@@ -81,9 +81,10 @@ Sum = list[Term]
 
 
 def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
-    """Return two sums whose product equals `terms`, or None if none are found.
+    """Return two sums whose product equals ``terms``, or None if no such sums are found.
 
-    Only factorizations are found whose first sum has an atom as one of its terms.
+    The search is limited to first sums in which one term is a single atom with the coefficient 1. The atom
+    must occur at most once in each of ``terms``.
 
     >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
@@ -102,9 +103,9 @@ def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """Return the sum that, multiplied by `divisor`, gives `dividend`, or None if none is found.
+    """Return the sum whose product with ``divisor`` is ``dividend``, or None if no such sum is found.
 
-    None is found if two products of its terms with those of `divisor` coincide.
+    A sum is not found if two products of its terms with those of ``divisor`` have the same atoms.
     """
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
@@ -119,7 +120,7 @@ def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
 
 
 def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
-    """Return a term whose product with `divisor` contains `term` and has only terms of `left`, or None."""
+    """Return a term whose product with ``divisor`` contains ``term`` and only terms in ``left``, or None."""
     for monomial, count in divisor:
         rest = without(term[0], monomial)
         if rest is not None and term[1] % count == 0:
@@ -131,7 +132,7 @@ def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
 
 
 def without(monomial: tuple[Any, ...], factors: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the product without these factors, or None if one of them does not occur in it."""
+    """Return the product of atoms without these factors, or None if it does not contain all of them."""
     left = list(monomial)
     for atom in factors:
         if atom not in left:
@@ -149,13 +150,15 @@ Scalar = Union[bool, int, float, "Size"]
 
 
 class Symbol:
-    """Number read from `source` at run time.
+    """Number that is read from ``source`` when a graph runs.
+
+    Symbols are equal if ``source``, ``axis`` and ``kind`` are equal; the hint does not count.
 
     source: array, or any other object with an identity, that the number is read from.
-    axis: axis for the kinds `"size"` and `"stride"`.
+    axis: axis for the kinds ``"size"`` and ``"stride"``; 0 for the other kinds.
     hint: the number while recording.
-    kind: `"size"` (length of `axis`), `"stride"` (stride of `axis` in elements), `"item"` (an input that
-        is itself a number) or `"number"` (an element that the program reads from an array).
+    kind: ``"size"`` (length of ``axis``), ``"stride"`` (stride of ``axis`` in elements), ``"item"`` (an
+        input that is itself a number) or ``"number"`` (an element that the program reads from an array).
     """
 
     __slots__ = ("axis", "hint", "kind", "source")
@@ -184,7 +187,9 @@ class Symbol:
 
 
 class Apply:
-    """Function of sizes that is not a polynomial, such as `floordiv`, `max` or a comparison.
+    """Call of a function that polynomials do not express, such as ``floordiv``, ``max`` or a comparison.
+
+    The constructor computes the hint, and raises what the function raises for the hints of the arguments.
 
     function: name in :data:`FUNCTIONS`.
     arguments: sizes or numbers.
@@ -233,8 +238,7 @@ def _monomial_key(monomial: Monomial) -> Any:
 
 
 class NumberNeeded(TypeError):
-    """Raised where Python needs the number of a size or of an array in a graph: as an index, a float, or in
-    a comparison.
+    """Raised if Python needs the number of a size or array of a graph: as an index, a float or to compare it.
 
     item: the size or array.
     """
@@ -245,7 +249,10 @@ class NumberNeeded(TypeError):
 
 
 class Size:
-    """Sum of products of atoms. Created by arithmetic on sizes, or by :meth:`of` from one atom.
+    """Sum of products of atoms with integer coefficients, created by arithmetic on sizes or by :meth:`of`.
+
+    Arithmetic returns a plain number if no atom remains. ``==`` compares structure; order comparisons and
+    conversions to numbers raise :class:`NumberNeeded`.
 
     hint: the number while recording.
     weight: number of symbols and functions in the expression, repetitions included.
@@ -293,7 +300,7 @@ class Size:
         yield from self._terms.values()
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield all symbols, including those in arguments of functions; symbols may repeat."""
+        """Yield the symbols of the size, including those in arguments of functions; symbols may repeat."""
         for atom in self.atoms():
             if isinstance(atom, Symbol):
                 yield atom
@@ -403,7 +410,7 @@ class Size:
         return self.text(repr)
 
     def text(self, symbol_text: Callable[[Symbol], str]) -> str:
-        """Return the Python expression. `symbol_text` returns the text of a symbol.
+        """Return the size as a Python expression. ``symbol_text`` returns the text of a symbol.
 
         >>> n = Size.of(Symbol("n", 0, hint=5))
         >>> -(-n // 2), -(n // 2) + 1
@@ -434,9 +441,9 @@ def _integral(value: Scalar) -> bool:
 
 
 def _is_left_whole(value: Scalar) -> bool:
-    """Return True if the size contains a product that was too large to expand.
+    """Return True if ``value`` is a size with an atom that is a product, which was too large to expand.
 
-    Expanding further factors would repeat it.
+    Multiplication by further factors would repeat it.
     """
     return isinstance(value, Size) and any(
         isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms()
@@ -450,10 +457,10 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 
 
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
-    """Return `(whole, rest)` with `dividend == whole * divisor + rest`.
+    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``.
 
-    `whole` collects the terms that `divisor` divides exactly. If `divisor` has several terms, `whole` is 1
-    if the two are equal, and otherwise 0.
+    ``whole`` collects the terms that ``divisor`` divides exactly. If ``divisor`` has several terms, ``whole``
+    is 1 if ``divisor`` equals ``dividend``, and otherwise 0.
     """
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:
@@ -488,7 +495,7 @@ def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: boo
 
 
 def _is_call(size: Size) -> bool:
-    """Return True if the text is a call or enclosed in parentheses."""
+    """Return True if the text of ``size`` is a call or enclosed in parentheses."""
     (_, coefficient), *more = size.terms()
     atoms = list(size.atoms())
     return (
@@ -518,7 +525,7 @@ def hint_of(value: Any) -> Any:
 
 
 def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
-    """Return the shape while recording.
+    """Return the sizes that ``shape`` had while recording.
 
     >>> hints((Size.of(Symbol("x", 0, hint=6)), 4))
     (6, 4)
@@ -527,9 +534,9 @@ def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
 
 
 def apply(function: str, *arguments: Scalar) -> Scalar:
-    """Return `function` of the arguments: a number if all of them are numbers, otherwise a size.
+    """Return ``function`` of the arguments, computed if all of them are numbers, and otherwise a size.
 
-    A comparison of two equal integer sizes is folded to a bool, and `max` and `min` to one of them.
+    A comparison of two equal integer sizes is folded to a bool, and their ``max`` or ``min`` to one of them.
 
     >>> n = Size.of(Symbol("x", 0, hint=6))
     >>> apply("max", n, 1), apply("max", 2, 1), apply("eq", n, n)
@@ -549,7 +556,10 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
 
 
 def negate(condition: Scalar) -> Scalar:
-    """Return the negation of a condition. A comparison of integers becomes the opposite comparison."""
+    """Return the negation of a condition, a bool or boolean size.
+
+    A comparison of integers becomes the opposite comparison, and any other size a call of ``not``.
+    """
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())

@@ -1,4 +1,4 @@
-"""Comparisons of sizes solved for the innermost size, and substitution of symbols."""
+"""Substitution of symbols in sizes, bounds of sizes, and comparisons solved for the innermost size."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Union
 
 from .algebra import Apply, Scalar, Size, Symbol, apply, hint_of
 
-# ----------------------------------------------------------------------------------------------- substitution
-# Substitution of symbols in sizes.
+# --------------------------------------------------------------------------------- substitution of symbols
 
 # These operators simplify their result, which ``apply`` does not.
 _OPERATORS: dict[str, Callable[..., Any]] = {
@@ -26,7 +25,10 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
-    """Return `value` with each symbol replaced by `replace(symbol)`, a number or size, simplified again."""
+    """Return ``value`` with each symbol replaced by ``replace(symbol)``, simplified again.
+
+    The result is a number if no symbol remains. A number is returned unchanged.
+    """
     if not isinstance(value, Size):
         return value
     total: Any = None
@@ -46,15 +48,15 @@ def _substitute_apply(atom: Apply, replace: Callable[[Symbol], Any]) -> Any:
     return simplify(*arguments) if simplify else apply(atom.function, *arguments)
 
 
-# ----------------------------------------------------------------------------------------------------- bounds
+# --------------------------------------------------------------------------------- bounds and comparisons
 Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 """Function that returns the least and greatest value of a symbol; None for one without bounds."""
 
 
 def upper_bound(size: Scalar, ends: Ends) -> Any:
-    """Return an upper bound of `size`, or None if none is known.
+    """Return an upper bound of ``size`` in terms of symbols without bounds, or None if none is found.
 
-    `ends` returns the bounds of a symbol, which may depend on other bounded symbols, or None. A size
+    ``ends`` returns the bounds of a symbol, which may depend on other bounded symbols, or None. A size
     without bounded symbols is its own bound.
 
     >>> from graph_compiler.sizes import Symbol
@@ -66,10 +68,10 @@ def upper_bound(size: Scalar, ends: Ends) -> Any:
 
 
 def largest_magnitude(size: Scalar, at: Callable[[Symbol], int]) -> float:
-    """Return the greatest absolute value of an integer computed while evaluating `size`.
+    """Return the largest absolute value of ``size`` and of the arguments of functions in it.
 
-    Symbols have the values that `at` returns. Return infinity if the evaluation raises, as a division by 0
-    does.
+    Symbols have the values that ``at`` returns. Only integers count. Return infinity if the evaluation
+    raises ``ArithmeticError``, as a division by 0 does.
 
     >>> from graph_compiler.sizes import Symbol
     >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -106,7 +108,10 @@ def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_term(monomial: Any, ends: Ends, is_greatest: bool) -> Any:
-    """Return the bound of a product of atoms; None unless a bounded atom is the only factor."""
+    """Return the upper or lower bound of a product of atoms, or None if none is found.
+
+    A product without bounded symbols is its own bound. Any other product has one only if it is a single atom.
+    """
     known = [atom for atom in monomial if all(ends(symbol) is None for symbol in Size.of(atom).symbols())]
     if len(known) == len(monomial):
         product: Any = 1
@@ -125,7 +130,10 @@ def _of_atom(atom: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
-    """Return the bound of `max`, `min` or a floor division by a positive number; None for other functions."""
+    """Return the bound of ``max``, ``min`` or a floor division by a positive integer.
+
+    Return None for other functions, or if an argument has no bound.
+    """
     arguments = [_extreme(argument, ends, is_greatest) for argument in atom.arguments]
     if any(argument is None for argument in arguments):
         return None
@@ -135,10 +143,10 @@ def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
 
 
 class Compared(NamedTuple):
-    """Comparison of an integer size with a number.
+    """Comparison of an integer size with an integer.
 
     size: left operand.
-    function: `"eq"`, `"ne"`, `"ge"` or `"le"`.
+    function: ``"eq"``, ``"ne"``, ``"ge"`` or ``"le"``.
     number: right operand.
     """
 
@@ -175,10 +183,11 @@ def comparison(condition: Any) -> Compared | None:
 
 
 def isolate(compared: Compared) -> Solved:
-    """Return the comparison solved for the innermost size, or a bool if all sizes give the same result.
+    """Return ``compared``, solved for the innermost size as far as possible, or a bool if that is its result.
 
-    Each transformation is an equivalence of integers, including negative ones: sums and multiples, floor
-    division by a positive number, and `min` and `max` with a number.
+    Each transformation is an equivalence for all integers, negative ones included. Sums and multiples are
+    solved in all comparisons, and floor division by a positive number, and ``min`` and ``max`` with a
+    number, in ``"ge"`` and ``"le"`` only.
 
     >>> from graph_compiler.sizes import Size, Symbol, apply
     >>> n = Size.of(Symbol("n", 0, hint=9))
@@ -194,7 +203,7 @@ def isolate(compared: Compared) -> Solved:
 
 
 def _step(compared: Compared) -> Solved | None:
-    """Return the comparison solved one step further, a bool, or None if it cannot be solved further."""
+    """Return ``compared`` solved one step further, its constant result, or None if it is solved."""
     terms = list(compared.size.terms())
     atoms, factor = terms[0]
     if len(terms) > 1 or factor != 1:
@@ -209,7 +218,7 @@ def _step(compared: Compared) -> Solved | None:
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
-    """Solve a comparison of `factor * size + more`; return None if that is `size` alone."""
+    """Solve a comparison of the sum ``factor * size + more``; return None if that is ``size`` itself."""
     more = sum(coefficient for monomial, coefficient in terms if not monomial)
     factors = [coefficient for monomial, coefficient in terms if monomial]
     factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)
@@ -224,7 +233,7 @@ def _product(monomial: Any, coefficient: int) -> Any:
 
 
 def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
-    """Solve `size * factor` compared with `number`, for a positive `factor`."""
+    """Solve the comparison of ``size * factor`` with ``number``, for a positive ``factor``."""
     if function == "ge":
         # Rounded up, to the smallest size whose multiple reaches the number.
         return Compared(size, function, -(-number // factor))
@@ -234,7 +243,7 @@ def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
 
 
 def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
-    """Solve a comparison of `left // right` for a positive `right`."""
+    """Solve ``"ge"`` or ``"le"`` of ``left // right`` for a positive ``right``; return None otherwise."""
     if not (
         isinstance(left, Size) and left.type is int and type(right) is int and right > 0
     ) or function not in ("ge", "le"):
@@ -243,9 +252,10 @@ def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Sol
 
 
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
-    """Return the rule for `max` or `min` with a number.
+    """Return the rule that solves ``"ge"`` or ``"le"`` of ``max`` or ``min`` of a size and a number.
 
-    `settled` is the comparison that the number alone can make true.
+    ``settled`` is the comparison that this number alone can make true: ``"ge"`` for ``max``, ``"le"`` for
+    ``min``.
     """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:

@@ -1,6 +1,6 @@
-"""Symbolic numbers that the user's code computes with while it is recorded.
+"""Symbolic numbers (``SymbolicNumber``) that the user's code computes with while it is recorded.
 
-They represent sizes and numbers read from arrays.
+They represent sizes, and numbers that are inputs or are read from arrays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from ..forwarding import forwards
 from .algebra import Scalar, Size, apply, hint_of
 
-# Returns the number that a size has now, and notes that the recording relies on it.
+# Function that returns the number that a size has now, and adds a guard on it to the recording.
 Decide = Callable[[Size], Any]
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 # A function of operands and a ``Decide``.
@@ -21,11 +21,11 @@ Rule = Callable[..., Scalar]
 
 
 def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
-    """Return `compute(*operands)`.
+    """Return ``compute(*operands)``.
 
-    If it raises ``ArithmeticError`` or ``ValueError``, such as for a division by 0, call `decide` on each
-    symbolic operand and raise the error again. The user's code may catch the error and continue, so the
-    recording then relies on these numbers.
+    If that raises ``ArithmeticError`` or ``ValueError``, such as for a division by 0, call ``decide`` on
+    each symbolic operand and raise the error again, without its traceback. The user's code may catch the
+    error and continue, so the recording then relies on these numbers.
     """
     try:
         return compute(*operands)
@@ -40,7 +40,9 @@ def refuse_as_python(problem: Exception) -> NoReturn:
 
 
 def rule(function: str) -> Rule:
-    """Return the function that computes a function of :data:`~graph_compiler.sizes.FUNCTIONS` as Python does.
+    """Return a rule: a function of operands and a ``Decide`` that computes ``function`` as Python does.
+
+    ``function`` is ``"invert"`` or a name in :data:`~graph_compiler.sizes.FUNCTIONS`.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))
@@ -61,9 +63,10 @@ def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
-    """Return `base ** exponent`.
+    """Return ``base ** exponent``.
 
-    The signs of both decide if the result is an integer, a float or complex, so they are guarded.
+    The result is an int, a float or complex depending on the signs of both, so ``decide`` is called on
+    conditions on these. If the result is complex or an error, both numbers are decided.
     """
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return computed(operator.pow, (base, exponent), decide)
@@ -118,12 +121,13 @@ _HEAVIEST = 256
 
 
 class SymbolicNumber:
-    """Stand-in for the Python number with the value of `expression`.
+    """Stand-in for the Python number with the value of ``expression``.
 
-    Arithmetic extends the expression. Where Python needs the number itself (`range`, `if`, an index, a
+    Arithmetic extends the expression. Where Python needs the number itself (``range``, ``if``, an index, a
     string), it is *decided*: a guard requires the same number, or the same outcome of a comparison, in
-    later calls. A framework's subclass implements :meth:`decide` and :meth:`made`, and registers itself
-    where the framework checks for numbers.
+    later calls. A subclass for a framework implements :meth:`decide`, which returns the current number of a
+    size and adds the guard, and :meth:`made`, which returns the symbolic number of an expression. It also
+    registers itself where the framework checks for numbers.
 
     >>> from graph_compiler.sizes import Symbol
     >>> class Number(SymbolicNumber):
@@ -146,7 +150,7 @@ class SymbolicNumber:
     # A size, or a plain number once it has been decided for good.
     expression: Any
 
-    # ------------------------------------------------------------------------------ what a framework gives
+    # ------------------------------------------------------------------------------ members of subclasses
     def decide(self, size: Size) -> Any:
         raise NotImplementedError
 
@@ -154,7 +158,7 @@ class SymbolicNumber:
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
-        """Return the expression or number for an operand, or None if arithmetic with it is not supported."""
+        """Return the expression or plain number of the operand ``item``, or None if ``item`` is no number."""
         cls = type(item)
         if cls in _NUMBERS:
             return item
@@ -166,8 +170,8 @@ class SymbolicNumber:
     def computed(self, expression: Scalar) -> Any:
         """Return the object that the user's code receives for a result of arithmetic.
 
-        Expressions of more than 256 symbols and functions are decided first: iterations such as Newton's
-        method would triple their length each time.
+        An expression of more than 256 symbols and functions is decided first, because iterations such as
+        Newton's method would triple its length each time.
         """
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
             expression = self.decide(expression)
@@ -233,7 +237,7 @@ class SymbolicNumber:
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__class__, (self.number(),)
 
-    # ------------------------------------------------------------------ arithmetic that is no plain row below
+    # ------------------------------------------------------------------------------ irregular arithmetic
     def __pos__(self) -> Any:
         return self
 
@@ -264,10 +268,10 @@ def is_symbolic(item: Any) -> bool:
 
 
 def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return the method for an operator of two numbers.
+    """Return the method of ``SymbolicNumber`` for the binary operator ``function``.
 
-    If `reflected`, the symbolic number is the right operand. The method returns ``NotImplemented`` for an
-    operand that is no number.
+    If ``reflected``, the symbolic number is the right operand. The method returns ``NotImplemented`` if the
+    other operand is no number.
     """
     compute = rule(function)
 
