@@ -25,7 +25,8 @@ from ..driver import Pass
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
     """Return the graph with the operations in ``prefers`` computed with the channels last.
 
-    Inputs and outputs of regions keep the channels first.
+    Operations between them are, too, if that costs no further permutation. Inputs and outputs of the graph
+    and of regions keep the channels first.
     """
     return Pass("layout", lambda block: _with_layout(block, prefers), "deep", prefers)(graph)
 
@@ -75,8 +76,8 @@ class _LayoutRewriter(Rewriter):
 
     wanted: values that are needed with the channels last.
     last: channels-last versions of values.
-    moved: values that exist in the channels-last layout only.
-    written: values among these that come from a permutation the user wrote.
+    moved: values of which only the channels-last version exists in the new block.
+    written: values for which the user wrote the permutation to channels first.
     """
 
     def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
@@ -94,7 +95,7 @@ class _LayoutRewriter(Rewriter):
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
-        """Return the new value, permuted back if it exists with the channels last only."""
+        """Return the new value. If only its channels-last version exists, append a permutation of that."""
         if value in self.moved:
             made = self.build("permute_dims", (self.last[value],), {"axes": to_first(value.ndim)}, value.name)
             self.moved.discard(value)
@@ -133,10 +134,10 @@ class _LayoutRewriter(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Return True if a permutation needs no node of its own now.
+        """Return True if the permutation ``node`` needs no node of its own now.
 
-        Then it was replaced by an existing array or a shorter permutation, or deferred until its result is
-        needed.
+        Its result was then replaced by an existing array or by one permutation of the channels-last version
+        of its operand, or is made when something needs it.
         """
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):
@@ -158,8 +159,8 @@ class _LayoutRewriter(Rewriter):
     def is_better_last(self, node: Node) -> bool:
         """Return True if ``node`` should be computed with the channels last.
 
-        That is so if the target prefers it, or if it costs no permutation, or only one that is needed
-        anyway.
+        The target prefers it, or ``node`` has an operand with the channels last and needs no permutation, or
+        only one that is needed anyway.
         """
         if node.op in self.prefers:
             return True
@@ -176,7 +177,10 @@ class _LayoutRewriter(Rewriter):
         return wanted or all(value in self.last or _is_spread(value, rank) for value in carriers)
 
     def rewritten_last(self, node: Node) -> Node | None:
-        """Append ``node`` with the channels last and return the new node; None if it has no such form."""
+        """Append ``node`` with the channels last, register its outputs, and return it.
+
+        Return None if ``node`` has no such form.
+        """
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
         result = row.moved(node.params, carriers[0].spec, to_last(rank)) if rank > 2 else None

@@ -2,9 +2,9 @@
 
 A frontend marks its assumptions about array elements in a body by checks
 (:func:`graph_compiler.ir.graph.check`). Only values of the outermost block can be guarded, after the call
-has run. So a region returns whether its checks held. A branch that is not taken and a loop without
-iterations return True. Loops carry the conjunction of all iterations. A ``while_loop`` continues only
-while it is True, because iterations on other elements might never end.
+has run. So a region returns whether its checks held. The checks of branches that are not taken and of loops
+without iterations count as held. Loops carry the conjunction of all iterations. A ``while_loop`` continues
+only while it is True, because iterations on other elements might never end. :func:`carry_out` is the entry.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 
 def carry_out(graph: Graph, make: Make = canonical) -> Graph:
-    """Return the graph with its checks in regions as guards; the graph itself if it has no regions or checks.
+    """Return the graph with its checks on array elements, also those in regions, as guards.
 
-    In a canonical graph, checks that always hold are removed. The marks of ``graph.loops`` are updated in
-    place, because nodes move.
+    Checks on sizes stay. In a canonical graph (``make`` is :func:`canonical`), checks that are proved to
+    hold are removed. The marks of ``graph.loops`` are updated in place, because nodes move. Raise
+    ``UnsupportedOperation`` if a check on elements is in a region of another operation than a branch, call
+    or loop.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
@@ -64,9 +66,9 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
 class _CheckedBlock:
     """Builder of a block without checks.
 
-    make: makes the nodes.
-    nodes: the nodes so far.
-    held: for each origin of checks, a boolean that is True if all of them held.
+    make: function that makes a node.
+    nodes: the nodes of the new block.
+    held: for each origin of checks, a boolean value that is True if all its checks held.
     origin: origin of the nodes that are made.
     """
 
@@ -113,9 +115,9 @@ class _CheckedBlock:
         return block
 
     def _with_outputs(self, node: Node, inside: Sequence[_CheckedBlock], origins: Sequence[Origin]) -> None:
-        """Append ``node`` with one more output for each origin, which loops carry.
+        """Append ``node`` with one more output for each of ``origins``, and add these outputs to ``held``.
 
-        Raise ``UnsupportedOperation`` if checks cannot leave the regions of this operation.
+        Loops carry them. Raise ``UnsupportedOperation`` if checks cannot leave the regions of this operation.
         """
         if node.op not in _RULES:
             raise UnsupportedOperation(
@@ -147,7 +149,10 @@ def _branch(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], ca
 
 
 def _step(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
-    """Return the body or condition of a loop with the booleans of the checks in its carry."""
+    """Return the body or condition of a loop with the booleans of its checks as further carry.
+
+    The condition is True only if all of them are.
+    """
     block = region.block
     before = tuple(Value("held", TRUTH) for _ in origins)
     if region.name == "condition":
@@ -173,10 +178,10 @@ _RULES: dict[str, Callable[..., Region]] = {
 
 
 def _hoist_condition(node: Node) -> list[Node]:
-    """Return nodes for a ``while_loop`` whose condition contains checks, with the condition outside of it.
+    """Return nodes for a ``while_loop`` with checks in its condition: a ``call`` of the condition and a loop.
 
-    The loop carries the answer of the condition: a ``call`` computes it before the loop and at the end of
-    each iteration.
+    The loop carries the answer of the condition. The call computes it before the loop, and another call does
+    at the end of each iteration.
     """
     (condition, body), count = node.regions, own_inputs(node.op, node.params)
     first, goes_on, again = (Value("goes_on", TRUTH) for _ in range(3))
@@ -251,7 +256,7 @@ def _equals_expected(add: Callable[..., Value], value: Value, expected: Any, rou
 
 
 def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value:
-    """Return the boolean that ``value`` is ``expected``: NaN equals NaN, and 0.0 differs from -0.0."""
+    """Return a boolean that tells if ``value`` is ``expected``: NaN equals NaN, and 0.0 differs from -0.0."""
     if math.isnan(expected):
         return add("isnan", value)
     is_equal = add("equal", value, expected)

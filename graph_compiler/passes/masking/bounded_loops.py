@@ -1,7 +1,8 @@
-"""Bound loops and slices by an outer loop index, for targets whose indices are arrays.
+"""Give loops and slices that depend on an outer loop index fixed lengths, for targets with array indices.
 
-``for i in range(n): for j in range(i)`` runs the maximal trip count each time; iterations beyond the
-actual one are a branch that changes nothing. So all trip counts are known, and gradients flow through.
+In ``for i in range(n): for j in range(i)`` the inner loop runs the largest trip count each time. Iterations
+beyond the actual trip count take a branch that changes nothing. So all trip counts are known before the
+outer loop, and gradients can be computed.
 """
 
 from __future__ import annotations
@@ -23,10 +24,8 @@ from ..driver import only_with
 from .ragged import ROWS, CannotPad, EqualSizesBuilder, PaddedArray, PaddedBuilder, PaddedRewrite
 
 # ---------------------------------------------------------------------------------------------- moving slices
-# Turn slices that begin at a loop index into dynamic slices, for targets whose loop index is an array.
-#
-# The length of such a slice is the same in each iteration, so shapes stay known. Slices with a step are read
-# by index.
+# Slices of constant length that begin at a loop index become dynamic slices, and those with a step become
+# reads by index, because the index is an array in the target.
 
 _WHOLE = (None, None, 1)
 _INDEXED = ("getitem", "setitem")
@@ -41,7 +40,7 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _SliceRewriter:
-    """Rewriter of a block in which ``numbers`` are loop indices or sizes computed from them."""
+    """Rewriter of slices in a block. The symbols ``numbers`` are loop indices or sizes computed from them."""
 
     def __init__(self, numbers: frozenset[Symbol]) -> None:
         self.numbers = numbers
@@ -123,8 +122,8 @@ class _MovingKey:
     """A key with at least one slice that moves with a loop index.
 
     still: the key with a full slice in place of each moving one.
-    windows: moving slices of step 1, by the axes of what ``still`` selects.
-    spread: pairs of such an axis and a moving slice with another step.
+    windows: moving slices of step 1, by their axis in the array that ``still`` selects.
+    spread: pairs of an axis of that array and a moving slice with another step.
     """
 
     def __init__(self, build: Builder, key: Key, is_moving: Callable[[Any], bool]) -> None:
@@ -241,7 +240,11 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph in which no inner trip count depends on the index of an outer loop."""
+    """Return the graph with upper bounds as trip counts of loops whose trip count depends on an outer index.
+
+    A loop stays if it stacks outputs, runs in reverse, has sequences other than an ``arange``, or has no
+    known upper bound.
+    """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
     return graph.with_block(
@@ -262,7 +265,7 @@ def _has_number(node: Node) -> bool:
 
 
 class _BoundingScope:
-    """Rewriter of nodes in loops, all of whose enclosing regions are inlined.
+    """Rewriter of nodes whose enclosing regions are inlined, so that they read values of the graph.
 
     ends: the smallest and the largest index of each enclosing loop.
     """
@@ -367,9 +370,10 @@ class _BoundingScope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Split off the reads of outer arrays that are the same in all iterations.
+    """Return ``step`` without the ``getitem`` nodes that read no value in ``changing``, and these nodes.
 
-    No later pass moves them out of a branch.
+    The caller puts them before the branch, because no later pass moves them out of it. Reads of all axes
+    stay in ``step``.
     """
     nodes: list[Node] = []
     still: list[Node] = []
@@ -408,9 +412,10 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 
 @only_with(*RUN_BLOCKS)
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with padded arrays in place of slices whose length depends on a loop index.
+    """Return the graph with padded arrays in place of arrays in loops whose size depends on a loop index.
 
-    Raise ``CannotPad`` if an operation has no equivalent on padded arrays.
+    Sizes that are assumed to be equal or positive become guards. Raise ``CannotPad`` if an operation has no
+    equivalent on padded arrays.
     """
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
@@ -429,7 +434,8 @@ def _is_uneven(value: Value) -> bool:
 class _PaddingRewriter:
     """Rewriter of one graph to padded arrays.
 
-    Regions that contain such arrays are inlined, so that they read values of the outermost block.
+    Regions with arrays whose size depends on a loop index are inlined, so that they read values of the
+    outermost block.
     """
 
     def __init__(self) -> None:

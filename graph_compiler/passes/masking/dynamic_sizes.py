@@ -4,8 +4,8 @@
 row until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss, that
 many rows are computed: the last one found is repeated as padding. So no row is computed that the original
 does not compute, and reductions exclude the repeated rows. Guards on the number of rows become guards on a
-count. If anything else is computed from the rows (a sort, an output of the graph), the graph stays as it
-is.
+count. If anything else is computed from the rows (a sort, an output of the graph), the graph is not
+changed. :func:`pad_dynamic_sizes` is the pass.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """Return the graph with guards on a count of the mask instead of on how many elements ``finders`` find.
+    """Return the graph with guards on a count of the mask instead of on how many elements ``finders`` select.
 
-    The mask is the last operand of a finder. Only guards that compare that number with a constant are
-    converted; without any, return the graph itself.
+    The mask is the last operand of a node in ``finders``. Only guards that compare that number with a
+    constant are converted. If there is none, return the graph itself.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]
@@ -56,7 +56,10 @@ def _count_guard(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """Return the node that makes the array whose number of found elements is ``size``; None otherwise."""
+    """Return the node whose result has ``size`` elements along its parameter ``axis`` (axis 0 by default).
+
+    Return None if ``size`` is not a single symbol of such a result.
+    """
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
     if not isinstance(symbol, Symbol) or symbol.kind != "size":
@@ -91,7 +94,7 @@ def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
     """Return the graph unchanged if ``framework`` can compile its loops and branches.
 
     Otherwise raise ``SizesUnknown``, which lists all operations in them whose output sizes depend on
-    elements.
+    elements. Called functions and custom derivatives are compiled only inside of a loop or branch.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
@@ -164,13 +167,13 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
 
 
 class _SelectedRows:
-    """Everything that is computed from the elements that a mask selects.
+    """Rows that a mask selects, and the nodes that compute with them.
 
     mask: the mask.
-    sizes: how many elements it selects. Each operation that selects elements has a size of its own, but
-        all are equal.
-    axes: the axis of the rows in each value that has them.
-    nodes: all nodes that compute with them, in order.
+    sizes: numbers of selected elements. Each operation that selects elements has a size of its own, but all
+        are equal.
+    axes: the axis of the rows, for each value that has them.
+    nodes: the nodes that select the rows or compute with them, in order.
     """
 
     def __init__(self, mask: Value) -> None:
@@ -180,9 +183,10 @@ class _SelectedRows:
         self.nodes: dict[Node, None] = {}
 
     def has_bound(self, block: Block) -> bool:
-        """Return True if everything computed from the rows is known to work on padded rows.
+        """Return True if all nodes of ``block`` that use the rows can run on padded rows.
 
-        Fills ``sizes``, ``axes`` and ``nodes``.
+        Return False if rows or their number are outputs of the block, and for a mask without axes. Fills
+        ``sizes``, ``axes`` and ``nodes``.
         """
         # A mask without axes adds an axis to the array.
         if self.mask.ndim == 0:
@@ -217,7 +221,10 @@ class _SelectedRows:
         return any(value in self.axes for value in values_in(structure))
 
     def follows(self, node: Node) -> bool:
-        """Add ``node``; return True if it works row by row, or if it reduces rows in a known way."""
+        """Add ``node``; return True if it works row by row, or combines rows in a way listed in ``_MEETING``.
+
+        Register the axis of the rows in its outputs.
+        """
         self.nodes[node] = None
         if self.meets(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
@@ -239,8 +246,8 @@ class _SelectedRows:
     def stands_once(self, value: Value, has_rows: bool) -> bool:
         """Return True if exactly one axis of ``value`` is the number of rows, and register that axis.
 
-        No size may be computed from that number in any other way. Unless ``has_rows``, return True for a
-        value without such an axis, too.
+        Its size has to be the number itself, not a size computed from it. Unless ``has_rows``, return True
+        for a value without such an axis, too.
         """
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
@@ -274,11 +281,11 @@ class _SelectedRows:
 # ------------------------------------------------------------------------------ operations in which rows meet
 @dataclass(frozen=True)
 class _PaddedRows:
-    """The padded rows of one mask in the new graph.
+    """Padded rows of one mask in the new graph.
 
-    found: what is computed from them.
-    valid: booleans that are True for rows that were found.
-    count: how many were found.
+    found: the nodes that compute with the rows.
+    valid: boolean array that is True for rows that were selected.
+    count: number of rows that were selected.
     """
 
     found: _SelectedRows
@@ -327,9 +334,10 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows
 
 
 def _writes_rows(node: Node, found: _SelectedRows) -> bool:
-    """Return True if ``node`` can write padded rows.
+    """Return True if the ``scatter_nd`` node can write padded rows.
 
-    Its values must replace or be added to the elements, and have one row each or be equal for all rows.
+    It must replace elements or add to them. Its values must have one row for each selected row, or be equal
+    for all rows. The array that it writes to must not consist of the rows.
     """
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
@@ -389,7 +397,7 @@ def _picks(node: Node, found: _SelectedRows) -> bool:
 
 
 def _picked_row(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
-    """Take one row; a negative index counts from the last row that was found."""
+    """Take one row; a negative index counts from the end of the rows that were selected."""
     axis, key = rows.found.axes[node.inputs[0]], list(node.params["key"])
     place = [place for place, item in enumerate(key) if item is not None][axis]
     if key[place] >= 0:
@@ -471,7 +479,7 @@ class _SizeBounder(Rewriter):
 
     @staticmethod
     def _finite(build: Builder, rows: _PaddedRows, value: Value) -> Value:
-        """Return float rows as ones if no row was found.
+        """Return ``value``; if it is real or complex floating-point, with ones if no row was selected.
 
         The original computes nothing in that case, so an infinite derivative must not meet the zero
         gradient.
@@ -496,7 +504,11 @@ class _SizeBounder(Rewriter):
         return tuple(map(operand, node.inputs))
 
     def places_in(self, build: Builder, found: _SelectedRows) -> list[Value]:
-        """Return the indices of the found elements, one array per axis, padded with the last of them."""
+        """Return the indices of the selected elements, one array per axis, padded with the last of them.
+
+        They are computed once for each mask, together with its entry in ``rows``. If nothing is selected,
+        all indices are 0.
+        """
         if found not in self.places:
             mask = self.value(found.mask)
             # At most all elements are found.

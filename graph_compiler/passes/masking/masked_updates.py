@@ -1,8 +1,9 @@
-"""Replace elements that are selected and written back under the same mask by ``where`` on whole arrays.
+"""Replace elements that are selected and written back under the same mask by ``where`` on full arrays.
 
-``z[m] = z[m] ** 2 + c[m]`` finds indices, gathers and scatters. On whole arrays it is one loop with static
-shapes. :mod:`.ragged` has the rules of operations on whole arrays: elements that are not selected affect
-neither results nor gradients. Selections that are used in any other way stay as they are.
+``z[m] = z[m] ** 2 + c[m]`` finds indices, gathers and scatters. On full arrays it is one loop with static
+shapes. :mod:`.ragged` has the rules of operations on full arrays: elements that are not selected affect
+neither results nor gradients. Selections that are used in any other way stay. :func:`full_selections` is the
+pass.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 @only_with("masked_scatter")
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with ``where`` in place of ``masked_scatter``, where the written elements allow it.
+    """Return the graph with ``where`` instead of ``masked_scatter`` of elements selected by the same mask.
 
-    ``dce`` then drops the selection. Equal sizes of an array and its mask, which other targets check,
-    become guards if they are sizes of arguments.
+    The elements may only be computed by elementwise operations. Reductions of them run on full arrays, too.
+    ``dce`` then drops the selection. The sizes of an array and its mask have to be equal, which other
+    targets check: sizes of inputs, parameters and constants are guarded, and with other sizes that are not
+    known to be equal the operation stays.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -48,10 +51,10 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _BlockSizes:
-    """Knowledge of the sizes in a block.
+    """Comparison of sizes in a block.
 
-    sources: the inputs of the graph.
-    outward(size): a size of the block in sizes of the graph.
+    sources: inputs, parameters and constants of the graph, whose sizes can be guarded.
+    outward(size): a size of the block expressed in sizes of the graph.
     guards: guards on equal sizes, shared by all blocks of the graph.
     """
 
@@ -60,7 +63,7 @@ class _BlockSizes:
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _BlockSizes:
-        """Return the knowledge inside a region of ``node``; nothing is known inside a called function."""
+        """Return the comparison for a ``region`` of ``node``. In a called function no size can be guarded."""
         # Different calls may pass arrays of different sizes.
         if node.op == "call":
             return _BlockSizes(frozenset())
@@ -71,7 +74,8 @@ class _BlockSizes:
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
         """Return True if two shapes are equal; guard sizes that are equal only in the recorded call.
 
-        Return False if such a guard would need a size that is no input's.
+        Return False if they were not equal there, or if a guard would need another size than one of
+        ``sources``.
         """
         conditions = [
             apply("eq", self.outward(one), self.outward(other))
@@ -118,9 +122,10 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask over the leading axes of the array to which a ``masked_scatter`` writes.
+    """Return the mask of a ``masked_scatter`` as it was before it got the axes of the array.
 
-    It is the operand from which the mask was broadcast or reshaped, if there is one.
+    If the mask was broadcast, or reshaped to add trailing axes of size 1, this is the array before that;
+    otherwise the mask itself.
     """
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
@@ -148,10 +153,10 @@ class _SelectedSpan(Span):
 
 
 class _SelectionBuilder(PaddedBuilder):
-    """Emitter of whole arrays in place of selections, which are the first axis of an array.
+    """Builder for full arrays instead of selections, whose first axis has the selected elements.
 
     All array operands of an elementwise operation are selections, so elements that are not selected may
-    hold anything: no result reads them, and they receive no gradient.
+    have any value: no result reads them, and they receive no gradient.
     """
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
@@ -163,9 +168,10 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Return the array, with gradients for selected elements only.
+        """Return the full array of ``item``, with gradients for selected elements only.
 
-        An array that is broadcast is filled with ``number`` instead.
+        If the array is broadcast or its padding is known to be finite, fill the padding with ``number``
+        instead. Return anything but a padded array unchanged.
         """
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
@@ -174,7 +180,7 @@ class _SelectionBuilder(PaddedBuilder):
 
 
 class _SelectionRewriter:
-    """Rewriter of a block in which elements are written under ``masks``."""
+    """Rewriter of a block in which elements are selected and written under ``masks``."""
 
     def __init__(self, block: Block, masks: frozenset[Value], sizes: _BlockSizes) -> None:
         self.block, self.masks, self.sizes, self.rewriter = block, masks, sizes, Rewriter(block)
@@ -195,7 +201,10 @@ class _SelectionRewriter:
         return self.rewriter.finish()
 
     def _whole(self, node: Node) -> Value | None:
-        """Return the new result of ``node``; None if it is another selection or the node stays."""
+        """Return the value that replaces the result of ``node``; None if the node stays.
+
+        If its result is a selection, register the full array.
+        """
         if node.op == "boolean_mask":
             self._select(node)
         elif node.op == "masked_scatter":
@@ -248,11 +257,11 @@ class _SelectionRewriter:
         return None
 
     def _operand(self, node: Node, item: Any) -> Any:
-        """Return an operand on whole arrays.
+        """Return the operand ``item`` of ``node`` for full arrays.
 
-        A value that is the same for all selected elements gets the mask, so that it does no harm outside
-        of the selection. Return None for a value that is neither a selection nor the same for all
-        elements.
+        A value that is the same for all selected elements gets their mask, so that elements that are not
+        selected affect nothing. Return None for a value that is neither a selection nor the same for all
+        elements, or if the axis of the selection may not be the first.
         """
         if not isinstance(item, Value):
             return None if any(value in self.selected for value in values_in((item,))) else item
@@ -265,9 +274,9 @@ class _SelectionRewriter:
         return _padded_array(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Return True if the selection is the first axis of each operand that has it.
+        """Return True if the selection is the first axis of the result for each operand that is one.
 
-        For a reduction, return True if it can use the same axes on whole arrays.
+        For a reduction, return True if it can use the same axes on full arrays.
         """
         found = [
             (item, self.selected[item])
@@ -280,7 +289,7 @@ class _SelectionRewriter:
         is_flat = isinstance(ragged.spans[0], _SelectedSpan) and ragged.spans[0].mask.ndim == 1
         return is_flat or (params["axis"] is None and not params["keepdims"])
 
-    # ------------------------------------------------------------------------------ of steps nothing is known
+    # ------------------------------------------------------------------------------ loop indices
     def reads_step(self, size: Any) -> bool:
         return False
 

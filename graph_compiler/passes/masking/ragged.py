@@ -92,8 +92,9 @@ class EqualSizesBuilder(Builder):
 
 
 class PaddedBuilder:
-    """Emits operations on padded arrays (:class:`PaddedArray`) through ``build``, with masks for the padding.
+    """Builder of operations on padded arrays (:class:`PaddedArray`), with masks for the padding.
 
+    build: builder of the nodes.
     masks: cache of masks. The caller restores it at the end of a block, whose values the enclosing blocks
         cannot use.
     are_equal(a, b): True if two sizes are equal in every iteration. It may add a guard.
@@ -107,7 +108,10 @@ class PaddedBuilder:
         self.masks: dict[Any, Value] = {}
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
-        """Return a boolean array that is True for valid elements; None if all are valid."""
+        """Return a boolean array that is True for valid elements; None if all are valid.
+
+        It has one axis for each of ``spans``, of size 1 where the span is None.
+        """
         found: Value | None = None
         for axis, span in enumerate(spans):
             one = None if span is None else self._along(span, axis, len(spans))
@@ -136,7 +140,10 @@ class PaddedBuilder:
         return made
 
     def fill_padding(self, item: Any, number: Any) -> Any:
-        """Return the full array with ``number`` in its padding; anything but a padded array unchanged."""
+        """Return the full array with ``number``, converted to its dtype, in its padding.
+
+        Return anything but a padded array unchanged.
+        """
         if not isinstance(item, PaddedArray):
             return item
         number = _typed(number, item.full.dtype)
@@ -245,12 +252,12 @@ class LoopIndexSizes(Protocol):
 
 
 class PaddedRewrite:
-    """One node to be rewritten for padded arrays.
+    """Node to be rewritten for padded arrays.
 
-    padded: emitter of the new operations.
-    node: the node.
+    padded: builder of the new operations.
+    node: the original node.
     operands: the replacements of the node's operands: values, padded arrays and numbers.
-    steps: knowledge of the enclosing loops' indices.
+    steps: bounds of sizes that depend on loop indices.
     """
 
     def __init__(
@@ -326,7 +333,7 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 def _by_element(rewrite: PaddedRewrite) -> Any:
     """Apply an elementwise operation that maps finite inputs to finite outputs and gradients.
 
-    So nothing needs to be masked.
+    So padding that is finite needs no mask. Other padding becomes 0.
     """
     rank = rewrite.node.outputs[0].ndim
     operands, found = rewrite.padded.align(rewrite.operands, _labels(rewrite.operands, rank))
@@ -335,9 +342,9 @@ def _by_element(rewrite: PaddedRewrite) -> Any:
 
 
 def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation with the numbers ``safe`` as operands in the padding.
+    """Apply an elementwise operation with the numbers ``safe`` in the padding of its first operands.
 
-    Its results and gradients are finite for them.
+    Its results and gradients are finite for these numbers.
     """
     rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
     operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))
@@ -382,10 +389,10 @@ def _getitem(rewrite: PaddedRewrite) -> Any:
 
 
 def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
-    """Return the new item of a key, and the span of the axis that it selects.
+    """Return the new item of a key, and the span of the axis in the result.
 
-    The span is None if all of the axis is valid. Raise ``CannotPad`` for a slice with a step whose length
-    depends on the loop index.
+    The span is None if the item is an index, or if all selected elements are valid. Raise ``CannotPad`` for
+    a slice with a step whose length depends on the loop index.
     """
     if not isinstance(item, tuple):
         # A negative index counts from the last valid element, not from the end of the padding.
@@ -463,7 +470,7 @@ def _copied(rewrite: PaddedRewrite) -> Any:
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Reduce over axes with the neutral number of the dtype in the padding.
 
-    With ``needs_one``, raise ``CannotPad`` unless a reduced axis is known to have a valid element.
+    With ``needs_one``, raise ``CannotPad`` unless each reduced axis is known to have a valid element.
     """
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
@@ -497,9 +504,10 @@ def _norm(rewrite: PaddedRewrite) -> Any:
 
 
 def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
-    """Return the index of an extreme, counted among the valid elements.
+    """Return the index of the largest or smallest element, counted from the first valid one.
 
-    Raise ``CannotPad`` for all of an array with several axes, and unless an element is known to be valid.
+    Raise ``CannotPad`` if the axis is None for an array with several axes, or unless the axis is known to
+    have a valid element.
     """
     (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:
@@ -522,9 +530,9 @@ def _running(rewrite: PaddedRewrite, neutral: float) -> Any:
 
 
 def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
-    """Compute a sum of products over axes whose label is not in ``result``.
+    """Compute a sum of products over the axes whose label is not in ``result``.
 
-    The product of two vectors is written as a multiplication and a sum, which XLA fuses with the masks.
+    The product of two real vectors is written as a multiplication and a sum, which XLA fuses with the masks.
     """
     operands, found = rewrite.padded.align(rewrite.operands, labels)
     filled, build = [rewrite.padded.fill_padding(operand, 0) for operand in operands], rewrite.build
@@ -541,11 +549,11 @@ def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result:
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return an operand without spans, and so without masks, along the axes that the result keeps.
+    """Return ``operand`` without spans, and so without masks, along the axes that the result keeps.
 
     Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
-    infinite.
+    infinite. Return the operand itself if no axis is summed or its padding is 0.
     """
     if not isinstance(operand, PaddedArray) or len(own) <= len(result) or operand.padding == 0:
         return operand
@@ -603,7 +611,7 @@ def _always(number: float) -> Callable[[str], Any]:
 
 
 def _end(dtype: str, sign: int) -> Any:
-    """Return the largest number of a dtype, or with ``sign`` -1 the smallest; infinity for floats.
+    """Return the largest number of a dtype, or with ``sign`` -1 the smallest; for floats, an infinity.
 
     Raise ``CannotPad`` for other dtypes than floats and integers.
     """
