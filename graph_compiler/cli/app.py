@@ -1,4 +1,4 @@
-"""Commands and their options."""
+"""The commands of the command line, and their options."""
 
 from __future__ import annotations
 

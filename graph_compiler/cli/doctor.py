@@ -49,7 +49,7 @@ Conflict = tuple[Callable[[Versions, Mapping[str, str]], bool], str]
 
 
 def numbers(version: str | None) -> tuple[int, ...]:
-    """Return the release numbers of a version: ``(2, 13, 0)`` for ``"2.13.0+cpu"``, () for None."""
+    """Return the release numbers of a version: ``(2, 13, 0)`` for ``"2.13.0+cpu"``, () without digits or for None."""
     found = re.match(r"\d+(\.\d+)*", version or "")
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -103,7 +103,7 @@ def installed(name: str) -> str | None:
 
 
 def examine(quick: bool = False) -> dict[str, Any]:
-    """Return all findings; ``problems`` lists in words what is wrong.
+    """Return all findings as a dict for JSON; ``problems`` lists in words what is wrong.
 
     With ``quick``, only versions are compared, and no framework is imported.
     """
@@ -160,7 +160,10 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
 
 
 def _failure(code: str) -> str:
-    """Run ``code`` in a new interpreter; return the last line of its error, or "" if it succeeds."""
+    """Run ``code`` in a new interpreter; return the last line of its error, or "" if it succeeds.
+
+    If there is no error text, or the process does not end in time, return a message.
+    """
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -185,7 +188,7 @@ def _environment() -> dict[str, str]:
 
 
 def _conversions(working_packages: list[str]) -> dict[str, str]:
-    """Return ``"works"`` or the reason of the failure for each pair, such as ``"torch to jax"``."""
+    """Return, for each pair of working frameworks (``"torch to jax"``), ``"works"`` or why it failed."""
     found = {}
     for source in filter(working_packages.__contains__, _PROBES):
         targets = [name for name in backends.own if name in working_packages]

@@ -74,9 +74,10 @@ def code_of(problem: BaseException) -> Exit:
 
 
 def line_of(problem: BaseException) -> str:
-    """Return the message for an exception, on one line except for errors of this package.
+    """Return the message for an exception: the first line of it, or for errors of this package all lines.
 
-    For exceptions of the user's program, it has the class and the location in the user's files.
+    For exceptions of the user's program, it begins with the location in the user's files, if there is any,
+    and the class.
     """
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"
@@ -99,7 +100,7 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: an exception becomes a line on stderr, or a JSON object, and an exit code.
+    """Decorate a command: an exception becomes a line on stderr, or JSON on stdout, and an exit code.
 
     The command returns the data that ``--json`` prints. If it returns a dict with a nonzero ``"exit"``,
     that is the exit code.
@@ -154,7 +155,7 @@ SECONDS = 1.0
 def end_when_interrupted() -> None:
     """Start a thread that ends the process if it still runs ``SECONDS`` after an interrupt.
 
-    Python raises ``KeyboardInterrupt`` in the main thread, and only between two of its own instructions. A
+    Python raises ``KeyboardInterrupt`` only in the main thread, and only between two bytecode instructions. A
     framework that compiles in C++ delays it, and a callback, a finaliser or a bare ``except`` of any
     library drops it. Nothing is started if this is not the main thread, or if the program has its own
     handler.
@@ -190,7 +191,7 @@ def exit_interrupted() -> None:
 def _watch(reader: socket.socket, writer: socket.socket) -> None:
     """Wait for SIGINT on ``reader``, then end the process after ``SECONDS``.
 
-    ``writer`` is only kept open.
+    ``writer`` is an argument only so that it stays open.
     """
     while signal.SIGINT not in reader.recv(64):
         pass

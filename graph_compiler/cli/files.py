@@ -1,4 +1,4 @@
-"""Inputs from the command line and from files, and results by name and the files that they are written to."""
+"""Inputs of commands from options and files, and results as JSON or files."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 def parse_inputs(texts: Sequence[str]) -> Given:
     """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``.
 
-    A text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON. Arrays are random, with
-    a fixed seed. Raise ``WrongInput`` for any other text, or if a name occurs twice.
+    After an optional name, a text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON.
+    Arrays of a dtype and shape are random, with a fixed seed. Raise ``WrongInput`` for any other text, a
+    missing file, or a name that occurs twice.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -97,10 +98,12 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
     """Return positional and named arguments from files.
 
-    A .npy file is one positional argument. A .npz file holds named arguments, of which ``arr_0`` ... are
-    positional. A .json file holds an object by name or a list by position; its items become arrays of the
-    ``dtypes`` that the graph has for inputs of these names. Raise ``WrongInput`` for a missing file or
-    another suffix.
+    If a name occurs in several files, the last one counts.
+
+    A .npy file is one positional argument. A .npz file has named arguments, of which ``arr_0`` ... are
+    positional. A .json file has an object by name or a list by position; its items become arrays of the
+    ``dtypes`` that the graph has for these inputs. Raise ``WrongInput`` for a file that is missing, cannot be
+    read or has another suffix.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -213,7 +216,9 @@ SUFFIXES = (".npz", ".npy", ".json")
 
 
 def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of a result as numpy arrays or plain values, each with its path.
+    """Yield the leaves of a result as pairs of path and NumPy array, or another object unchanged.
+
+    The path of a result that is not a container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']

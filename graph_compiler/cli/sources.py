@@ -1,4 +1,4 @@
-"""Interpretation of SOURCE (a saved graph, an object of a module, a Hugging Face model); its conversion."""
+"""Conversion of SOURCE on the command line: a saved graph, an object of a module, or a Hugging Face model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FILE_SUFFIXES = frozenset({
 
 
 def is_saved(source: str) -> bool:
-    """Return True if ``source`` is a folder with ``graph.json``, or a file that is no Python file."""
+    """Return True if ``source`` is a folder with ``graph.json``, or a file other than a Python file."""
     path = Path(source)
     return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
 
@@ -132,7 +132,7 @@ def _module_spec(name: str) -> Any:
 
 
 def _callable(found: Any, source: str) -> Any:
-    """Return the callable for ``found``: for a class an instance, for a graph its original function.
+    """Return the callable for ``found``: for a class a new instance, for a graph its original function.
 
     Raise ``WrongInput`` if the class needs arguments, or if the object cannot be called.
     """
@@ -154,9 +154,9 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that the module of a callable imports.
+    """Return the framework that the module of a callable imports or belongs to.
 
-    Return None if it imports none or several, or if the callable's own code names a framework. The
+    Return None if there is none or there are several, or if the callable's own code names a framework. The
     arguments do not tell the framework, since arrays on the command line are always NumPy's.
     """
     if framework_of(function, ((), {})) is not None:
@@ -223,8 +223,8 @@ def graph_of(
 ) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
-    ``texts`` are the values of ``--input``. Without any, a model records its own example inputs. Raise
-    ``WrongInput`` if example inputs are needed, or are given for a saved graph.
+    ``texts`` are the values of ``--input``. If there are none, the example inputs that a model provides are
+    recorded. Raise ``WrongInput`` if example inputs are needed, or are given for a saved graph.
     """
     started = time.perf_counter()
     if is_saved(source):

@@ -49,7 +49,7 @@ KINDS = ("arithmetic", *(kind for kind, _ in _WORDS))
 
 @functools.lru_cache(maxsize=4096)
 def kind_of(op: str) -> str:
-    """Return the kind of an operation, one of `KINDS`.
+    """Return the kind of an operation, one of ``KINDS``.
 
     >>> kind_of("torch.nn.functional.linear"), kind_of("add")
     ('product', 'arithmetic')
@@ -63,9 +63,9 @@ AROUND = 4
 
 
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
-    """Return, for each file, the text by line number of the given lines and four lines around each.
+    """Return, for each file, the text by line number of the given lines and four lines before and after each.
 
-    Missing files are left out.
+    Files that cannot be read are left out.
     """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):
@@ -88,7 +88,7 @@ def _lines(file: str) -> list[str]:
 
 
 def short_name(file: str) -> str:
-    """Return a path relative to `site-packages` or the current folder.
+    """Return a path relative to ``site-packages`` or the current folder.
 
     An absolute path in neither becomes the name of the file, and any other name is returned unchanged.
 
@@ -113,8 +113,8 @@ class Group:
     """Group of operations.
 
     name: the name that is shown.
-    path: path of the module; empty for a part of a module.
-    children: numbers of operations, and groups.
+    path: path of the module; empty for the whole graph and for a part of a module.
+    children: indices of operations, and groups.
     """
 
     name: str
@@ -135,7 +135,8 @@ class Group:
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
     """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
 
-    No group has more than `most` children.
+    A module whose operations are not consecutive has several groups. No group has more than ``most``
+    children.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
@@ -162,7 +163,7 @@ def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Gr
 
 
 def _merge_only_child(group: Group) -> Group | int:
-    """Return the only operation of `group` instead of the group, or merge it with its only subgroup.
+    """Return the only operation of ``group`` instead of the group, or merge it with its only subgroup.
 
     The merged group has a name such as ``encoder.layer``. A group of several children is returned
     unchanged.
@@ -176,7 +177,7 @@ def _merge_only_child(group: Group) -> Group | int:
 
 
 def _split(group: Group, most: int) -> Group:
-    """Return `group` with groups of at most `most` children; longer groups are divided into parts."""
+    """Return ``group`` with groups of at most ``most`` children; those with more are divided into parts."""
     children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
     while len(children) > most:
         # Half of the limit gives few parts that are still readable.
@@ -227,7 +228,9 @@ class Table(Generic[Entry]):
 
 @dataclass
 class ItemColumns:
-    """Columns of all items. Entries of most columns are numbers into tables.
+    """Columns of all items: the inputs, the operations and the output.
+
+    Most entries are numbers in a ``Table``.
 
     op, name, kind, module: name of the call, name of its first result, kind, and path of the module.
     place: location in the user's code.
@@ -369,7 +372,10 @@ class Description:
         return list(dict.fromkeys(self.maker[value] for value in values if value in self.maker))
 
     def _spec(self, spec: ArraySpec) -> int:
-        """Return the number of the entry for a spec: the recorded shape, and a differing symbolic one."""
+        """Return the number of the entry for a spec: the recorded shape, and the symbolic one if it differs.
+
+        A long symbolic shape is left out.
+        """
         seen, symbols = f"{spec.dtype}{list(spec.hints)}", repr(spec)
         return self.specs.number((seen, "" if symbols == seen or len(symbols) > _LONGEST else symbols))
 
@@ -458,7 +464,7 @@ _MOST_LINES = 200
 
 
 def show(graph: Graph, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
-    """Write the page, open it if wanted, and return its file; see :meth:`graph_compiler.Graph.show`."""
+    """Write the page, open it if wanted, and return its path; see :meth:`graph_compiler.Graph.show`."""
     text = html(graph)
     file = (
         Path(path)
@@ -513,7 +519,7 @@ def _in_notebook() -> bool:
 
 
 def _somebody_looks() -> bool:
-    """Return True in a notebook, and in a terminal with a display unless in CI."""
+    """Return True in a notebook, and in a terminal of a machine with a display, except in CI."""
     if _in_notebook():
         return True
     has_screen = sys.platform in ("win32", "darwin") or bool(

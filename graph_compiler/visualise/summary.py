@@ -80,7 +80,7 @@ def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
 
 
 def _labels(term: str, ndim: int) -> list[str]:
-    """Return the labels of the axes. Axes of ``...`` are numbered from the right."""
+    """Return the labels of the axes of a term. Axes of ``...`` are numbered from the right."""
     before, dots, after = term.partition("...")
     return (
         [*before, *(f"...{place}" for place in range(ndim - len(before) - len(after), 0, -1)), *after]
@@ -112,9 +112,9 @@ RULES: dict[str, Callable[..., int]] = {
 
 
 def multiply_adds(node: Node) -> int | None:
-    """Return the count of a canonical operation, 0 if it contains no products.
+    """Return the number of multiply-adds of a canonical operation, 0 if it contains no products.
 
-    Return None for a `while_loop` with products, and for an operation that contains one, because its trip
+    Return None for a ``while_loop`` with products, and for an operation that contains one, because its trip
     count depends on data.
     """
     if node.regions:
@@ -138,7 +138,7 @@ def _of_blocks(node: Node) -> int | None:
 def _times(node: Node) -> Fraction:
     """Return how often the regions of a node run.
 
-    Those of `associative_scan` combine many pairs at once, so the result may be a fraction.
+    Those of ``associative_scan`` combine many pairs at once, so the result may be a fraction.
     """
     if node.op != "associative_scan":
         return Fraction(hint_of(node.params.get("length", 1)))
@@ -169,9 +169,9 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 def modules_of(graph: IRGraph) -> list[str]:
     """Return the path of the module for each operation; empty for operations outside of modules.
 
-    Some frameworks do not report the running module. Then an operation belongs to the module whose
-    parameters it reads, and an operation that only combines results of one module, such as the addition of
-    a bias, belongs to that module.
+    Some frameworks do not report the running module. Then an operation belongs to the innermost module with
+    all parameters that it reads, and an operation that only combines results of one module, such as the
+    addition of a bias, belongs to that module.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
@@ -191,7 +191,7 @@ def modules_of(graph: IRGraph) -> list[str]:
 
 
 def _shared(paths: Sequence[str]) -> str:
-    """Return the path of the innermost module that contains all of `paths`.
+    """Return the path of the innermost module that contains all of ``paths``.
 
     >>> _shared(["layers.0.query", "layers.0.key"]), _shared(["a", "b"])
     ('layers.0', '')
@@ -210,14 +210,14 @@ class ModuleRow:
     """Statistics of one module.
 
     path: path of the module; empty for the whole graph.
-    kind: name of its class.
+    kind: name of its class; empty if it is not found.
     depth: number of modules that contain it.
     operations: number of operations. Those in loops and branches count once.
-    outputs: arrays that are used outside of the module, as `"float32[2, 4]"`.
+    outputs: specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``"…"`` instead
+        of more than three.
     parameters: number of elements of its parameters and buffers.
     trained: number of elements of trainable parameters.
-    multiply_adds: None if the graph cannot be lifted, or if the module contains products in a
-        `while_loop`.
+    multiply_adds: None if the graph cannot be lifted, or if the module contains products in a ``while_loop``.
     """
 
     path: str
@@ -364,7 +364,7 @@ def _is_trained(weights: Weights, name: str) -> bool:
 
 
 def _kind_of(function: Any, path: str) -> str:
-    """Return the class name of the module at `path` of the original, or an empty string.
+    """Return the class name of the module at ``path`` of the original, or an empty string.
 
     The string is empty for a function, and if no such attribute exists.
     """
@@ -396,9 +396,9 @@ _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_
 
 
 class Summary:
-    """Table of the modules of one variant, down to `depth` levels.
+    """Table of the modules of one variant, down to ``depth`` levels (None: all).
 
-    `rows` has all modules; the first row is the whole graph.
+    ``rows`` has all modules; the first row is the whole graph.
 
     >>> import torch, graph_compiler
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
@@ -512,7 +512,7 @@ class Summary:
 
 
 def format_count(number: int | None) -> str:
-    """Return a number of multiply-adds as text.
+    """Return a number of multiply-adds as text: from 10,000 on three digits and a unit, ``"?"`` for None.
 
     >>> format_count(4_089_184_256), format_count(960), format_count(None)
     ('4.09 G', '960', '?')
@@ -525,7 +525,7 @@ def format_count(number: int | None) -> str:
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
     """Return the table; see :meth:`graph_compiler.Graph.summary`.
 
-    Raise `InvalidOption` for a depth or variant that does not exist.
+    Raise ``InvalidOption`` for a depth or variant that does not exist.
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(
