@@ -1,8 +1,8 @@
-"""Frameworks that graphs are written for, one folder each with the same file names.
+"""Backends: one folder for each framework that graphs are written for, and ``common/`` for shared code.
 
-``lowering/`` maps canonical operations to source. ``native.py`` has what only this framework has: its
-arrays, devices and random numbers. ``prelude/`` has helper functions that are copied into generated
-source.
+In each folder, ``lowering/`` maps canonical operations to source. ``native.py`` has what only this
+framework has: its arrays, devices and random numbers. ``prelude/`` has helper functions that are copied
+into generated source.
 """
 
 # Under another name every registry in here would exist twice.

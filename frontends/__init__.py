@@ -1,7 +1,7 @@
-"""Frontends: one folder for each framework that functions are recorded from, with the same file names.
+"""Frontends: one folder for each framework that functions are recorded from, and ``common/`` for shared code.
 
-``lifting/`` translates framework calls to canonical operations, and ``parameters.py`` finds weights and
-buffers.
+In each folder, ``recording.py`` records a function, and ``lifting/`` translates the recorded calls to
+canonical operations. ``entries.py`` has the registration entries.
 """
 
 # Under another name every registry in here would exist twice.

@@ -25,10 +25,10 @@ def _has_grad(array: Any) -> bool:
 
 
 def _device(array: Any) -> str:
-    """Return the device of ``array`` by its name in torch, such as "cuda:0".
+    """Return torch's name for the device of ``array``, such as "cuda:0".
 
-    The CPU is the answer for anything but a tensor or a JAX array. A JAX array on several devices has the
-    first that is not a CPU.
+    It is "cpu" for anything but a tensor or a JAX array. For a JAX array on several devices, the first that
+    is not a CPU counts.
     """
     if hasattr(array, "is_cpu"):
         return "cpu" if array.is_cpu else str(array.device)

@@ -381,7 +381,7 @@ for _name in _LOGICAL:
     _row_of_logic(_name)
 
 
-# ---------------------------------------------------------------------------------------------- by formulas
+# ---------------------------------------------------------------------------------------------- formulas
 def _modf(b: NumpyBuilder, x: Any) -> Any:
     whole = b.trunc(x)
     # The difference of two infinities would be NaN, but the fraction of an infinity is 0.
@@ -444,7 +444,7 @@ for _name, _compute in _FORMULAS.items():
     elementwise(_name, _compute)
 
 
-# ------------------------------------------------------------------------------------------- of scipy.special
+# ------------------------------------------------------------------------------------- scipy.special
 def _special(name: str, op: str) -> None:
     @rows.row(name)
     def row(b: NumpyBuilder, *operands: Any) -> Any:
@@ -477,7 +477,7 @@ for _name in (*_SAME, *_LOGICAL, "heaviside"):
         _outer(_name)
 
 
-# ------------------------------------------------------------------------------- functions that are no ufuncs
+# ------------------------------------------------------------------------------------- other functions
 @rows.row("angle")
 def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
     found = b.angle(b.floating(z))

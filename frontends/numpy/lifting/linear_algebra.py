@@ -25,7 +25,10 @@ def _inexact(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
 # ---------------------------------------------------------------------------------------------- products
 @rows.row("dot")
 def dot(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """Lift ``numpy.dot``: contract the last axis of ``a`` with the last but one, or only, axis of ``b_``."""
+    """Lift ``numpy.dot``: contract the last axis of ``a`` with the last but one, or only, axis of ``b_``.
+
+    A scalar is multiplied with the other operand.
+    """
     x, y = b.promote(a, b_)
     if not x.ndim or not y.ndim:
         return b.multiply(x, y)
@@ -162,7 +165,7 @@ def vecdot(b: NumpyBuilder, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return b.vecdot(x, y, axis=axis if axis < 0 else axis - max(x.ndim, y.ndim))
 
 
-# ---------------------------------------------------------------------------------------------- of one matrix
+# ------------------------------------------------------------------------------------- single matrices
 def _plain(name: str, op: str) -> None:
     @rows.row(f"linalg.{name}")
     def row(b: NumpyBuilder, a: Any) -> Any:

@@ -276,7 +276,7 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided`` of a contiguous array.
+    """Lift ``as_strided``. The array is taken to be contiguous.
 
     ``strides`` are in bytes, and must be multiples of the itemsize.
     """
@@ -369,7 +369,7 @@ def _leaves(item: Any) -> list[Any]:
     return [leaf for part in item for leaf in _leaves(part)] if isinstance(item, list) else [item]
 
 
-# ---------------------------------------------------------------------------------------------- apart
+# ---------------------------------------------------------------------------------------------- splitting
 def _split(b: NumpyBuilder, x: Value, sections: Any, axis: int) -> list[Value]:
     if isinstance(sections, Value):
         raise UnsupportedOperation("split at computed places has no row")
@@ -440,7 +440,7 @@ def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
     return b.reshape(b.take(flat, places, axis=0), shape=shape)
 
 
-# ---------------------------------------------------------------------------------------------- left out
+# ---------------------------------------------------------------------------------------------- deletion
 @rows.row("delete")
 def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
     """Lift ``numpy.delete`` of integers, a slice, a mask, or an array of indices.
@@ -493,7 +493,7 @@ def _without_masked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Valu
     return b.boolean_mask(x, b.logical_not(marked), axis=axis, hint=b.recorded[0].shape[axis])
 
 
-# ---------------------------------------------------------------------------------------------- put in
+# ---------------------------------------------------------------------------------------------- insertion
 @rows.row("insert")
 def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Lift ``numpy.insert`` before one index, or before several that are all nonnegative or all negative."""

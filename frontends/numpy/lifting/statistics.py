@@ -347,7 +347,8 @@ def _periodic(
 ) -> tuple[Value, Value, Value]:
     """Map ``at`` and ``points`` into one period, sort the points, and add one more point at each end.
 
-    The added ones are the last point a period earlier and the first a period later.
+    The added points are the last point a period earlier and the first one a period later. The values follow
+    their points.
     """
     at, points = b.remainder(at, period), b.remainder(points, period)
     order = b.argsort(points, axis=0, stable=True)

@@ -117,7 +117,8 @@ class NumpyBuilder(RaisingBuilder):
         """Guard that the integer ``index`` is in ``[-size, size)``, because NumPy raises otherwise.
 
         No guard is needed if the operations that computed ``index`` bound it, as in ``argmax`` or ``x &
-        255``. If these bounds are constants, ``size`` is guarded instead.
+        255``. If these bounds are constants that are valid for the recorded ``size``, ``size`` may be
+        guarded instead.
         """
         ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
