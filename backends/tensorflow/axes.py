@@ -28,7 +28,7 @@ class VectorizedMapAxis:
     size: Any
 
     def exchange(self, array: Any, name: str) -> Any:
-        """Apply the collective ``name`` over all slices.
+        """Apply the collective ``name`` to the arrays of all slices.
 
         ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis.
         """
@@ -85,8 +85,8 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
     """Convert the collective of one slice to one over all slices, in terms of ``tf.vectorized_map``.
 
-    If an enclosing map converts the operation, there is no axis of these slices yet. The result is then
-    the same collective, for each slice of the enclosing map.
+    If an enclosing map converts the operation, the slices of the inner map are not stacked yet. The
+    result is then the same collective for each slice of the enclosing map.
     """
     array, index = operation.inputs
     if index.is_stacked:

@@ -113,9 +113,9 @@ def _checks_of(op: Any) -> Iterator[Any]:
 
 
 def _bounds_check(index: Any, size: Any) -> list[Any]:
-    """Return the check that all elements of ``index`` are in ``[0, size)``.
+    """Return a list with the check that all elements of ``index`` are in ``[0, size)``.
 
-    Return an empty list if the values are static and in range.
+    The list is empty if the values are static and in range.
     """
     known, limit = tf.get_static_value(index), tf.get_static_value(size)
     if known is not None and limit is not None and ((known >= 0) & (known < limit)).all():
@@ -237,13 +237,13 @@ def _assertion(op: Any) -> list[Any]:
 _STATELESS_CONTROL = ("StatelessIf", "StatelessCase", "StatelessWhile")
 _DROPPED = ("Print", "PrintV2")
 _SEGMENTS = ("Sum", "Prod", "Min", "Max")
-# Checks by type of operation. A type whose kernel agrees with XLA for all elements has none.
 # Iterative algorithms of XLA, which stop at an error that suits float32.
 _IMPRECISE = frozenset({"Svd", "SelfAdjointEigV2"})
 _OF_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(["RealDiv", "FloorDiv", "FloorMod"], lambda _, divisor: tf.not_equal(divisor, 0)),
     "Pow": lambda base, _: base > 0,
 }
+# Checks by type of operation. A type whose kernel agrees with XLA for all elements has none.
 _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     "Gather": _gather,
     "GatherV2": _gather,
@@ -345,8 +345,9 @@ class ConcreteFunctions:
     """Callable that caches a trace of ``function`` for each kind of arguments.
 
     A ``tf.function`` looks at all arguments, which takes longer than running a small model whose weights
-    are arguments. Here the key consists of shapes and dtypes of tensors, and of the values of other
-    arguments. The shapes of tensors in dicts, which are weights, are taken for constant.
+    are arguments. Here the key consists of shapes and dtypes of tensors, identities of variables, names
+    in dicts, and values of other arguments. The shapes of tensors in dicts, which are weights, are taken
+    for constant.
 
     function: function of tensors, variables, other values, and dicts of the first two.
     shapes: record of the shapes that ``function`` is compiled for.
@@ -440,9 +441,9 @@ _MAX_ERROR_LENGTH = 200
 
 
 def why_not_traced(problem: Exception) -> str | None:
-    """Return why a function that raised ``problem`` cannot be a ``tf.function``.
+    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None.
 
-    Return None if ``problem`` is an error of the function itself.
+    None means that ``problem`` is an error of the function itself.
     """
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
@@ -456,7 +457,7 @@ def why_not_traced(problem: Exception) -> str | None:
 def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     """Return ``function`` as a ``tf.function`` that may return numbers, strings and objects.
 
-    TensorFlow would convert these to tensors or raise. So each trace returns only its tensors, with the
+    TensorFlow would convert these to tensors or raise. So each trace returns only its tensors, under the
     index of the structure from which the result is rebuilt. ``options`` are those of ``tf.function``;
     ``autograph`` is off by default.
     """
@@ -482,10 +483,10 @@ class Compiled:
     """Callable that compiles a flat function at its first call, in the best way that preserves its results.
 
     It is compiled by XLA, or as a plain ``tf.function`` if XLA cannot compile it or would return other
-    values than TensorFlow's kernels. It runs operation by operation if it reads elements of arrays in
-    Python. Three kinds of calls also run operation by operation: those whose gradient is recorded, those
-    inside a ``tf.function``, which they become a part of, and the first call with a new shape after many
-    other shapes.
+    values than TensorFlow's kernels. It runs operation by operation if it cannot be traced, for example
+    because it reads elements of arrays in Python. Three kinds of calls always run operation by operation:
+    those whose gradient is recorded, those inside a ``tf.function``, which they become a part of, and
+    those that raise ``NewShape`` (see ``CompiledShapes``).
 
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.

@@ -1,4 +1,4 @@
-"""Graphs as ``keras.Model``."""
+"""Graphs as Keras models: :func:`as_module`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GraphModel(keras.Model):
     """A Keras model that calls a graph with variables of its own, under the original names.
 
     Variables that the original does not train are not trainable. ``training`` chooses the mode of the
-    original's modules for a call; the default is the mode they are in. Random numbers come from a
+    original's modules for a call; without it, they keep their current mode. Random numbers come from a
     generator of the model, whose state is a variable, or from ``rng=``.
 
     The model computes in the recorded dtypes, whatever the dtype policy of Keras is. Inputs of another
@@ -115,10 +115,10 @@ class GraphModel(keras.Model):
 
     @passes_on
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph.
+        """Call the graph and return its result.
 
-        Keras rejects numbers and flags, and has keywords of its own (``mask``). Such arguments are passed
-        around Keras in ``form``.
+        Keras rejects numbers and flags as arguments, and has keywords of its own (``mask``). Such
+        arguments are passed around Keras in ``form``.
 
         Keras' own loops call ``model(x, training=False)``. In such a call ``x`` may hold all arguments in
         a dict or a list, and the result consists of plain dicts, lists and tuples.
@@ -200,10 +200,10 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return specs of the arguments of a call, with a free first axis. If they are keywords, return one dict.
+    """Return the specs of the arguments of a call, each with a free first axis.
 
-    Raise ``InvalidOption`` if a call takes values other than arrays, or both positional arguments and
-    keywords.
+    If the arguments are keywords, the list has one dict of specs. Raise ``InvalidOption`` if a call takes
+    values other than arrays, or both positional arguments and keywords.
     """
     recorded = graph.variants[0].graph
     specs = [

@@ -48,7 +48,7 @@ class TensorFlowTarget(Target):
         """Return a tensor with the elements of ``array``, or None if it is not an array.
 
         A tensor is returned unchanged, and a variable by its value. Other arrays are copied, so that the
-        caller may write to them. An array that TensorFlow cannot hold raises (``refuse_array``).
+        caller may write to them. Raise ``CallMismatch`` for an array that TensorFlow cannot hold.
         """
         if isinstance(array, tf.Tensor):
             return array
@@ -142,9 +142,9 @@ class TensorFlowTarget(Target):
         return array
 
     def write_back(self, array: Any, value: Any) -> None:
-        """Copy ``value`` into a NumPy array, a tensor of torch or a variable.
+        """Copy ``value`` into a variable, a NumPy array or a tensor of torch.
 
-        A tensor of TensorFlow cannot be written to.
+        Raise ``GuardFailed`` for other arrays, such as a tensor of TensorFlow.
         """
         if isinstance(array, tf.Variable):
             array.assign(value)
@@ -183,10 +183,10 @@ class TensorFlowTarget(Target):
         self._key = tf.constant([number, 0], tf.int32)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a fresh key, split off the key of the target. Inside of ``vmap``, return one for the slices.
+        """Return a fresh key, split off the key of the target, or inside of ``vmap`` a key for the slices.
 
-        Raise ``CallMismatch`` inside a ``tf.function``, where the key would be a constant. The target's
-        first key is that of seed 0.
+        The first key of the target is that of seed 0 unless ``seed`` was called. Raise ``CallMismatch``
+        inside a ``tf.function``, where the key would be a constant.
         """
         if draw := self.of_slices.next():
             return draw()

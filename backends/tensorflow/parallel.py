@@ -188,7 +188,7 @@ class TensorFlowParallelism(Parallelism):
         """Return an axis over ``devices``: names or logical devices, or a number of them.
 
         By default these are all GPUs, or all CPUs if there are no GPUs. Raise ``InvalidOption`` for an
-        unknown device, for one that is given twice, and for too large a number.
+        empty list, an unknown device, a device that is given twice, and too large a number.
         """
         known = [device.name for device in tf.config.list_logical_devices()]
         if devices is None or is_count(devices):
@@ -248,7 +248,8 @@ class TensorFlowParallelism(Parallelism):
         """Reduce ``array`` over the replicas of a strategy, or over the slices of ``tf.vectorized_map``.
 
         Extremes over replicas are those of the gathered arrays. ``psum`` of bools counts them as int32,
-        and ``pmean`` of integers is float32.
+        and ``pmean`` of integers is float32. Raise ``LookupError`` outside a function that runs over
+        ``axis_name``.
         """
         if name in _EXTREMES:
             slices = vectorized_axis(axis_name)

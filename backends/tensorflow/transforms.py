@@ -43,7 +43,7 @@ class TensorFlowDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Copy ``array`` to ``device``. Raise ``ValueError`` if no device is named so."""
+        """Copy ``array`` to ``device``. Raise ``ValueError`` if no device has this name."""
         # tf.device silently chooses another device if there is none of this name.
         if not any(
             device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
@@ -145,9 +145,9 @@ class TensorFlowDerivatives(Derivatives):
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the jvp by two reverse modes (see ``linearize``).
 
-        ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes functions
-        with a custom gradient that use a tape for constants, and has neither sparse gradients nor nested
-        forward modes.
+        ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes the
+        results of functions whose custom gradient uses a tape for constants, and has neither sparse
+        gradients nor nested forward modes.
         """
         results, aux, push = self.linearize(function, primals)
         return results, aux, push(tangents)
@@ -158,8 +158,8 @@ class TensorFlowDerivatives(Derivatives):
         """Return the results, ``aux``, and the jvp as a function of tangents.
 
         The jvp does not run ``function`` again: it is the derivative of the vjp, which is linear in the
-        cotangents. The point at which the vjp is differentiated is arbitrary. It is 1, as in the torch
-        backend, because some backward passes have no derivative at 0.
+            cotangents. So the vjp may be differentiated at any cotangents. They are 1, as in the torch
+            backend, because some backward passes have no derivative at 0.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)
@@ -182,9 +182,9 @@ class TensorFlowDerivatives(Derivatives):
         """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results on axis 0.
 
         If ``function`` has operations that TensorFlow cannot convert, such as the second derivative of a
-        branch, and the number of slices is static, run it slice by slice. Samples of TensorFlow's own
-        generators differ between the slices; unless ``how.randomness`` is ``"different"``, raise
-        ``CallMismatch`` for them.
+        branch, and the number of slices is static, ``function`` runs slice by slice. Samples of
+        TensorFlow's own generators differ between the slices; unless ``how.randomness`` is
+        ``"different"``, raise ``CallMismatch`` for them.
         """
 
         def over_first(arrays: Arrays) -> Arrays:
@@ -289,7 +289,7 @@ def _traced_scan(
 ) -> tuple[Arrays, Arrays]:
     """Run the ``scan`` helper of the prelude with ``run`` as one iteration.
 
-    The shapes and dtypes of its outputs are those of a trace of ``one`` with the first row.
+    The shapes and dtypes of the outputs are those of a trace of ``one`` with the first row.
     """
     first, count = [*state, *(row[0] for row in rows)], len(state)
     made = (

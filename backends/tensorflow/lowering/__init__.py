@@ -1,4 +1,4 @@
-"""Canonical operations as TensorFlow source: one row an operation, one file a section of the vocabulary."""
+"""Canonical operations as TensorFlow source: one row for each operation, one file for each kind."""
 
 from . import arrays as arrays
 from . import control as control

@@ -68,7 +68,8 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
     """Write ``tf.range`` of whole numbers, or a helper if a bound or the step may be a fraction.
 
-    The helper multiplies the step instead of adding it up. It also writes floats with a step other than 1.
+    The helper multiplies the step instead of adding it up. It is also used for floats with a step other
+    than 1.
     """
     fractions = any(
         isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number)
@@ -140,7 +141,8 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     """Write ``tf.reshape``, or a simpler function if only axes of size 1 change.
 
-    It is ``tf.expand_dims`` for one new axis, and ``tf.squeeze`` for removed axes.
+    It is ``tf.expand_dims`` for one new axis, and ``tf.squeeze`` for removed axes. ``tf.reshape`` gets -1
+    for a size that the others determine.
     """
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:

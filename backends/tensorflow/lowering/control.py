@@ -49,9 +49,10 @@ def _scan(scope: Scope, node: Node) -> None:
 def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """Write the function of one iteration. Return its name and the captured arrays to pass to it, by name.
+    """Write the function of one iteration. Return its name and the texts of captured arrays to pass to it.
 
-    Only a recomputed iteration is passed captured arrays; another one reads them from the enclosing scope.
+    Only an iteration that is recomputed for gradients gets captured arrays as arguments; another one
+    reads them from the enclosing scope.
     """
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
