@@ -209,9 +209,9 @@ def scatter_at(
 ) -> tf.Tensor:
     """Return ``x`` with ``values``, broadcast, written to ``x[.., indices[0], .., indices[1], ..]``.
 
-    The index arrays broadcast and are at ``axes``, as in NumPy. ``reduce`` is "sum", "mean", "prod", "max"
-    or "min" and combines several values for one element. With ``include_self``, the old element takes
-    part. If ``reduce`` is None, values overwrite. Elements without a value keep theirs.
+    The index arrays broadcast and are at ``axes``, as in NumPy. ``reduce`` is "sum", "mean", "prod",
+    "max" or "min" and combines several values for one element. With ``include_self``, the old element
+    takes part. If ``reduce`` is None, values overwrite. Elements without a value stay unchanged.
     """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
@@ -268,9 +268,9 @@ def scatter_reduced(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
 
-    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
-    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite. An empty ``x``
-    is returned unchanged.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. A
+    mean of integers is rounded down. With ``include_self``, the old element takes part. If ``reduce`` is
+    None, values overwrite. An empty ``x`` is returned unchanged.
     """
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
@@ -387,7 +387,7 @@ def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tenso
 
 
 def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """Return zeros with the last axis of ``x`` as diagonal ``offset`` over two new axes.
+    """Return zeros with the last axis of ``x`` as diagonal ``offset`` of matrices over two new axes.
 
     ``axis1`` and ``axis2`` are the positions of the new axes in the result.
     """
@@ -400,7 +400,7 @@ def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) 
 
 
 def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """Return diagonal ``offset`` over two axes, as the last axis."""
+    """Return diagonal ``offset`` of the matrices over ``axis1`` and ``axis2`` as the last axis."""
     rank = len(x.shape)
     pair = [axis1 % rank, axis2 % rank]
     order = [*(axis for axis in range(rank) if axis not in pair), *pair]
@@ -490,7 +490,7 @@ def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: s
 def order_key(x: tf.Tensor) -> tf.Tensor:
     """Return integers that compare like ``x``, with NaN as the largest and -0.0 equal to 0.0.
 
-    Integers are returned unchanged.
+    Bools become int32, and integers are returned unchanged.
     """
     if not x.dtype.is_floating:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
@@ -600,7 +600,8 @@ def searchsorted(
     """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
 
     If ``x1`` has several rows, each row of ``x2`` is searched for in the row at the same position.
-    ``sorter`` are indices that sort ``x1``. NaN is the largest.
+    ``side`` "left" inserts before equal elements, and "right" after them. ``sorter`` has indices that
+    sort ``x1``. NaN is the largest.
     """
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)
@@ -624,7 +625,7 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
     """Return the sorted unique elements, or slices along ``axis``, with three index arrays.
 
     These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
-    If ``axis`` is None, ``x`` is flattened.
+    If ``axis`` is None, ``x`` is flattened, and the inverse has its original shape.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     # `tf.unique` does not sort its results.
@@ -641,8 +642,8 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Return the first of each run of equal elements, or slices along ``axis``, with two index arrays.
 
-    These are the number of the run that each element belongs to, and the lengths of the runs. If ``axis``
-    is None, ``x`` is flattened.
+    These are the index of the run that each element belongs to, and the lengths of the runs. If ``axis``
+    is None, ``x`` is flattened, and the run indices have its original shape.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     changed = tf.reduce_any(

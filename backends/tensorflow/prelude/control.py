@@ -181,11 +181,12 @@ def scan(
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
     """Run ``state, outputs = body(*state, *rows)`` over all rows of ``sequences``.
 
-    Return the last state and the stacked outputs. ``reverse`` begins with the last row and keeps the order
-    of outputs.
+    Return the last state and the stacked outputs. ``reverse`` begins with the last row, but does not
+    reverse the outputs.
 
     length: number of rows.
-    specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all iterations.
+    specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all
+        iterations.
     checkpoint: further arguments of ``body``; if given, each iteration is recomputed for a gradient.
     """
     run = body if checkpoint is None else run_again(body)
@@ -324,9 +325,9 @@ def associative_scan(
 def doubled(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
 ) -> tuple[tf.Tensor, ...]:
-    """Combine each element with all before it, along an axis of unknown length.
+    """Combine each element with all elements before it, along an axis of unknown length.
 
-    After each iteration, an element combines twice as many elements.
+    Each iteration doubles the number of elements that an element combines.
     """
     length = tf.shape(arrays[0])[axis]
 
@@ -340,7 +341,7 @@ def doubled(
 
 
 def interleaved(even: tf.Tensor, odd: tf.Tensor, axis: int) -> tf.Tensor:
-    """Return the elements of ``even`` and ``odd`` in turn along ``axis``.
+    """Alternate the elements of ``even`` and ``odd`` along ``axis``.
 
     ``even`` may have one element more.
     """

@@ -26,10 +26,11 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias[out]``.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias[out]`` unless it is None.
 
-    ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the layout
-    "channels_last". ``strides``, ``padding`` and ``dilation`` have one entry for each spatial axis.
+    ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the
+    layout "channels_last". ``strides``, ``padding`` and ``dilation`` have one entry for each spatial
+    axis; a padding is a pair of amounts.
     """
     rank = len(x.shape) - 2
     if layout == "channels_first":
@@ -232,8 +233,8 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``, and add ``bias[out]``.
 
-    This is the gradient of a convolution with respect to its input. ``padding`` is cut off the result, and
-    ``output_padding`` appended at the end of each axis.
+    This is the gradient of a convolution with respect to its input. ``padding`` is cut off the result,
+    and ``output_padding`` is appended at the end of each axis.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
@@ -275,9 +276,10 @@ def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.T
 def column_windows(
     space: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> list[tf.Tensor]:
-    """Return for each spatial axis the indices of all elements of all windows.
+    """Return for each spatial axis the indices of the elements that the windows cover.
 
-    Each array has the axes ``[*kernel, *windows]``. Those of the other spatial axes have size 1.
+    Each array of indices has the axes ``[*kernel, *windows]``, but size 1 in those of the other spatial
+    axes.
     """
     rank, places = len(kernel), []
     for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):
@@ -298,7 +300,10 @@ def im2col(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """Return all windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    """Return all windows of ``x[batch, channels, *space]`` as columns [batch, channels * elements, windows].
+
+    ``elements`` is the number of elements of a window in one channel.
+    """
     x = resized(x, [[0, 0], [0, 0], *padding])
     batch, channels, *space = sizes(x)
     place = flat_places(column_windows(space, kernel, strides, dilation), space)
@@ -322,7 +327,10 @@ def col2im(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """Sum columns into an array [batch, channels, *size]: the adjoint of ``im2col``."""
+    """Sum columns [batch, channels * elements, windows] into an array [batch, channels, *size].
+
+    This is the adjoint of ``im2col``.
+    """
     space = [n + before + after for n, (before, after) in zip(size, padding)]
     place = tf.reshape(flat_places(column_windows(space, kernel, strides, dilation), space), [-1])
     batch, channels = sizes(x)[0], sizes(x)[1] // math.prod(kernel)

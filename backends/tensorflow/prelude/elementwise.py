@@ -20,7 +20,7 @@ from .control import with_slopes
 
 
 def absolute(x: tf.Tensor) -> tf.Tensor:
-    """Compute the absolute value, with derivative 1 at 0."""
+    """Compute the absolute value of real numbers, with derivative 1 at 0."""
     return with_slopes(tf.abs, [lambda x: tf.where(x >= 0, tf.ones_like(x), -tf.ones_like(x))], x)
 
 
@@ -32,9 +32,10 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clip ``x`` to bounds, of which None is skipped. A bound of NaN gives NaN.
+    """Clip ``x`` to the bounds ``low`` and ``high``; None means no bound. A bound of NaN gives NaN.
 
-    Where ``x`` equals a bound, the gradient goes to ``x``.
+    Where ``x`` equals a bound, the gradient goes to ``x``. If ``low`` exceeds ``high``, the result is
+    ``high``.
     """
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
@@ -46,7 +47,10 @@ def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
 
 
 def signbit(x: tf.Tensor) -> tf.Tensor:
-    """Return True for each element whose sign bit is set, such as -0.0."""
+    """Return True for each element whose sign bit is set, such as -0.0.
+
+    Unsigned integers and bools have none.
+    """
     if not x.dtype.is_floating:
         return tf.zeros_like(x, tf.bool) if x.dtype.is_unsigned or x.dtype.is_bool else x < 0
     return tf.bitcast(x, {2: tf.int16, 4: tf.int32, 8: tf.int64}[x.dtype.size]) < 0
@@ -111,9 +115,10 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute the remainder of ``x1 / x2`` rounded towards 0.
+    """Compute the remainder of the division of ``x1`` by ``x2`` with the quotient rounded towards 0.
 
-    Floats have the gradient of ``x1 - x2 * trunc(x1 / x2)``; ``tf.truncatemod`` has none.
+    It has the sign of ``x1``. Floats have the gradient of ``x1 - x2 * trunc(x1 / x2)``;
+    ``tf.truncatemod`` has none.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
@@ -128,16 +133,19 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow. The derivative is ``x1 / hypot(x1, x2)``."""
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow.
+
+    The derivatives are ``x1 / hypot(x1, x2)`` and ``x2 / hypot(x1, x2)``, which are NaN at the origin.
+    """
     return with_slopes(
         length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2)
     )
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument.
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument to avoid overflow.
 
-    The result is inf if an argument is infinite.
+    The result is inf if an argument is infinite, even if the other one is NaN.
     """
     x1, x2 = tf.abs(x1), tf.abs(x2)
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
@@ -251,7 +259,7 @@ def trunc(x: tf.Tensor) -> tf.Tensor:
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
     """Compute the Airy function Ai.
 
-    It is computed by a series between -3 and 3, by an oscillation below, and by a decay above.
+    It is a Chebyshev series between -3 and 3, ``airy_waves`` below and ``airy_decay`` above.
     """
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
@@ -280,7 +288,8 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
 def betainc(*arguments: Any) -> tf.Tensor:
     """Compute the regularized incomplete beta function of ``a, b, x``, broadcast.
 
-    Parameters of 0 or infinity give the limits. Arguments outside the domain give NaN.
+    Parameters of 0 or infinity give the limits, or NaN if both are 0 or both are infinite. Arguments
+    outside the domain give NaN.
     """
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
@@ -357,7 +366,10 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def gammainc(a: Any, x: Any) -> tf.Tensor:
-    """Compute the regularized lower incomplete gamma function. An ``a`` of 0 or infinity gives the limit."""
+    """Compute the regularized lower incomplete gamma function ``P(a, x)``.
+
+    An ``a`` of 0 or infinity gives the limit, or NaN if there is none.
+    """
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
@@ -367,7 +379,10 @@ def gammainc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gammaincc(a: Any, x: Any) -> tf.Tensor:
-    """Compute the regularized upper incomplete gamma function. An ``a`` of 0 or infinity gives the limit."""
+    """Compute the regularized upper incomplete gamma function ``Q(a, x)``.
+
+    An ``a`` of 0 or infinity gives the limit, or NaN if there is none.
+    """
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
@@ -377,10 +392,10 @@ def gammaincc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Compute an incomplete gamma function for large ``a`` and ``x`` near ``a``.
+    """Compute an incomplete gamma function by Temme's expansion, for ``a >= 200`` and ``x`` near ``a``.
 
-    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all
-    other arguments, and ``a`` and ``x`` with 1 in place of those that were handled.
+    It is the upper function for ``sign`` 1 and the lower one for ``sign`` -1. Return the value, which is
+    NaN for all other arguments, and copies of ``a`` and ``x`` with 1 where the value was computed.
     """
     # TensorFlow's own series stops before it converges for such arguments.
     is_far = (a >= 200) & (tf.abs(x - a) < (0.4 if x.dtype == tf.float64 else 0.6) * a)
@@ -398,7 +413,7 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
 
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the greatest common divisor by Euclid's algorithm. It is not negative."""
+    """Compute the nonnegative greatest common divisor by Euclid's algorithm."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
@@ -439,7 +454,10 @@ def i1e(x: tf.Tensor) -> tf.Tensor:
 
 
 def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-    """Compute ``function(x) / x`` for a function with derivative 1/2 at 0, which is the quotient near 0."""
+    """Compute ``function(x) / x`` for a function that is 0 at 0 with derivative 1/2.
+
+    The quotient near 0 is 1/2.
+    """
     near = tf.abs(x) < 1e-6
     safe = tf.where(near, tf.ones_like(x), x)
     return tf.where(near, like(0.5, x), function(safe) / safe)
@@ -448,9 +466,9 @@ def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.
 def isclose(
     x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Return True for each element where ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
+    """Return True for each element where ``abs(x1 - x2) <= atol + rtol * abs(x2)``, or ``x1`` equals ``x2``.
 
-    Equal elements, such as infinities, are close. NaN is close to NaN only if ``equal_nan`` is True.
+    An infinity is close only to itself. NaN is close to NaN only if ``equal_nan`` is True.
     """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
@@ -489,9 +507,9 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
 def nan_to_num(
     x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
-    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``.
+    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``. Only real floats are changed.
 
-    None stands for the largest or smallest finite number of the dtype.
+    A ``posinf`` or ``neginf`` of None means the largest or smallest finite number of the dtype.
     """
     if not x.dtype.is_floating:
         return tf.identity(x)
@@ -505,8 +523,8 @@ def nan_to_num(
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
     """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
 
-    ``kind`` names it ("legendre_p"). ``n`` is rounded towards 0, and a negative or infinite degree gives
-    0.
+    ``kind`` is its name, such as "legendre_p" or "chebyshev_t". ``n`` is rounded towards 0. After that, a
+    negative or infinite degree gives 0.
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
@@ -559,7 +577,10 @@ def real_angle(x: tf.Tensor) -> tf.Tensor:
 
 
 def sine_quotient(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``sin(x) / x``. Near 0 it is a series for real ``x``, so that the gradient is exact."""
+    """Compute ``sin(x) / x``, which is 1 at 0.
+
+    Real ``x`` near 0 use a series, so that the gradient is exact.
+    """
     if x.dtype.is_complex:
         return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
     near = tf.abs(x) < 0.05
@@ -568,7 +589,7 @@ def sine_quotient(x: tf.Tensor) -> tf.Tensor:
 
 
 def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``sin(x) / x``, which is 0 at infinity."""
+    """Compute ``sin(x) / x``, which is 1 at 0 and 0 at infinity."""
     return tf.where(tf.math.is_inf(x), tf.zeros_like(x), sine_quotient(x))
 
 
@@ -633,7 +654,7 @@ def zeta(x: Any, q: Any) -> tf.Tensor:
     """Compute the Hurwitz zeta function.
 
     The result is infinite if ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ... It is NaN if ``x < 1`` or
-    ``q`` is infinite.
+    ``q`` is positive infinity.
     """
     x, q = in_one_type(x, q)
     below = q < 0

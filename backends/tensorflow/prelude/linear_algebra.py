@@ -59,7 +59,7 @@ def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
 def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
     """Compute ``x @ x @ ... @ x`` with ``n`` factors by repeated squaring.
 
-    A negative ``n`` takes the inverse of ``x``, and 0 gives identity matrices.
+    A negative ``n`` multiplies ``-n`` inverses of ``x``, and 0 gives identity matrices.
     """
     square = tf.linalg.inv(x) if n < 0 else x
     result = tf.eye(size(x, -1), batch_shape=tf.shape(x)[:-2], dtype=x.dtype)
@@ -96,7 +96,8 @@ def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
     """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
 
-    For ``ord`` 2 and -2, it is a quotient of singular values, otherwise ``norm(x) * norm(inv(x))``.
+    For ``ord`` 2 and -2, it is a quotient of singular values. Otherwise it is ``norm(x) * norm(inv(x))``,
+    and a singular matrix raises an error.
     """
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)
@@ -253,7 +254,8 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """Return ascending eigenvalues, and eigenvectors, of Hermitian matrices.
 
-    Only one triangle is read, but the gradient with respect to ``x`` is Hermitian.
+    Only the lower triangle is read, or the upper one if ``upper`` is True, but the gradient with respect
+    to ``x`` is Hermitian.
     """
     lower = tf.linalg.adjoint(x) if upper else x
     # TensorFlow reads only the lower triangle, but raises an error for infinities in the upper one, so this
@@ -306,10 +308,10 @@ def first_indefinite(x: tf.Tensor) -> tf.Tensor:
 
 
 def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return L and U in one matrix, and the pivots.
+    """Return the unit lower triangular L and the upper triangular U in one matrix, and the pivots.
 
-    A pivot is the index, counted from 1, of the row that is swapped with the current one at an elimination
-    step.
+    A pivot is the index, counted from 1, of the row that is swapped with the current one at an
+    elimination step.
     """
     rows, columns = size(x, -2), size(x, -1)
     steps = tf.minimum(rows, columns)
@@ -385,7 +387,7 @@ def lu_solve(
 
 
 def householder_product(x: tf.Tensor, tau: tf.Tensor) -> tf.Tensor:
-    """Compute the first columns of the product of Householder reflections.
+    """Compute the first columns of the product of Householder reflections, as many as ``x`` has.
 
     The vectors of the reflections are below the diagonal of ``x``, with an implied 1 on the diagonal;
     ``tau`` holds their factors.
@@ -441,9 +443,10 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def ormqr(
     x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False
 ) -> tf.Tensor:
-    """Multiply ``x2`` by the full Q of the reflections in ``x`` and ``tau``, from the left or the right.
+    """Multiply ``x2`` by the full Q of the reflections in ``x`` and ``tau``.
 
-    If ``transpose`` is True, Q is replaced by its adjoint.
+    Q is the left factor if ``left`` is True, else the right one. If ``transpose`` is True, Q is replaced
+    by its adjoint.
     """
     # Columns beyond the number of rows hold no reflections.
     x = x[..., : size(x, -2)]
@@ -478,13 +481,19 @@ def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
 
 
 def fft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements."""
+    """Compute the discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements.
+
+    It is divided by ``n`` if ``norm`` is "forward", and by ``sqrt(n)`` if it is "ortho".
+    """
     x = fitted(moved_axis(as_complex(x), axis, -1), n)
     return moved_axis(scaled(tf.signal.fft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
 def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements."""
+    """Compute the inverse discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements.
+
+    It is divided by ``n`` if ``norm`` is "backward", and by ``sqrt(n)`` if it is "ortho".
+    """
     x = fitted(moved_axis(as_complex(x), axis, -1), n)
     # TensorFlow divides by the number of elements, which is undone here and left to `norm`.
     count = tf.cast(size(x, -1), x.dtype)
@@ -587,8 +596,8 @@ def stft(
     """Compute the short-time Fourier transform along the last axis.
 
     The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length``
-    apart. ``center`` pads the signal by ``n_fft // 2`` on both sides, as ``pad_mode`` says. ``normalized``
-    divides by ``sqrt(n_fft)``, and ``onesided`` keeps the non-negative frequencies only.
+    apart. ``center`` pads the signal by ``n_fft // 2`` on both sides, as ``pad_mode`` says.
+    ``normalized`` divides by ``sqrt(n_fft)``, and ``onesided`` leaves out the negative frequencies.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]

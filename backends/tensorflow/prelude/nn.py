@@ -23,7 +23,7 @@ def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
 
 
 def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
-    """Return ``x`` where ``x > limit``, and ``value`` elsewhere."""
+    """Return ``value`` where ``x <= limit``, and ``x`` elsewhere, also for NaN."""
     return tf.where(x <= scalar(limit, x.dtype), scalar(value, x.dtype), x)
 
 
@@ -83,7 +83,7 @@ def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
 
 
 def softplus(x: tf.Tensor, beta: float, threshold: float) -> tf.Tensor:
-    """Compute ``log1p(exp(beta * x)) / beta``, or ``x`` if ``beta * x`` exceeds ``threshold``."""
+    """Compute ``log1p(exp(beta * x)) / beta``, or ``x`` where ``beta * x`` exceeds ``threshold``."""
     return tf.where(x * beta > threshold, x, tf.nn.softplus(x * beta) / beta)
 
 
@@ -99,7 +99,10 @@ def glu(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Tensor:
-    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``. Rows after all groups give 0."""
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``, for all groups ``g``.
+
+    The first group starts at row 0. Rows after all groups give 0.
+    """
     ends = tf.cast(offsets, tf.int32)
 
     def step(g: tf.Tensor, parts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
@@ -180,7 +183,11 @@ def grouped_query_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """Compute attention in which consecutive query heads (axis -3) share a head of key and value."""
+    """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
+
+    Heads are on axis -3. ``mask``, ``is_causal`` and ``scale`` are those of
+    ``scaled_dot_product_attention``.
+    """
     heads, shared = size(query, -3), size(key, -3)
     groups = tf.reshape(query, [*sizes(query)[:-3], shared, heads // shared, *sizes(query)[-2:]])
     if mask is not None and len(mask.shape) > 2:
@@ -241,7 +248,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> tf.Tensor:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or on the only axis.
 
     Targets equal to ``ignore_index`` contribute 0. ``reduction`` is "none", "sum", or "mean", which is
     weighted by ``weight``.

@@ -46,7 +46,7 @@ def padding_for_windows(
     dilation: Sequence[int],
     ceil_mode: bool,
 ) -> list[list[Any]]:
-    """Return ``padding``, enlarged at the end so that it covers the last window of ``ceil_mode``."""
+    """Return ``padding``, enlarged at the ends of the axes to cover the last windows if ``ceil_mode``."""
     if not ceil_mode:
         return [list(pair) for pair in padding]
     found = []
@@ -110,8 +110,8 @@ def max_pool(
 ) -> tf.Tensor:
     """Compute the maximum of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". NaN is the
-    maximum, and padding the minimum.
+    The axes are the last ones, or those before the last axis for the layout "channels_last". NaN counts
+    as largest, and padding as the smallest value of the dtype.
     """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
@@ -141,8 +141,8 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
     """Return True if TensorFlow has a kernel for this pooling.
 
-    It has kernels for static windows without dilation over one to three axes of floats, which must be
-    float32 for three axes. Empty arrays are left out.
+    It has kernels for static windows without dilation over one to three axes of float16, float32 or
+    float64. Three axes must be float32. Return False for an empty ``x``.
     """
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
@@ -195,10 +195,10 @@ def window_places(
 def max_over_windows(
     x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of each window and its row-major index in the last axes. NaN is the maximum.
+    """Return the first maximum of each window and its row-major index in the last axes.
 
-    ``axes`` holds for each of the last axes the element indices [windows, kernel] of its windows, and a
-    mask that is True for valid ones.
+    NaN counts as largest. ``axes`` holds for each of the last axes the element indices [windows, kernel]
+    of its windows, and a mask that is True for valid ones.
     """
     rank = len(axes)
     lead, space = sizes(x)[:-rank], sizes(x)[-rank:]
@@ -243,7 +243,10 @@ def max_pool_with_indices(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maximum of each window and its row-major index in the pooled axes."""
+    """Return the first maximum of each window and its row-major index in the pooled axes.
+
+    NaN counts as largest, and padding is never chosen.
+    """
     rank = len(kernel)
     of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -261,8 +264,9 @@ def avg_pool(
 ) -> tf.Tensor:
     """Compute the mean of each window over ``len(kernel)`` axes. Integers are divided towards zero.
 
-    The sum of a window is divided by ``divisor_override``, or by the number of its elements, with those in
-    the padding if ``count_include_pad`` is True.
+    The sum of a window is divided by ``divisor_override``, or by the number of its elements, with those
+    in the padding if ``count_include_pad`` is True. The axes are the last ones, or those before the last
+    axis for the layout "channels_last".
     """
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
@@ -287,13 +291,17 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """Compute the ``ord``-norm of each window. A negative sum keeps its sign under the root, as in torch."""
+    """Compute the ``ord``-norm of each window.
+
+    As in torch, elements are raised to ``ord`` with their signs, so a sum may be negative; its root is
+    then NaN unless ``ord`` is 1.
+    """
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
 
 
 def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Return zeros of spatial size ``space`` with the elements of ``x`` at ``indices``."""
+    """Return zeros of spatial size ``space`` with the elements of ``x`` at the row-major ``indices``."""
     lead = sizes(x)[: len(x.shape) - len(space)]
     rows, count = math.prod(lead), math.prod(space)
     places = tf.reshape(indices, [rows, -1]) + tf.range(tf.cast(rows, tf.int64))[:, None] * tf.cast(
@@ -393,7 +401,7 @@ def fractional_max_pool(
 def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, real: tf.DType) -> tf.Tensor:
     """Return the distance in the source between two neighbouring output elements.
 
-    It is ``(n - 1) / (out - 1)`` with ``align_corners``, otherwise ``1 / scale``, or ``n / out`` if
+    It is ``(n - 1) / max(out - 1, 1)`` with ``align_corners``, otherwise ``1 / scale``, or ``n / out`` if
     ``scale`` is None.
     """
     if align_corners:
@@ -404,8 +412,9 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    An output element is located by its start, or by its centre if ``exact`` is True. For ``small`` images,
-    as in torch, ``scale`` is ignored if the axis keeps its size or doubles it.
+    An output element is located by its start, or by its centre if ``exact`` is True. For ``small``
+    images, as in torch, ``scale`` is ignored if the axis keeps its size or doubles it, unless ``exact``
+    is True.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
@@ -437,7 +446,10 @@ def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
 def weighted_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of the source elements for linear or cubic resampling."""
+    """Return indices and weights [out, taps] of the source elements for linear or cubic resampling.
+
+    Indices beyond the ends are clamped.
+    """
     step = step_between(n, out, scale, align_corners, real)
     index = tf.cast(tf.range(out), real)
     positions = index * step if align_corners else step * (index + 0.5) - 0.5
@@ -451,7 +463,11 @@ def weighted_neighbours(
 
 
 def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
-    """Compute the triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
+    """Evaluate the filter of ``method`` at distances ``x``.
+
+    It is a triangle for "linear", a Lanczos filter of three lobes for "lanczos", and else cubic
+    convolution with ``a = -0.5``.
+    """
     x, zero = tf.abs(x), tf.zeros([], x.dtype)
     if method == "linear":
         return tf.maximum(1 - x, zero)
@@ -467,9 +483,10 @@ def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
 def filtered_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of a filter that widens with the distance of output elements.
+    """Return indices and weights [out, taps] of the source elements for resampling with antialiasing.
 
-    It suppresses frequencies that the output cannot represent.
+    If the size shrinks, the filter widens by the ratio of the sizes, so that it suppresses frequencies
+    that the output cannot represent.
     """
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
@@ -484,7 +501,7 @@ def filtered_neighbours(
 
 
 def weighted_sums(x: tf.Tensor, axis: int, places: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Replace ``axis`` by weighted sums over its elements at ``places`` [out, taps]."""
+    """Replace ``axis`` by weighted sums over its elements at the indices ``places`` [out, taps]."""
     elements = tf.gather(x, places, axis=axis)
     shape = [1] * axis + sizes(weights) + [1] * (len(x.shape) - axis - 1)
     return tf.reduce_sum(elements * tf.reshape(weights, shape), axis + 1)
@@ -499,7 +516,11 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """Resample uint8 in fixed point, exactly as torch: one axis at a time from the last, each rounded."""
+    """Resample uint8 in fixed point, exactly as torch does.
+
+    The axes from ``first`` on are resampled one by one, the last first, and rounded after each. An axis
+    that keeps its size is skipped.
+    """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
@@ -526,7 +547,7 @@ def interpolate(
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
     ``scales`` are the factors from which positions are computed; None computes them from the sizes.
-    ``antialias`` widens the filter if the image becomes smaller.
+    ``antialias`` widens the filter if the image becomes smaller. The dtype of ``x`` is preserved.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -554,7 +575,7 @@ def interpolate(
 
 
 def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
-    """Reflect positions at the ends of an axis.
+    """Reflect positions beyond the ends of an axis of ``n`` elements back into it.
 
     They are reflected at the centres of the end elements with ``align_corners``, and at their outer edges
     otherwise.
@@ -568,9 +589,9 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Move positions into the array for the ``padding`` "border" or "reflection"; "zeros" leaves them.
+    """Move positions into the array for ``padding`` "border" or "reflection", but not for "zeros".
 
-    No gradient flows at the ends of the array and outside of it.
+    No gradient flows to positions at the ends of the array, or that are moved there.
     """
     if padding == "reflection":
         position = reflected(position, n, align_corners)
@@ -599,7 +620,9 @@ def grid_sample(
 ) -> tf.Tensor:
     """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
 
-    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first.
+    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first. ``method``
+    is "linear", "nearest" or "cubic". ``padding`` is "zeros", "border" or "reflection", for positions
+    outside of ``x``.
     """
     space = sizes(x)[2:]
     positions = []
@@ -628,7 +651,9 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
 
-    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first.
+    Positions range from -1 to 1 over each axis, between the centres of the end elements with
+    ``align_corners`` and between their outer edges otherwise. The coordinate of the last axis comes
+    first.
     """
     lines = []
     for n in space:

@@ -197,7 +197,7 @@ def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
     """Compute ``tf.reduce_max`` or ``tf.reduce_min`` (``function``) along ``axis``.
 
-    The gradient goes to the first of equal elements. ``place`` is ``tf.argmax`` or ``tf.argmin``.
+    The gradient goes to the first of equal extremes. ``place`` is ``tf.argmax`` or ``tf.argmin``.
     """
 
     @custom_gradient
@@ -271,7 +271,7 @@ def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.T
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
     """Compute ``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis.
 
-    The number of iterations is logarithmic in the size of the axis.
+    Beyond the end ``s`` is 0. The number of iterations is logarithmic in the size of the axis.
     """
     count = size(terms, -1)
     place = tf.range(count)
@@ -346,10 +346,11 @@ def quantile(
     method: str = "linear",
     skip_nan: bool = False,
 ) -> tf.Tensor:
-    """Compute the ``q``-th quantiles along ``axis``, or of the flattened ``x``. The axes of ``q`` come first.
+    """Compute the quantiles ``q``, in [0, 1], along ``axis``, or of the flattened ``x`` if ``axis`` is None.
 
-    ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". A slice that contains NaN gives
-    NaN; if ``skip_nan`` is True, NaN is ignored.
+    The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". A
+    slice that contains NaN gives NaN. If ``skip_nan`` is True, NaN is ignored, and only a slice without
+    other elements gives NaN.
     """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
@@ -402,7 +403,7 @@ def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, 
 def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any = 0) -> tf.Tensor:
     """Count how often each of 0, 1, 2, ... occurs in ``x``, or sum the ``weights`` of its occurrences.
 
-    The result has at least ``minlength`` elements.
+    The result has at least ``minlength`` elements, and one for each integer up to the largest in ``x``.
     """
     x = tf.cast(x, tf.int64)
     count = tf.maximum(tf.reduce_max(tf.concat([x, [-1]], 0)) + 1, tf.cast(minlength, tf.int64))
@@ -412,7 +413,8 @@ def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any =
 def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
     """Count the elements in ``bins`` equal bins over ``[min, max]``. Elements outside are ignored.
 
-    If ``min`` equals ``max``, the bins cover the range of ``x``.
+    If ``min`` equals ``max``, the bins cover the range of ``x``. If that has a single value too, they
+    begin 1 below it and end 1 above it.
     """
     flat = tf.reshape(x, [-1])
     if flat.shape[0] == 0:
@@ -435,7 +437,7 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
     """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
 
-    An empty range is widened by 0.5 on both sides.
+    The default for an empty ``x`` is [0, 1]. A range of a single value is widened by 0.5 on both sides.
     """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
@@ -478,7 +480,8 @@ def covariance(
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` is a vector.
 
     Columns are weighted by the counts ``fweights`` and the importances ``aweights``. The divisor is the
-    sum of the weights, which is the number of columns by default, reduced by ``correction``.
+    sum of the weights, by default the number of columns, minus ``correction``, which is multiplied by the
+    weighted mean of ``aweights`` if they are given.
     """
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
@@ -529,7 +532,7 @@ def cdist(x1: tf.Tensor, x2: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
 
 
 def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
-    """Compute the ``p``-distances between all pairs of rows of ``x``."""
+    """Compute the ``p``-distances between rows ``i < j`` of ``x``, in lexicographic order of the pairs."""
     rows = tf.range(size(x, 0))
     pairs = tf.where(rows > rows[:, None])
     return vector_norm(tf.gather(x, pairs[:, 0]) - tf.gather(x, pairs[:, 1]), axis=-1, ord=p)
@@ -590,7 +593,7 @@ def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) ->
 def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replacement: bool) -> tf.Tensor:
     """Sample indices along the last axis with probabilities proportional to ``weights``.
 
-    ``samples`` indices come from each row. Without ``replacement``, they differ.
+    ``samples`` indices come from each row. Without ``replacement``, the indices of a row differ.
     """
     logits = tf.math.log(weights)
     # The index of the largest sum with Gumbel noise is a sample with these probabilities.
