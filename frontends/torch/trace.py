@@ -16,12 +16,12 @@ from ..common.read_numbers import Reading
 
 
 class CallHistory(Protocol):
-    """The recorded calls so far."""
+    """History of the recorded calls, by which their records are marked."""
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
-        """Return the call record of a call that is being made, with `facts` as additional fields.
+        """Return the record of a call that is being made, with ``facts`` as additional fields.
 
-        `written` are the values that it writes to.
+        ``written`` are the values that the call writes to.
         """
 
 
@@ -68,16 +68,17 @@ class HostDraws(Protocol):
     trees: list[Any]
 
     def number(self, draw: Draw, name: str) -> Any:
-        """Return the number that `draw` reads, an input `name` that is read again before each call.
+        """Return the number that ``draw`` reads, as a symbol for a new input ``name``.
 
-        If draws are constants of the graph, the number is one, too.
+        The input is read again before each call. If draws are constants of the graph, return a plain
+        number.
         """
 
 
 class Trace(Protocol):
-    """A recording in progress, as its parts see it: the torch mode that ``capture`` implements.
+    """A recording in progress, as other objects of the recording see it. ``capture`` implements it.
 
-    Inside of its ``with`` block, torch calls are recorded.
+    It is a torch function mode: torch calls are recorded inside of its ``with`` block.
     """
 
     # True if the graph is for torch itself.
@@ -119,10 +120,11 @@ class Trace(Protocol):
         """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value of `tensor`.
+        """Return the value of ``tensor``.
 
-        A tensor that no recorded call made becomes a parameter or a constant. Raise ``TracingError`` if
-        the function may have made it unseen.
+        A tensor that no recorded call made becomes a parameter, a constant, or a view or alias of a
+        recorded tensor. Raise ``TracingError`` if the function may have made it in a way that is not
+        recorded.
         """
 
     def is_weight(self, value: Value) -> bool:
@@ -132,11 +134,13 @@ class Trace(Protocol):
         """Return the size of `value` along `axis`: an int if it is fixed, else an expression."""
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """Return the number of `size`, and add a guard that it stays.
+        """Return the number of ``size``, and add a guard that it stays.
 
-        There are three exceptions. A `text` for a message gets the number without a guard. A `key` may
-        stay the size itself, or raise ``UnhashableSize`` if another attempt follows. A condition that is
-        `compared` with a number that a loop carries is returned unchanged.
+        The flags tell what the number is for. With ``text``, the number in the message of an exception gets
+        no guard. With ``key``, return ``size`` itself if it may be hashed as a symbol, and raise
+        ``UnhashableSize`` if the next attempt has to fix it. With ``compared``, return the condition
+        ``size`` unchanged if it contains a number from inside of an open block, such as one that a loop
+        carries.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
@@ -170,7 +174,7 @@ class Trace(Protocol):
         """
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return ``function(*args)``, run without recording its calls."""
+        """Return ``function(*args)``, run without recording the calls in it."""
 
     def add_input(self, name: str, tensor: Any) -> None: ...
 
@@ -179,7 +183,7 @@ class Trace(Protocol):
     def rewritten_state(self) -> frozenset[int]:
         """Return the ids of state tensors that the graph must return as new arrays.
 
-        Empty if the graph is for torch, whose arrays are written to in place.
+        Return an empty set for a graph for torch, which writes to its arrays in place.
         """
 
     def __enter__(self) -> Any: ...

@@ -1,4 +1,7 @@
-"""Answers to reads of tensors: symbolic ints for sizes, guarded elements, errors for reads of memory."""
+"""Answers to calls that read tensors: symbols for sizes, guards on elements, errors for reads of memory.
+
+:data:`ANSWERS` lists them by the bare name of the call.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from .nodes import NAMES, foreach, record_data_assignment
 from .regions import rows_of
 from .running import RunningTrace
 
-# ------------------------------------------------------------------------------------------------- int64 seen
+# -------------------------------------------------------------------------------------------- int64 detection
 # Detection of int64 elements that do not fit into int32, for frameworks without 64-bit integers.
 
 # Larger tensors are not inspected, because that would take too long.
@@ -72,10 +75,10 @@ def introduces_int64(
 ) -> bool:
     """Return True if a call is the first to produce elements that do not fit into int32.
 
-    `filled` are the tensors that it made or wrote to. Return False in a graph for torch, for calls that
-    write only some elements or none, and for calls with an operand that already has such elements. Casts
-    of infinities are ignored as well, because their result depends on the framework, and models mask it
-    (T5 casts ``log(0)``).
+    ``filled`` are the tensors that it made or wrote to; views among them are not inspected. Return False in
+    a graph for torch, for calls that write only some elements or none, and for calls with an operand that
+    already has such elements. An operand with an infinity or NaN counts as one, because its cast to an
+    integer depends on the framework, and models mask the result (T5 casts ``log(0)``).
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -86,9 +89,9 @@ def introduces_int64(
 
 
 def is_wide(tensor: torch.Tensor) -> bool:
-    """Return True if `tensor` has an element outside of the range of int32.
+    """Return True if ``tensor`` has an element outside of the range of int32.
 
-    Return False for any dtype but int64, off the CPU, for sparse tensors, and for more than 2**20
+    Return False for other dtypes than int64, for sparse tensors, off the CPU, and for more than 2**20
     elements.
 
     >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)]))
@@ -157,10 +160,11 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that returns elements as Python objects, and guard on those that vary between calls.
+    """Run a call that returns elements as Python objects, and guard on all elements of the tensor.
 
-    The guard is on a copy made now, since the tensor may be written to later. Raise ``TracingError`` for
-    more than 4096 elements, and for random elements in a graph for another framework.
+    A tensor that does not vary between calls needs no guard. The guard is on a copy made now, because the
+    tensor may be written to later. Raise ``TracingError`` if more than 4096 elements vary, and, in a graph
+    for another framework, if they are random.
     """
     tensor = args[0]
     value = capture.value(tensor)
@@ -207,7 +211,7 @@ def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Answer ``bool(tensor)``. For a single number, guard on whether it is 0 instead of on its value.
 
-    The condition of a loop that is marked needs no guard.
+    A boolean tensor gets a guard on its element, unless it is the condition of a loop that is marked.
     """
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.asked(
@@ -228,7 +232,7 @@ def _comparison(capture: RunningTrace, function: Any, args: Any, kwargs: Any) ->
     """Answer ``torch.equal`` and similar functions, and guard on the answer.
 
     For the guard, the comparison is recorded as calls that return a tensor. ``equal`` of tensors of
-    different shapes needs no guard.
+    different shapes needs no guard on elements.
     """
     seen = capture.run(function, args, kwargs)
     with capture:
@@ -373,7 +377,7 @@ def guard_untracked_result(
     """Guard on the sizes in the arguments of a call that needs no node.
 
     Such a call made no tensor, wrote to none and drew no random number. Raise ``TracingError`` if its
-    result contains a number and an operand varies between calls.
+    result contains a number and one of the ``operands`` varies between calls.
     """
     for item in iterate_structure(arguments):
         size = expression_of(item)

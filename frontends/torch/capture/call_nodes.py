@@ -18,7 +18,7 @@ from .answers import elements, introduces_int64
 from .known_calls import CompletedCall
 from .running import RunningTrace
 
-# ------------------------------------------------------------------------------------------------------ needs
+# ----------------------------------------------------------------------------------------------------- guards
 # Guards on ``requires_grad`` of arguments, and guards for calls that failed.
 
 _FACT = "requires_grad"
@@ -44,11 +44,11 @@ def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], k
 def guard_failed_call(
     capture: RunningTrace, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
-    """Guard on what a call that raised `problem` depends on, because the user's code may catch the exception.
+    """Guard on what a call that raised ``problem`` depends on, because the user's code may catch it.
 
-    These are all sizes, the numbers in its arguments, and, if an operand varies between calls,
-    ``requires_grad`` of the inputs and the elements of operands that are no floats. After a
-    ``LinAlgError`` the elements of all operands are guarded.
+    These are all sizes, numbers in the arguments that were read from tensors, and, if an operand varies
+    between calls, ``requires_grad`` of the inputs. The elements of operands that are no floats are guarded,
+    too, and after a ``LinAlgError`` those of all operands.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))

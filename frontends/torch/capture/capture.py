@@ -1,8 +1,8 @@
-"""Recording of torch calls: a ``TorchFunctionMode`` sees every public call, on concrete tensors.
+"""Recording of torch calls: a ``TorchFunctionMode`` intercepts every public call, on concrete tensors.
 
-Sizes are answered with symbolic ints, elements handed to Python become guards, writes are noticed by the
-version counter of tensors, views by their storage. The mode is local to the thread. Tensors that the
-function writes to and the random state are restored afterwards, also when it raises.
+Sizes are answered with symbolic ints. Elements that Python reads become symbols or guards. Writes are found
+by the version counters of tensors, views by their storage. The mode is local to the thread. Tensors that
+the function writes to, and the random state, are restored after the run, also if it raises.
 """
 
 from __future__ import annotations
@@ -116,9 +116,10 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Replace integer tensors that a call takes as sizes, bounds or other ints by numbers.
 
-    They are the bounds of slices in an index, the arguments of ``kinds.TAKES_SIZES``, and 0-d tensors at
-    parameters that take an int in every overload. Tensors computed from sizes become symbols; the elements
-    of others are guarded as if the code had called ``int``.
+    They are 0-d tensors (and 1-d ones for ``tensor_split``) in three positions: bounds of slices in an
+    index, arguments of ``kinds.TAKES_SIZES``, and parameters that take an int in every overload. Tensors
+    computed from sizes become symbols; the elements of others are guarded as if the code had called
+    ``tolist``.
     """
 
     def number(item: Any) -> Any:
@@ -167,10 +168,10 @@ def run_known_call(
     kwargs: dict[str, Any],
     outcome: Outcome,
 ) -> CompletedCall:
-    """Run a call whose outcome is expected to be `outcome`. The caller checks that it is.
+    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
 
-    Kernels are hidden from dispatch modes, which is faster, if nobody else listens to them and no autograd
-    history depends on them.
+    If no other mode is active and the call has no autograd history, the kernels are hidden from the
+    dispatch mode, which is faster.
     """
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
@@ -209,7 +210,7 @@ def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outco
 class BackwardSizes:
     """Sizes of kernels in backward passes, found by the autograd node that runs.
 
-    Autograd nodes are mapped to the recorded values that they made.
+    Autograd nodes are mapped to the recorded values that they made in the forward pass.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -236,8 +237,8 @@ class BackwardSizes:
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call that computes gradients, with numbers instead of symbolic sizes.
 
-        Guard first on which axes have length 1 in calls with several operands, since the derivative of a
-        broadcast sums over these.
+        Before that, guard on which axes have length 0 or 1 in recorded calls with several operands, because
+        the derivative of a broadcast sums over axes of length 1.
         """
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
@@ -258,7 +259,10 @@ class BackwardSizes:
             self._passing, self._batched = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return a kernel's arguments with sizes instead of numbers, or None if a number is unknown."""
+        """Return a kernel's arguments with sizes instead of numbers.
+
+        Return None if no backward pass runs, if there is no rule for the kernel, or if a number is unknown.
+        """
         rule = RULES.get(function._schema.name)
         derivative = self._running(args) if rule is not None else None
         try:
@@ -299,9 +303,9 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call of an autograd node, or None, and whether the node is all of that call.
+        """Return the recorded call of an autograd node, or None, and whether the call has no other node.
 
-        The inner nodes of a call with several are assigned to that call.
+        Nodes that make intermediate results of a call are assigned to that call.
         """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
@@ -395,7 +399,6 @@ class Capture(TorchFunctionMode):
         )
         self.fixed: set[Size] = set()
         self.own_modes = (Capture, ResultReuse)
-        # Ids of the global namespaces of the recorded code.
         self.spaces: frozenset[int] = frozenset()
         self.host_draws, self.generators = HostDrawRecorder(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
@@ -408,12 +411,9 @@ class Capture(TorchFunctionMode):
             Gradients(weights),
         )
         self.history, self.first_run, self.known = AutogradHistory(self), FirstRunResults(), CallOutcomes()
-        # A number has None here.
         self.input_tensors: list[torch.Tensor | None] = []
         self.call, self.count_call_inputs = "", 0
-        # Number of nodes whose numbers have been fixed.
         self.count_decided = 0
-        # Maps the id of a given array to its tensor.
         self.arrays: dict[int, Any] = {}
         self.written, self.rules, self.layouts, self.vmapped = (
             WrittenTensors(self),
@@ -433,9 +433,9 @@ class Capture(TorchFunctionMode):
     def isolated(self) -> Iterator[None]:
         """Record inside of the block, and undo what the function did to torch and to tensors.
 
-        Afterwards settings, random states, gradients and the contents of written tensors are restored.
-        Raise ``TracingError`` if the function left a setting or a gradient changed, since a graph cannot
-        do so.
+        Settings, random states, gradients and the contents of written tensors are restored after it. Raise
+        ``TracingError`` if the function left a setting or a gradient changed, or if a write cannot be
+        recorded because other code or another captured tensor shares the memory.
         """
         try:
             with (
@@ -466,7 +466,7 @@ class Capture(TorchFunctionMode):
         """Complete and return the graph, with the function's result and its changes to containers and places.
 
         Raise ``TracingError`` if the result hides a recorded tensor or size in an object that is no
-        container.
+        container, or if an input that is written to shares memory with another array.
         """
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
@@ -559,7 +559,7 @@ class Capture(TorchFunctionMode):
         self.layouts.add_input(value, tensor)
         self.quietly(self.backward_sizes.note, [tensor])
 
-    # ------------------------------------------------------------------------------ every call comes here
+    # ------------------------------------------------------------------------------ interception
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -593,9 +593,9 @@ class Capture(TorchFunctionMode):
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
         """Record a kernel that runs outside of any public call as a call of its own, and return its result.
 
-        A kernel that only reads properties is run instead. One that compares sizes or returns elements is
-        run, too, with guards on what it returned. Raise ``TracingError`` if elements cannot be guarded, or
-        if the kernel changes the shape of a tensor that the function has not made. If `sized` is True,
+        A kernel that only reads properties is run instead. A kernel that compares sizes or returns elements
+        is run, too, with guards on what it returned. Raise ``TracingError`` if elements cannot be guarded,
+        or if the kernel changes the shape of a tensor that the function has not made. If ``sized`` is True,
         numbers in the arguments may be sizes of unknown origin, so guards fix all sizes.
         """
         self.call = name = name_of(function)
@@ -697,7 +697,7 @@ class Capture(TorchFunctionMode):
         )
         return result
 
-    # Kernels of the function would otherwise be recorded, and its calls be seen by other modes of the user.
+    # Otherwise its kernels would be recorded, and other modes of the user would see its calls.
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
@@ -777,7 +777,10 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Return True if the sizes of `value`, made by the node `maker`, do not vary between calls."""
+        """Return True if the spec of ``value``, made by the node ``maker``, states the sizes for all calls.
+
+        This is the case for values that do not vary between calls, weights, and inputs of open blocks.
+        """
         return (
             not self.recorder.varies(value)
             or value in self.recorder.arguments

@@ -1,8 +1,9 @@
 """Higher-order operators: ``torch.cond``, ``while_loop``, ``scan`` and ``map`` become nodes with regions.
 
-``flex_attention`` is recorded as torch's own formula. Both branches are recorded, and a body once, so one
-recording serves all branches and trip counts. A backward pass inside of the function needs the tensors
-that the calls inside save for it, so then the next attempt unrolls the operator (:mod:`.written_out`).
+``flex_attention`` is recorded as torch's own reference formula. Both branches of ``cond`` are recorded, and
+the body of a loop once, so one recording serves all branches and trip counts. A backward pass inside of the
+function needs tensors that the calls inside of an operator save for it. If a pass goes through an operator,
+the next attempt unrolls that operator (:mod:`.written_out`).
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-# ------------------------------------------------------------------------------------- written out
+# ------------------------------------------------------------------------------------- unrolled operators
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
@@ -205,7 +206,7 @@ def prefixes(
 
 
 def _differentiable_where(mask: Any, leaf: Any) -> Any:
-    # Where `mask` is False unrelated elements are combined, and 0 times an infinite gradient would be NaN.
+    # Where ``mask`` is False, unrelated elements are combined, and 0 times an infinite gradient would be NaN.
     return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 
 

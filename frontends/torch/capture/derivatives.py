@@ -2,8 +2,8 @@
 
 torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of its operand,
 that of a mean divides by the number of elements. Which sizes these are follows from the autograd node that
-runs. A row of ``RULES`` states it for one kernel; a node in ``_PLAIN`` has no sizes among its numbers.
-Source: torch's tools/autograd/derivatives.yaml.
+runs. A row of :data:`RULES` replaces the numbers of one kernel by sizes. The numbers in kernels of a node
+in ``_PLAIN`` are no sizes. Source: torch's tools/autograd/derivatives.yaml.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ KNOWN = _PLAIN | _SHAPED | _MEANS
 
 
 class UnknownSize(Signal):
-    """Raised if the meaning of a number is unknown."""
+    """Raised if it is unknown which size a number in a kernel is."""
 
 
 @dataclass(frozen=True)
 class BackwardKernel:
     """A kernel of the backward pass that runs, with its autograd node and the recorded call of that node.
 
-    inputs: shapes of what the node was given, or None where unknown.
-    made: shape of what the node made.
-    whole: True if the node is all of the call.
-    batched: True if ``torch.vmap`` may run several of them at once.
+    name: name of the autograd node without ``Backward`` and number.
+    inputs: shapes of the operands of the node in the forward pass, or None where unknown.
+    made: shape of the result of the node in the forward pass, or None.
+    whole: True if the call has no other autograd node.
+    batched: True if ``torch.vmap`` may run several of these kernels at once.
     """
 
     capture: RunningTrace

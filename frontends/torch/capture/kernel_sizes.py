@@ -1,6 +1,6 @@
 """Sizes behind the numbers in kernels that ``torch.vmap`` runs, by the public call that they belong to.
 
-A number of a kernel that the call was not given fixes the sizes of the recording.
+A number that is neither an argument of the call nor a known size makes guards fix all sizes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ..numbers import decide_all
 from ..sizes import expression_of, symbolic
 from .running import RunningTrace
 
-# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from
-# sizes by code that cannot be seen, so the recording holds only for the sizes it has.
+# ATen operations that take sizes or positions as numbers. Inside of a transform, C++ code computes these
+# numbers from sizes, so the recording holds only for the sizes that it has.
 _SIZED = frozenset(
     {
         "view",
@@ -94,11 +94,15 @@ _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch
 
 
 class _Tied(Signal):
-    """Raised if a number may be more than one size."""
+    """Raised if it is unknown which size a number is."""
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """Return the batch sizes of the active levels of ``torch.vmap``, the inner one first, or None."""
+    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first.
+
+    Return None if no level is active. Return None as well if ``call`` is None and autograd or a gradient
+    transform runs the kernel.
+    """
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -112,7 +116,7 @@ def levels(call: str | None) -> list[Any] | None:
 
 
 def physical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Return the sizes of a tensor as the body of a transform sees it."""
+    """Return the sizes of a tensor as the function under ``torch.vmap`` sees them, without batch axes."""
     batched: list[int] = []
     while is_wrapped(tensor):
         if is_batched(tensor):
@@ -129,9 +133,9 @@ def physical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ..
 class Kernel:
     """A kernel under ``torch.vmap``, with the public call that it belongs to.
 
-    call: name of the public call, or None if the kernel is vmap's own.
+    call: bare name of the public call, or None if the kernel is vmap's own.
     given: numbers that the public call was given.
-    batch: batch sizes of the active levels, the inner one first.
+    batch: batch sizes of the active levels, the innermost first.
     """
 
     capture: RunningTrace

@@ -50,7 +50,7 @@ class CompletedCall:
     name: dotted public name of the function.
     key: bare name of the function.
     arguments: positional and keyword arguments as they are recorded.
-    operands: the tensors among them.
+    operands: the tensors in the arguments.
     result: what the call returned.
     """
 
@@ -133,8 +133,9 @@ class CallOutcomes:
     ) -> Any:
         """Return a key of all that determines the outcome of a call.
 
-        Append the tensors of the call to `operands`. Return None if the outcome may depend on something
-        else, such as elements or autocast; `operands` is then incomplete.
+        Append the tensors of the call to ``operands``. Return None if the outcome may depend on anything
+        else, such as elements or autocast, or if the call is in-place or not public; ``operands`` is then
+        incomplete.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -173,9 +174,9 @@ def _is_public(function: Any, name: str) -> bool:
 
 
 def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
-    """Return a key of what the outcome of a call may depend on in an argument.
+    """Return a key of what the outcome of a call may depend on in the argument ``item``.
 
-    Append the tensors in it to `operands`. Raise ``_UnknownDependency`` for an argument of an unknown
+    Append the tensors in it to ``operands``. Raise ``_UnknownDependency`` for an argument of an unknown
     class, or whose elements may matter.
     """
     cls = type(item)
@@ -196,8 +197,9 @@ def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
 def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
     """Return the properties of a float tensor that decide outcomes: class, dtype, shape, strides and flags.
 
-    With `is_masked`, boolean tensors are accepted, too. Raise ``_UnknownDependency`` for any other tensor:
-    elements of integer tensors may be sizes, or too large for other frameworks.
+    With ``is_masked``, boolean tensors are accepted, too. Raise ``_UnknownDependency`` for any other
+    tensor, because integers may be sizes, or too large for other frameworks, and for tensors that are not
+    dense on the CPU.
     """
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
@@ -302,8 +304,9 @@ class FirstRunResults:
     ) -> None:
         """Store the result of one call of the first run, or only that there was a call.
 
-        A result is stored if it follows from the arguments (`outcome` is a ``TensorOutcome``) or is costly
-        to compute, if ``wanted()`` is True and the limit on memory is not reached. Views count no memory.
+        A result is stored if it follows from the arguments (``outcome`` is a ``TensorOutcome``) or is
+        costly to compute, but only if ``wanted()`` is True, the limit on memory is not reached, and the
+        result is no inference tensor. Views do not count towards the limit.
         """
         kept: _StoredCall | None = None
         if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):
@@ -320,9 +323,9 @@ class FirstRunResults:
     ) -> torch.Tensor | None:
         """Return the stored result of the matching call of the first run, or None.
 
-        The n-th call of a function matches the n-th call of that function in the first run. Its arguments
-        must be equal up to rounding, and nothing may have been written to operands or result. Each stored
-        call is used up.
+        The n-th call of a function matches the n-th call of that function in the first run. The arguments
+        must be equal (float tensors up to rounding), and nothing may have been written to operands or
+        result. Each stored call is used up.
         """
         calls = self._made.get(function)
         if not calls:

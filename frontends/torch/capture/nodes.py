@@ -1,8 +1,8 @@
-"""Sizes of made arrays, ``torch._foreach_*`` calls, and assignments ``tensor.data = data``.
+"""Sizes of arrays that calls create, ``torch._foreach_*`` calls, and assignments ``tensor.data = data``.
 
 Models update a weight by such an assignment (momentum encoders, norms below a bound). It is recorded as a
-write to all of the tensor, after which ``data`` is a view of it. That is equivalent if nothing else shares
-the storage that the tensor had, or that of ``data``.
+write of ``data`` to all elements of ``tensor``, after which ``data`` is a view of ``tensor``. That is
+equivalent if nothing else shares the old storage of ``tensor``, or that of ``data``.
 """
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a ``torch._foreach_*`` call as one call per element, and return the results.
 
-    They are a list for an in-place function, else a tuple. Arguments that are no sequences are used for
-    each element.
+    They are in a list for an in-place function, else in a tuple. Arguments that are no lists or tuples are
+    passed to each of these calls.
     """
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
@@ -208,9 +208,9 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Return True if another tensor or a NumPy array shares the storage of `tensor`.
+    """Return True if another tensor or a NumPy array shares the storage of ``tensor``, or if that is unknown.
 
-    Return True as well if it is sparse or wrapped, because that is unknown then.
+    It is unknown for a sparse or wrapped tensor.
     """
     with no_torch_function():
         return (

@@ -1,8 +1,8 @@
 """Writes inside of a branch or loop body to tensors of the enclosing scope.
 
-``torch.cond`` and ``while_loop`` allow them where no gradients are taken. A region is pure, so its block
-writes to a copy, which becomes one more output and is carried by a loop. After the node follows the write
-to the tensor itself.
+``torch.cond`` and ``while_loop`` allow such writes if no gradients are taken. A region is pure, so its
+block writes to a copy, which becomes one more output and, in a loop, part of the carry. A write to the
+tensor itself follows the node.
 """
 
 from __future__ import annotations
@@ -81,10 +81,11 @@ class OuterWrites:
             self._open[-1].written[base] = self.capture.quietly(SavedContents, owner)
 
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if the innermost block may not write to one of the values `written`.
+        """Raise ``TracingError`` if the innermost block may not write to one of the values ``written``.
 
-        A block may write to what it made itself, to its inputs if it `is_free`, and to outer tensors that
-        were saved before if ``may_write`` and ``is_free`` of the :class:`_OpenBlock` allow it.
+        A block may write to what it made itself. If it ``is_free``, it may write to its inputs. If it
+        ``may_write``, it may write to outer tensors that were saved before, but unless it ``is_free`` only
+        while gradients are disabled.
         """
         recorder = self.capture.recorder
         for value in written if self._open else ():

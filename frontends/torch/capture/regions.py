@@ -1,7 +1,8 @@
-"""Python's own statements as regions of a torch recording.
+"""Regions of a torch recording: blocks of torch's higher-order operators and of Python's own statements.
 
-See :class:`graph_compiler.recording.control_flow.Regions`. Regions are those of torch's higher-order
-operators. Python numbers that a loop carries are read from arrays in each iteration.
+:class:`BlockRecorder` records a block and adds the node. :class:`TorchRegions` uses it for statements; see
+:class:`graph_compiler.recording.control_flow.Regions`. Python numbers that a loop carries are read from
+arrays in each iteration.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class BlockRecorder:
         self._asked = capture.call
         self._world = ObjectSnapshot([("", function) for function in functions])
 
-    # ------------------------------------------------------------------------------ what is given
+    # ------------------------------------------------------------------------------ operands
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, BlockArgument]:
         """Return the value of an array or number that a loop carries, and its example.
 
@@ -108,7 +109,7 @@ class BlockRecorder:
         first = self.capture.quietly(tensor.__getitem__, 0)
         return value, BlockArgument(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
 
-    # ------------------------------------------------------------------------------ one block
+    # ------------------------------------------------------------------------------ recording of a block
     def block(
         self,
         name: str,
@@ -203,7 +204,7 @@ class BlockRecorder:
                 "torch's operators forbid. Return it instead"
             )
 
-    # ------------------------------------------------------------------------------ the node
+    # ------------------------------------------------------------------------------ nodes
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
         """Run the operator unrecorded. Return the leaves of its result, and whether it drew random numbers.
 
@@ -339,7 +340,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         with without_function_mode():
             return forward(function, *args)
 
-    # ------------------------------------------------------------------------------ what things are
+    # ------------------------------------------------------------------------------ kinds of items
     def is_open(self, item: Any) -> bool:
         recorder = self.capture.recorder
         if is_symbolic(item):
@@ -355,7 +356,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
             return ArrayKind(spec.dtype, tuple(spec.hints))
         return ArrayKind(_name(_DTYPES[type(_now(item))]), (), True)
 
-    # ------------------------------------------------------------------------------ small calls
+    # ------------------------------------------------------------------------------ array operations
     def made(self, item: Any, kind: ArrayKind) -> Any:
         dtype = getattr(torch, kind.dtype)
         if isinstance(item, torch.Tensor):
@@ -375,7 +376,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         found = torch.where(self.truth(truth), one, other)
         return found if any(isinstance(item, torch.Tensor) for item in (one, other)) else found.item()
 
-    # ------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------------------ growing lists
     def may_write(self, kind: ArrayKind) -> bool:
         return True
 
@@ -575,7 +576,10 @@ def loops_of(capture: RunningTrace) -> Loops:
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """Return the iterations of a ``for`` loop over a tensor, or None if the loop cannot be marked."""
+    """Return the iterations of a ``for`` loop over a tensor, and mark the loop.
+
+    Return None if ``frame`` is not that of ``Tensor.__iter__``, or if the loop cannot be marked.
+    """
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:

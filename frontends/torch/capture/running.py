@@ -20,7 +20,7 @@ from .outer_writes import OuterWrites
 
 
 class KernelSizes(Protocol):
-    """Tells which sizes the numbers in kernels below public calls are."""
+    """Finds the sizes behind the numbers in kernels below public calls."""
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return ``function(*args, **kwargs)``, and meanwhile find the sizes in its kernels."""
@@ -54,7 +54,7 @@ class MadeTensors(OwnMemory, Protocol):
 
 
 class RunningTrace(MemoryTrace, GradientTrace, Protocol):
-    """A recording in progress with all its parts."""
+    """A recording in progress with all its parts, which ``Capture`` implements."""
 
     exported: ExportedMemory
     rules: GradientRules
@@ -109,6 +109,6 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
         """Record a kernel that runs outside of any public call as a call of its own, and return its result.
 
-        If `sized` is True, numbers in the arguments may be sizes of unknown origin, so guards fix all
+        If ``sized`` is True, numbers in the arguments may be sizes of unknown origin, so guards fix all
         sizes.
         """

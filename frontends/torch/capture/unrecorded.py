@@ -34,7 +34,7 @@ from .written_out import WRITTEN_OUT, flex_attention
 class UnrecordedMode(TorchFunctionMode):
     """Function mode of runs that are not recorded: it replaces symbolic sizes in arguments by their numbers.
 
-    Higher-order operators are run as the calls that they make.
+    Higher-order operators run as the calls that they make.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -72,11 +72,12 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Return the value of a tensor that was met for the first time.
+    """Return the value of a tensor that the recording has not met before.
 
     It becomes a parameter if it is a persistent weight, a view or an alias if it shares storage with a
-    recorded tensor, and else a constant. Raise ``TracingError`` if the function has made it unseen, if it
-    may come from another thread, is the state of a generator, or is on the device ``meta``.
+    recorded tensor, and else a constant. Raise ``TracingError`` if the function has made the tensor in a
+    way that is not recorded, if it may come from another thread, if it is the state of a generator, or if
+    it is on the device ``meta`` and no weight.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
@@ -156,8 +157,8 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
     Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if no
-    recorded value has the same geometry in that storage, or if that value is an input or weight and the
-    tensor is a plain one without a gradient.
+    recorded value has the same dtype, shape, strides and offset in that storage, or if that value is an
+    input or weight and the tensor is a plain one without a gradient.
     """
     seen = capture.memory.same(tensor)
     if seen is None or (
@@ -229,8 +230,9 @@ class KernelwiseSizes:
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a reshaping kernel with sizes instead of numbers.
 
-        Return None for another kernel, outside of such a call, and if a number does not belong to one
-        size.
+        Return None for another kernel, outside of such a call, if one of the numbers was given to the call,
+        and if the sizes cannot be determined. Sizes that have the same number get a guard that they stay
+        equal.
         """
         if (
             self._shapes is None
@@ -248,7 +250,7 @@ class KernelwiseSizes:
         )
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if all numbers of the kernel were given to the public call, and so are no sizes."""
+        """Return True if the kernel has only numbers that the public call was given, which are no sizes."""
         return (
             self._shapes is not None
             and not is_sized(function)
@@ -270,7 +272,7 @@ def shape_of(capture: RunningTrace, value: Value) -> tuple[Any, ...]:
 
 
 def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
-    """Return the first of `sizes`, and guard that all of them stay equal. They have the same number now."""
+    """Return the first of ``sizes``, and guard that all of them stay equal, as they are now."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
         if isinstance(condition, Size):
@@ -319,10 +321,9 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 
 
 class KernelMode(TorchDispatchMode):
-    """Dispatch mode that sees the kernels below public calls. It records those outside of a public call.
+    """Dispatch mode that intercepts the kernels below public calls. It records those outside of one.
 
-    inside_call: True while a public call runs, whose kernels are not recorded but whose tensors are
-        hidden.
+    inside_call: True while a public call runs, whose kernels are not recorded but whose tensors are hidden.
     """
 
     # torch calls the mode for higher-order operators only with this flag; they are refused here.

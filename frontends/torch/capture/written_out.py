@@ -1,7 +1,7 @@
 """Higher-order operators unrolled to the calls that they make: one branch, and the iterations of a loop.
 
-They run so where nothing is recorded. They are recorded so if a backward pass inside of the function goes
-through them; then the branch and the trip count are guarded.
+Runs that are not recorded use them. A recording uses them if a backward pass inside of the function goes
+through the operator; the branch and the trip count are then guarded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def cond(mode: Mode, args: Any) -> Any:
 
 
 def while_loop(mode: Mode, args: Any) -> Any:
-    """Run the loop and return its last carry. Without any iteration, return clones of `carried`."""
+    """Run the loop and return its last carry. Without any iteration, return a carry of cloned tensors."""
     goes_on, body, carried, additional = args
     with mode:
         if not goes_on(*carried, *additional):
@@ -70,9 +70,10 @@ def _stacked(results: list[Any]) -> Any:
 
 
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """Compute attention by torch's own formula with all scores, in the stride order of the query.
+    """Compute attention by torch's own reference formula with all scores.
 
-    Raise ``OperatorRefused`` if torch has no such formula.
+    The result has the stride order of the query. Raise ``OperatorRefused`` if this torch has no such
+    formula.
     """
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
     formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(
