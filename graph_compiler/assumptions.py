@@ -592,7 +592,7 @@ class KeywordOrder:
         return cls(tuple(data))
 
 
-# ------------------------------------------------------------------------------------- the table of all kinds
+# --------------------------------------------------------------------------------------------- table of kinds
 # The order is that in which a call is checked.
 _ORDER: tuple[type[Assumption], ...] = (
     KeywordOrder,

@@ -1,4 +1,4 @@
-"""Exceptions on their way out of public functions, and those of the target that belong to a recorded call.
+"""Preparation of exceptions that leave public functions, and of the target's that belong to a recorded call.
 
 Exceptions of the user's code and errors of this package pass. Any other exception is a bug and becomes
 ``InternalError``. Tracebacks show only the user's lines, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in
@@ -70,7 +70,11 @@ def leave(problem: Exception, doing: str) -> None:
 
 
 def as_internal_error(problem: Exception, doing: str) -> Exception:
-    """Return an ``InternalError`` for a bug of this package, and ``problem`` for any other exception."""
+    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself.
+
+    Errors of this package, ``OSError``, ``MemoryError``, and arguments that do not fit the public
+    function are no bugs.
+    """
     trace = problem.__traceback__
     # If there is only the first frame, the arguments do not fit the function that was called, which is a
     # TypeError of the user.
@@ -154,8 +158,9 @@ def _internal_error(problem: Exception, doing: str) -> InternalError:
 def _user_location(frames: list[FrameType], problem: Exception) -> str:
     """Return the user's line that a bug concerns, as ``file:line``.
 
-    This is the line where the user's code ran, else the origin of the node that a frame was looking at, else
-    the line of the call.
+    This is the innermost line of the user's code in the traceback, else the origin of the innermost local
+    variable ``node``, else the line that called the public function. Without any of these, return
+    ``"unknown line"``.
     """
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):
@@ -185,8 +190,8 @@ def _is_line_of_user(frame: FrameType) -> bool:
 def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
     """Raise an exception of a variant's generated function again.
 
-    It becomes ``TargetRefused`` if the target is not the original's framework and the target rejects the
-    arguments of an operation. Errors of this package and signals to compilers pass unchanged.
+    If the target is not the original's framework and rejected the arguments of a recorded operation,
+    raise ``TargetRefused`` instead. Errors of this package and signals to compilers pass unchanged.
     """
     is_own = variant.is_own is None or isinstance(problem, GraphCompilerError)
     words = None if is_own else variant.target.refusal(problem)

@@ -1,4 +1,7 @@
-"""Classes and modules whose functions are compiled at their first call. The originals are not changed."""
+"""Compilation of classes and modules: each function is recorded at its first call.
+
+The originals are not changed.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,9 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 def compile_class(cls: type, compile_one: Compile) -> type:
     """Return a subclass of ``cls`` whose public methods and ``__call__`` are compiled.
 
-    Methods inherited from another package, such as the framework, are not. Of a framework's own class only
-    the entry method or ``__call__`` is compiled.
+    Only plain functions count as methods, not static methods, class methods or properties. Methods
+    inherited from another package, such as the framework, are not compiled. If ``cls`` itself belongs to
+    a framework, only its entry method (``forward``) is compiled, or ``__call__`` if it defines none.
     """
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
@@ -108,7 +112,9 @@ def _of_framework(base: type, cls: type) -> bool:
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
     """Return a copy of a module and its submodules whose functions and classes are compiled lazily.
 
-    Inside a compiled function the originals call each other, so that everything is recorded in one graph.
+    Objects defined outside ``module``, generators, coroutines, classes whose instances are not callable,
+    and names that begin with two underscores keep their originals. Inside a compiled function the
+    originals call each other, so that everything is recorded in one graph.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied
@@ -145,7 +151,9 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
 
 
 def _has_calls(cls: type) -> bool:
-    """Return True if instances of ``cls`` are callable, and calls run only plain methods.
+    """Return True if instances of ``cls`` are callable, and the methods that a call runs are plain functions.
+
+    These are ``__call__`` and the entry methods.
 
     This is False for ``torch.autograd.Function``.
     """

@@ -43,10 +43,10 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """Return the recorded 64-bit dtypes of arguments by path.
+    """Return the recorded 64-bit dtypes of arguments by path, for a target without 64-bit dtypes.
 
     An argument is left out if variants recorded it with different dtypes. The result is empty if the
-    target has 64-bit dtypes.
+    target has 64-bit dtypes, or if there are no variants.
     """
     if not variants or not narrows(variants[0].target):
         return {}
@@ -62,9 +62,10 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Convert an array of the target from the narrowed dtype of `wide` to a NumPy array of dtype `wide`.
+    """Convert an array of the target from the narrowed dtype of ``wide`` to a NumPy array of dtype ``wide``.
 
-    Return anything else, such as a traced array, or any `array` if `wide` is None, unchanged.
+    Any other object, such as an array of another dtype or a traced one, is returned unchanged; so is
+    everything if ``wide`` is None.
     """
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
@@ -73,7 +74,10 @@ def widen(array: Any, wide: str | None, target: Target) -> Any:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call with narrowed arrays in their recorded 64-bit dtypes, which the original may read."""
+    """Return the call with its narrowed arrays converted back to the recorded 64-bit dtypes.
+
+    The original may read these. If no array is widened, return ``args`` and ``kwargs`` themselves.
+    """
     types = recorded_types(variants)
     if not types:
         return args, kwargs
@@ -101,12 +105,12 @@ def is_inside() -> bool:
 
 
 class CallConverter:
-    """Converts calls between the target's and the original's framework.
+    """Converter of calls between the target's and the original's framework.
 
     Containers and objects in the arguments keep their identity; arrays in them are replaced for the call
     and put back after it.
 
-    same_framework: return results unchanged.
+    same_framework: True to return results unchanged.
     made(tree): maps the structure of a result to the structure to return.
     take(item): called with each object in the arguments that receives an array of the target.
     """
@@ -136,8 +140,8 @@ class CallConverter:
     ) -> Any:
         """Call a function of the original's framework with converted arguments, and convert its result.
 
-        Arrays of the arguments that the function writes to or replaces are updated. `types` are the
-        dtypes, by path, of arrays that the target has narrowed.
+        Arrays of the arguments that the function writes to or replaces are updated, also if it raises.
+        ``types`` maps paths of arrays that the target has narrowed to their recorded dtypes.
         """
         crossing = _ConvertedCall(self, types)
         # New outer containers, in which the arguments themselves can be replaced.
@@ -155,7 +159,7 @@ class CallConverter:
     def native(self, array: Any) -> Any:
         """Convert an array of the original's framework to one of the target that shares no memory with it.
 
-        Return any other object unchanged.
+        Any other object is returned unchanged.
         """
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
@@ -199,8 +203,8 @@ class _ConvertedCall:
     def leaving(self, array: Any, path: Path) -> Any:
         """Return the array to put in place of ``array`` after the call.
 
-        This is the array that was passed, updated if the call wrote to its converted copy, or a new array of
-        the target.
+        This is the array that was passed, updated if the call wrote to its converted copy, or a new array
+        of the target. Raise ``GuardFailed`` if ``array`` is itself an argument that cannot be updated.
         """
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
@@ -243,7 +247,10 @@ class _ConvertedCall:
         )
 
     def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
-        """Set the item at ``path``, rebuilding tuples on the way."""
+        """Set the item at ``path``, and rebuild tuples on the way.
+
+        If the item is an array of the target, call ``take`` with the innermost object on the path.
+        """
         container = at(given, path[:-1])
         if isinstance(container, tuple):
             pairs = [(key, item if key == path[-1] else child) for key, child in items_of(container)]
@@ -303,7 +310,7 @@ class ProxyClasses:
         self._classes: dict[type, type] = {}
 
     def tree(self, tree: Tree) -> Tree:
-        """Replace the classes of objects that hold arrays by proxy classes in the structure of a result."""
+        """Replace the classes of objects that hold arrays by proxy classes, in the structure of a result."""
         if not isinstance(tree, Branch):
             return tree
         children = tuple(map(self.tree, tree.children))
@@ -317,9 +324,9 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets the proxy class of those of its arguments that a call updates.
+        """Return a function that sets the proxy class of arguments that a call updates and that hold arrays.
 
-        Its argument is ``(args, kwargs)``. Return None if ``updates`` change no argument.
+        It is called with ``(args, kwargs)``. Return None if ``updates`` change no part of an argument.
         """
         changed = [
             update.path
@@ -355,7 +362,7 @@ class ProxyClasses:
 
 
 def _holds_arrays(tree: Branch) -> bool:
-    """Return True if the object itself holds arrays, directly or in containers, and is no container."""
+    """Return True if ``tree`` is an object, not a container, that holds arrays directly or in containers."""
     if is_container(tree.type):
         return False
     waiting = list(tree.children)
@@ -404,7 +411,10 @@ def _proxy_class(cls: type, converter: CallConverter) -> type:
 
 @contextmanager
 def _without_init_subclass(cls: type) -> Iterator[None]:
-    """Disable ``cls.__init_subclass__``, where a library may register subclasses, inside the context."""
+    """Disable ``cls.__init_subclass__`` inside the context.
+
+    A library may register subclasses there.
+    """
     own = vars(cls).get("__init_subclass__")
     type.__setattr__(cls, "__init_subclass__", classmethod(lambda cls: None))
     try:

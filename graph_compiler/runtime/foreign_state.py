@@ -1,4 +1,4 @@
-"""State and arrays of the user's objects behind a graph for another framework, converted and written back."""
+"""Conversion and write-back of state and arrays in the user's objects, for a graph in another framework."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
-    """Convert an array that a function holds.
+    """Convert an array that the original holds with ``convert``.
 
-    Raise ``NotCompilable`` if ``convert`` returns None, because the array is of an unknown class.
+    Raise ``NotCompilable`` if ``convert`` returns None, because the class of the array is unknown.
     """
     conversion = convert(array)
     if conversion is None:
@@ -130,10 +130,11 @@ class OwnerLookup(Protocol):
 def owners_of(
     graph: IRGraph, written: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
 ) -> list[Any]:
-    """Return the objects that hold buffers, captured arrays and places which a call changes.
+    """Return the objects that a call has to lock, because they hold state that it reads or changes.
 
-    For numbers that Python draws, this is the module ``random``. The list is empty if a call changes no
-    state.
+    These are the owners of buffers that it writes to, captured arrays that it writes to together with the
+    dict of constants, and the owners of all places. For numbers that Python draws, the owner is the
+    module ``random``.
     """
     if not (written or graph.effects or graph.state.places):
         return []
@@ -168,7 +169,7 @@ _STATE = 2
 
 
 class _OutputForm(NamedTuple):
-    """Form in which an output of a graph is written back.
+    """How an output of a graph is written back to the user's objects.
 
     first: index of the first output that was the same object while recording.
     dtype: dtype of the array; None for a number.
@@ -181,7 +182,7 @@ class _OutputForm(NamedTuple):
 
 
 class WriteBack:
-    """Access to a graph's state in the user's objects: reads it, and writes what a call makes of it back.
+    """Access to a graph's state in the user's objects: converts the state, and writes new state back.
 
     A replaced array becomes a new array of the user's framework; an array that the original writes to is
     updated in place. Only conversions are cached, so changes that the user makes between two calls count.
@@ -215,7 +216,7 @@ class WriteBack:
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
-        """Apply the updates of a call to containers and places.
+        """Apply the updates of a call to containers and places of the user's objects.
 
         Places get arrays of the user's framework, arguments arrays of the graph's. Objects are identified by
         their index in ``new``, because two arrays of the original may be one object in a framework with
@@ -252,8 +253,8 @@ class WriteBack:
     def _for_user(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
         """Convert one new object for the user's framework.
 
-        An object that stands for an array that is written to is not converted: its values are written into
-        that array.
+        If the call wrote to an existing array, its values are written into that array, and the array is
+        returned.
 
         made: arrays converted so far, by the first output that is the same object.
         """
@@ -341,8 +342,8 @@ _MOST_CALLS = 3
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     """Return the state that calls keep, by name, with arrays of the graph's framework.
 
-    Excluded are Python values that a variant assumes and leaves unchanged, and what a variant for a first
-    call, whose values no longer hold, sets.
+    A Python value that a variant assumes and leaves unchanged is left out. So is all state of a variant
+    that would replace such a value: it was recorded for a first call.
     """
     settled = _assumed_places(variants)
     current = [
@@ -359,8 +360,8 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Write the Python values that a call sets into the original, and record a variant for them.
 
-    Repeat this up to three times, because such a call may set further values. If a second call would set
-    other values, these are state: the values of before are restored.
+    Repeat this up to three times, because the new variant may set further values. If it does not leave
+    all the written values unchanged, they are state: restore the previous values and stop.
     """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)
@@ -387,7 +388,7 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
 def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], StatePlace]:
     """Return the places, by identity, that now hold a Python value which a variant assumes.
 
-    A place that such a variant replaces is left out.
+    Places that such a variant replaces are left out.
     """
     found: dict[tuple[int, Any], StatePlace] = {}
     replaced = set()

@@ -16,9 +16,10 @@ from ..registration import backends, frontends
 
 
 def frontend_of(name: str) -> Frontend:
-    """Import and return the frontend ``name``.
+    """Import, check and return the frontend ``name``.
 
-    Raise ``UnknownFramework``, ``FrameworkNotInstalled``, or ``InvalidRegistration`` if it lacks members.
+    Raise ``UnknownFramework``, ``FrameworkNotInstalled``, or ``InvalidRegistration`` if the frontend
+    lacks members of its contract.
     """
     entry = frontends.get(name)
     entry.require()
@@ -29,7 +30,7 @@ def frontend_of(name: str) -> Frontend:
 
 
 def backend_of(name: str) -> Backend:
-    """Import and return the backend ``name``. Raise the errors of :func:`frontend_of`."""
+    """Import, check and return the backend ``name``. Raise the errors of :func:`frontend_of`."""
     entry = backends.get(name)
     entry.require()
     found: Backend = _import_checked(entry.name, entry.module, Backend)

@@ -1,4 +1,4 @@
-"""``Graph``: a callable with one generated function for each signature, which records other calls."""
+"""``Graph``: a callable with one generated function for each variant, which records calls that fit none."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class InspectionMethods:
-    """Read-only properties and methods of a graph."""
+    """Mixin of :class:`Graph` with properties and methods that do not change it."""
 
     name: str
     _variants: list[Variant]
@@ -60,9 +60,9 @@ class InspectionMethods:
     def program(self) -> IRGraph:
         """Program of the first variant. Printed, it shows each operation with dtypes, shapes and your line.
 
-        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`,
-        or rewrite it by a pass of your own (``compile(..., passes=[...])``). Programs of other variants are
-        ``variants[i].graph``.
+        Traverse its ``nodes`` and their ``regions``, run it with
+        :class:`graph_compiler.passes.Interpreter`, or rewrite it by a pass of your own (option ``passes``
+        of ``compile``). Programs of other variants are ``variants[i].graph``.
         """
         return self._variants[0].graph
 
@@ -87,7 +87,7 @@ class InspectionMethods:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """Buffers that a call writes, and other state that it keeps, by name, with current values."""
+        """Buffers that a call writes, and other state that calls keep, by name, with current values."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
         return {
             **{name: array for name, array in self.parameters.items() if name in written},
@@ -96,9 +96,10 @@ class InspectionMethods:
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: neither frozen ones nor buffers.
+        """Names of the parameters that the original trains; frozen parameters and buffers are left out.
 
-        In NumPy, arrays that calls write to are left out.
+        A framework that does not distinguish buffers (NumPy) trains all arrays that calls do not write
+        to.
         """
         return self._differentiable - self.frozen
 
@@ -146,7 +147,7 @@ class InspectionMethods:
     def gave_up(self) -> Sequence[AbandonedWay]:
         """More general or faster ways to record that were tried and abandoned, each with the reason.
 
-        Results are not affected.
+        Of those that belong to no variant only the latest 16 are kept. Results are not affected.
         """
         return tuple(
             dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
@@ -158,7 +159,7 @@ class InspectionMethods:
     def explain(self) -> str:
         """Describe each variant: what it was recorded with, why, and what it assumes.
 
-        The latest refused calls are listed too.
+        The reasons of the latest 16 refused calls are listed too.
 
         >>> import torch, graph_compiler
         >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
@@ -173,6 +174,8 @@ class InspectionMethods:
 
     def function_frequencies(self) -> dict[str, int]:
         """Return how often each operation occurs in all variants together, most frequent first.
+
+        Operations in bodies of loops and branches count once.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),))
@@ -190,9 +193,10 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     """Function or model that was recorded and written for one framework. It is called like the original.
 
     A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
-    arguments) and guards that it was recorded under. A call runs the first variant that fits. If none fits,
-    the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised
-    (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a warning.
+    arguments) and guards that it was recorded under. A call runs the first variant that fits. If none
+    fits, the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised
+    (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a warning, or
+    ``TooManyVariants`` is raised.
 
     Plain attributes of the original (``config``, ``dtype``) are attributes of the graph. In the same
     framework its methods are, too, and run the graph.
@@ -273,28 +277,30 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         args: Any = None,
         kwargs: Any = None,
     ) -> VerificationSummary:
-        """Run the original and every variant on new random inputs and compare what they compute.
+        """Run the original and each variant on random inputs, and compare what they compute.
 
         Results, arguments and buffers are compared, and all state is restored after it. Inputs have the
-        recorded dtypes and ranks, values in the range seen while recording, and other sizes. Sizes that were
-        equal stay equal; sizes that the original rejects or a guard excludes are skipped. If a graph for
-        another framework draws random numbers, only structure, shapes and dtypes are compared.
+        recorded dtypes and ranks, values in the recorded range, and recorded and other sizes. Sizes that
+        were equal stay equal. Sizes that the original rejects or a guard excludes are skipped, and so are
+        variants whose environment guards or state no longer hold. If a graph for another framework draws
+        random numbers, only structure, shapes and dtypes are compared.
 
         Args:
-            runs: Number of inputs for each variant.
+            runs: Number of inputs with the recorded sizes for each variant. As many have other sizes, and a
+                few more show which sizes can change.
             rtol: Relative tolerance. Default: that of the dtype.
             atol: Absolute tolerance. Default: that of the dtype.
             seed: Seed of the inputs.
-            args: Positional arguments to use instead of random ones.
-            kwargs: Keyword arguments to use instead of random ones.
+            args: Positional arguments of the only input, instead of random ones.
+            kwargs: Keyword arguments of the only input, instead of random ones.
 
         Returns:
             A summary: numbers of runs and of skipped inputs, sizes that were varied, and whether values were
                 compared.
 
         Raises:
-            VerificationFailed: Results differ. Names the difference and the first recorded call that shows
-                it, with your line.
+            VerificationFailed: Results differ, or only the graph raises. The message names the difference and
+                the first recorded call that shows it, with your line.
             InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
             GuardFailed: No input was found that the original takes and that meets the guards.
             NotTraced: The graph was loaded from a file, so there is no original.
@@ -313,17 +319,18 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph to a zip file, or to a folder if ``path`` has no suffix.
+        """Write the graph to a zip file, or to a folder if ``path`` has no suffix or is a folder.
 
         The contents are JSON and safetensors, no code and no pickle: all variants, and the current values of
         parameters and constants. :func:`graph_compiler.load` reads them without the original.
 
         Args:
-            path: File or folder to write.
+            path: File or folder to write. An existing file is replaced.
 
         Raises:
-            InvalidFile: The graph holds something that a file cannot, such as state outside buffers. Nothing
-                was written.
+            InvalidFile: The graph holds something that a file cannot, such as state outside buffers.
+                Nothing was written.
+            FileNotFoundError: The folder that the file should be in does not exist.
 
         >>> import os, tempfile, torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -339,17 +346,21 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
     @public
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
-        """Load weights into the original's modules, built on the device ``meta``, and return the graph.
+        """Load weights into the modules of the original torch model, and return the graph.
+
+        The model may have been built on the device ``meta``. Either all arrays are loaded or none.
 
         Args:
             source: A safetensors file, a folder of such files, or a dict of arrays of any framework by
-                ``state_dict`` names. It holds all weights and buffers; tied weights need one name. A
-                non-persistent buffer is needed only if it is on ``meta``.
+                ``state_dict`` names. It holds all weights and persistent buffers; tied weights need one
+                name. A non-persistent buffer is needed only if it is on ``meta`` and its module cannot
+                compute it.
 
         Raises:
             WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
                 Nothing was changed.
             InvalidFile: A file is not a safetensors file.
+            FileNotFoundError: There is no such file, or no safetensors file in the folder.
             NotTraced: The graph was not recorded from a torch model, or nothing was recorded yet.
 
         >>> import torch, graph_compiler
@@ -378,6 +389,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
                 Nothing was changed.
             NotTraced: The graph was loaded from a file, or nothing was recorded yet.
+            InvalidOption: ``values`` is neither such a module nor a dict.
 
         >>> import torch, graph_compiler
         >>> linear = torch.nn.Linear(3, 2)
@@ -391,7 +403,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         with self._locked():
             to_source(self, values)
 
-    # ------------------------------------------------------------------- for other frameworks and other modes
+    # ----------------------------------------------------------------------------- other frameworks and modes
     @public
     def to(self, framework: str) -> Graph:
         """Return a graph of the same recordings, written for another framework. Nothing is recorded again.
@@ -404,6 +416,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         Raises:
             UnsupportedOperation: Calls have no translation to ``framework``; see :meth:`list_missing`.
             UnknownFramework: There is no such backend.
+            FrameworkNotInstalled: The framework cannot be imported.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -425,6 +438,11 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
         Args:
             passes: Functions from a program to ``(program, changed)``, as in :mod:`graph_compiler.passes`.
+
+        Raises:
+            NotCompilable: A pass is not callable.
+            InvalidOption: A pass returns something else.
+            InvalidGraph: A pass returns an invalid program.
 
         >>> import torch, graph_compiler
         >>> from graph_compiler.passes import strong_zero
@@ -514,7 +532,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             mode: True for training, False for evaluation.
 
         Raises:
-            NotTraced: The original has no modules with modes.
+            NotTraced: Nothing was recorded yet, or the original has no modules with modes.
         """
         for variant in self._variants:
             if variant.recording is None or not variant.recording.weights.has_modes:
@@ -533,7 +551,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         """Set evaluation mode: ``train(False)``."""
         return self.train(False)
 
-    # ------------------------------------------------------------------------------ as a pure function
+    # -------------------------------------------------------------------------------------- pure calls
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """Call the graph as a pure function of its parameters and arguments.
@@ -553,7 +571,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
                 buffers and other state by name, changed arguments by their position.
 
         Raises:
-            GuardFailed: No recorded variant fits.
+            GuardFailed: No recorded variant fits, or a guard on values does not hold.
             CallMismatch: ``parameters`` is not a dict of the graph's parameters, or ``rng`` is missing.
 
         >>> import torch, graph_compiler
@@ -587,9 +605,9 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     ) -> tuple[Any, dict[str, Any]]:
         """Run :meth:`functional`, but always return ``(result, state)``.
 
-        given: the state to start from; None for the current one.
+        given: the state to start from; None for the current state.
         compiled: run the target's compiled program, which not all transforms accept, instead of the
-            written one.
+            written function.
         in_place: write to the passed arrays themselves.
         """
         return call_purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
@@ -608,9 +626,9 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
         held(): returns the module's arrays by name.
         key(): returns a random key; called only if the graph draws random numbers.
-        training: training mode of the original's modules during the call; None leaves it.
-        is_traced: True while the target traces. Then only a variant for another mode can be recorded, with
-            synthetic arguments, and a call that fits no variant raises ``GuardFailed``.
+        training: training mode of the original's modules during the call; None does not change it.
+        is_traced: True while the target traces. Then a variant is recorded, with synthetic arguments, only
+            if no variant holds in this mode; a call that fits no variant raises ``GuardFailed``.
         """
         from .calling.pure import call_as_module
 
@@ -623,9 +641,9 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     def _follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """Run :meth:`_step` inside ``torch.compile``, where nothing can be recorded.
+        """Return ``(result, state)`` of a call by a generated module that ``torch.compile`` traces.
 
-        If no variant fits, force a graph break and return None.
+        Nothing can be recorded here. If no variant fits, force a graph break and return None.
         """
         return run_any_traced(self, held, args, kwargs, training)
 
@@ -638,10 +656,13 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     _hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def seed(self, number: int) -> None:
-        """Seed the random numbers of all graphs for this framework. In torch this is ``torch.manual_seed``.
+        """Seed the random numbers of all graphs for this framework; in torch, those of torch itself.
 
         Args:
             number: Seed, an integer.
+
+        Raises:
+            InvalidOption: ``number`` is no integer.
         """
         check_options({"seed": number})
         self.pipeline.target.target.seed(int(number))

@@ -24,7 +24,7 @@ from .pipeline import Pipeline
 
 @dataclass
 class DeferredPipeline:
-    """Placeholder for a pipeline until the first call shows the framework.
+    """Stand-in for the pipeline of a callable whose framework is unknown until its first call.
 
     settle(args, kwargs): creates the pipeline for the framework of these arguments.
     """
@@ -51,7 +51,7 @@ class DeferredPipeline:
 class UnifiedGraph:
     """Callable that runs in the framework of its arguments.
 
-    graphs: the graph of each framework, made at the first call with arrays of that framework.
+    graphs: the graph of each framework, created at the first call with arrays of that framework.
     """
 
     def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:
@@ -64,10 +64,11 @@ class UnifiedGraph:
         return self.graph_of(*args, **kwargs)(*args, **kwargs)
 
     def graph_of(self, *args: Any, **kwargs: Any) -> Graph:
-        """Return the graph that a call with these arguments runs, making it if necessary.
+        """Return the graph that a call with these arguments runs, creating it if necessary.
 
-        NumPy arrays fit any framework. Without arrays, this is the graph of the source framework. Raise
-        ``GuardFailed`` for arrays of several frameworks.
+        This is the graph of the framework of the arrays, or of the source framework if there are none.
+        NumPy arrays next to arrays of another framework do not count. Raise ``GuardFailed`` for arrays of
+        several frameworks.
         """
         framework = self._framework_of(args, kwargs)
         if framework not in self.graphs:
@@ -107,7 +108,7 @@ class UnifiedGraph:
 
 # ------------------------------------------------------------------------------------------------------- lazy
 class LazyGraph(Graph):
-    """Graph that its first call records. Decorators and ``compile`` without ``args`` return it.
+    """Graph whose first call records the original. Decorators and ``compile`` without ``args`` return it.
 
     Before the first call, properties such as ``source`` raise ``NotTraced``.
 
@@ -136,7 +137,10 @@ class LazyGraph(Graph):
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        """Pickle an uncalled graph by its qualified name, or raise ``NotSerialisable`` if it has none."""
+        """Pickle an uncalled graph as its module and qualified name, a called one as :class:`Graph` does.
+
+        Raise ``NotSerialisable`` if the graph is uncalled and that name does not refer to it.
+        """
         if self._variants:
             return super().__reduce__()
         function = self.pipeline.function
@@ -152,7 +156,7 @@ class LazyGraph(Graph):
         return super().__copy__() if self._variants else self._by(self.pipeline)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Return a lazy graph of a deep copy of the original; once called, a copy without original."""
+        """Return an uncalled graph of a deep copy of the original; once called, a copy without original."""
         if self._variants:
             return super().__copy__()
         made = memo[id(self)] = self._by(
@@ -165,9 +169,9 @@ class LazyGraph(Graph):
 
 
 def graph_at(module: str, name: str) -> Graph:
-    """Return the graph at a qualified name, for pickles of lazy graphs.
+    """Import ``module`` and return its attribute ``name``, a graph. Pickles of lazy graphs call this.
 
-    Raise ``InvalidFile`` if the object there is no graph.
+    Raise ``InvalidFile`` if the attribute is no graph.
     """
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, Graph):

@@ -1,4 +1,4 @@
-"""Validation of the options of ``compile`` before anything is recorded."""
+"""Validation of the options of public functions, such as ``compile``, before anything is recorded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
     """Return a decorator that raises ``InvalidOption`` for unknown keywords and invalid values.
 
-    Known are the keyword-only parameters of the function and of the functions ``also``.
+    The keyword-only parameters of the decorated function and of the functions ``also`` are known. The
+    signature of the decorated function shows all of them.
 
     >>> validated()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -68,9 +69,10 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``InvalidOption`` for the first invalid value, or for ``compile_options`` without a compiler.
+    """Raise ``InvalidOption`` for the first invalid value in ``options``.
 
-    Names that are no option are ignored.
+    Raise it also for ``compile_options`` without ``return_backend_compiled_fn=True``. Names that are no
+    option are ignored.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -88,7 +90,9 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def path_of(name: str, item: Any) -> Path:
-    """Convert a user's path to ``Path``, or raise ``InvalidOption``.
+    """Convert a user's path to ``Path``.
+
+    Raise ``InvalidOption``, which names ``name``, if it is empty or no path.
 
     >>> path_of("path", 3)
     Traceback (most recent call last):
@@ -107,7 +111,9 @@ def require_function(user: str, item: Any) -> None:
 
 
 def short_repr(item: Any) -> str:
-    """Return the ``repr`` of an object for an error message; for arrays and long texts, its class.
+    """Return the ``repr`` of an object for an error message.
+
+    For an array, and for a ``repr`` of several lines or more than 60 characters, name the class instead.
 
     >>> short_repr("retry"), short_repr([0] * 100)
     ("'retry'", 'an object of type list')

@@ -1,4 +1,4 @@
-"""Calls beyond ``max_variants``, which the original runs itself."""
+"""Limit on the number of variants. Calls beyond it are run by the original if it can run them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class VariantLimit:
         )
 
     def run_original(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the original and convert its result to arrays of the target. The first such call warns."""
+        """Run the original and convert its result to arrays of the target.
+
+        Count the call in ``calls``; the first one warns.
+        """
         self.calls += 1
         if self.calls == 1:
             _warn(graph, args, kwargs)

@@ -1,4 +1,4 @@
-"""Pipeline from a callable to a variant: record by one plan after another, simplify, lift, write, load."""
+"""Pipeline from a callable to a variant: record by one plan after another, simplify, lift, write and load."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ from .weights import NativeWeights, NoWeights, require_loaded
 class RecordingPlan:
     """Options of one attempt to record a call.
 
-    numbers: turn numbers that Python reads from arrays into symbols.
-    all_steps: record all iterations of loops, not only as many as show what each iteration does.
+    numbers: turn numbers that Python reads from arrays or state into symbols.
+    all_steps: record all iterations of loops; if False, only as many as show what each iteration does.
     folds: turn recorded iterations into loops.
     """
 
@@ -96,7 +96,7 @@ class RecordingPlan:
     folds: bool = True
 
     def given_up_for(self, other: RecordingPlan) -> str:
-        """Describe the first thing that this plan does and ``other`` does not."""
+        """Describe, for a message, the first thing that this plan does and ``other`` does not."""
         if self.folds and not other.folds:
             return "making loops of recorded iterations"
         if self.numbers and not other.numbers:
@@ -113,8 +113,8 @@ class PlanRun:
 
     is_recorded: True once the user's code has run to its end.
     is_open: True if the recording has state, or symbols for numbers, that could be constants instead.
-    has_loops: True if it has loops to fold.
-    gave_up: what the recording gave up.
+    has_loops: True if the recording has iterations to make loops of.
+    gave_up: ways of recording that the frontend tried and abandoned.
     """
 
     plan: RecordingPlan
@@ -125,10 +125,10 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Return the variant of the first plan that succeeds, from `plan` on.
+    """Return the variant of the first plan that succeeds, starting with ``plan``.
 
-    ``gave_up`` of the variant lists what the failed plans tried. If no other plan can help, raise the
-    error.
+    Its ``gave_up`` lists what the failed plans tried. If ``carry_out`` raises an error that no other plan
+    can help with, or that is a bug of this package, raise that error.
     """
     left: list[AbandonedWay] = []
     while True:
@@ -152,7 +152,7 @@ def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRu
 def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
     """Return the plan to try after ``problem`` ended a run; None if no other plan can help.
 
-    Once the user's code has run, only errors of this package and signals lead to another plan.
+    Once the user's code has run to its end, only errors of this package and signals lead to another plan.
     """
     plan = run.plan
     # After the user's code has run, other exceptions are bugs of this package.
@@ -171,9 +171,10 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 
 
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Record a call; if it creates new names (UUIDs), record it again with others and compare the programs.
+    """Record a call.
 
-    Return the first recording. Raise ``TracingError`` if the programs differ.
+    If it creates new names (UUIDs), record it again with other names and compare the programs. Return the
+    first recording. Raise ``TracingError`` if a program differs.
     """
     with watching_names() as watch:
         recording = record(request)
@@ -203,17 +204,17 @@ _MOST_NAMES = 5
 class NarrowingPolicy:
     """Treatment of 64-bit floats that a target computes with in 32 bits.
 
-    mode: ``"target"`` warns once for each graph, ``"strict"`` raises.
-    told: names of the graphs that were warned about.
+    mode: ``"target"`` warns once for each graph, ``"strict"`` raises ``UnsupportedOperation``.
+    told: names of the graphs for which a warning was given.
     """
 
     mode: str = "target"
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Warn or raise ``UnsupportedOperation`` if the target narrows inputs or parameters of ``graph``.
+        """Warn, or raise ``UnsupportedOperation``, if the target narrows inputs or parameters of ``graph``.
 
-        Do nothing if the graph `name` was warned about before.
+        Do nothing if a warning was given for the graph ``name`` before.
         """
         if name in self.told or not narrows(target):
             return
@@ -238,7 +239,7 @@ class NarrowingPolicy:
         )
 
 
-# ----------------------------------------------------------------------------------------------- the pipeline
+# --------------------------------------------------------------------------------------------------- pipeline
 _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
@@ -280,9 +281,10 @@ class Options:
     """Options of a compilation; those without a line here are documented at :func:`graph_compiler.compile`.
 
     passes: the user's passes over the program that is written.
-    roll: ``"auto"`` rolls equal iterations into loops if the target benefits, ``"never"`` none, ``"scan"``
-        all.
-    traces_statements: convert control flow of the user's code; None to do so once a call misses.
+    roll: ``"auto"`` makes loops of equal iterations, and functions of equal layers, if the target benefits;
+        ``"scan"`` makes loops of fewer iterations, too, and of layers; ``"never"`` makes neither.
+    traces_statements: True to record the user's loops and branches as operations; None to do so if a call
+        misses or a loop was unrolled too often.
     numbers: treatment of 64-bit floats that the target lacks.
     """
 
@@ -300,7 +302,7 @@ class Options:
 
 @dataclass
 class Pipeline:
-    """Creates variants of one callable for one target.
+    """Stages that turn one callable into variants for one target. A call records a variant.
 
     function: the original.
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
@@ -428,8 +430,9 @@ class Pipeline:
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Run the original after its recording ended with its own exception and was undone.
 
-        The original then makes the changes that it makes before the exception, and raises it. Do nothing
-        if the arguments are of another framework, if its arrays are immutable, or if there is no original.
+        The original then makes the changes that precede the exception, and raises it. Do nothing if there
+        is no original, if the arrays of its framework are immutable, or if arrays of the call are of
+        another framework.
         """
         reference = self.frontend.reference
         # ``saved`` is None if no array of the framework can be written to.
@@ -468,7 +471,8 @@ class Pipeline:
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant.
 
-        Raise ``UnsupportedOperation`` if the target cannot express a call.
+        The user's passes run last. Raise ``UnsupportedOperation`` if the target cannot express a call, or
+        if ``numbers="strict"`` rejects its narrowing.
         """
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
@@ -547,7 +551,7 @@ class Pipeline:
     def module_of(self, graph: Any) -> Any:
         """Return ``graph`` as a module of the target.
 
-        Raise ``FrameworkNotInstalled`` if its library is missing.
+        Raise ``FrameworkNotInstalled`` if the library of modules (flax) is missing.
         """
         try:
             return self.target.as_module(graph)
@@ -562,8 +566,9 @@ class Pipeline:
     def simplify(self, graph: IRGraph) -> IRGraph:
         """Run the passes that simplify a recorded graph before it is lifted.
 
-        They remove unused, repeated and constant calls, form loops and functions, and simplify guards.
-        Without the option ``include_generators``, random numbers become those of the recording.
+        They remove unused and repeated calls, form loops and functions, fold constants and simplify
+        guards. Without the option ``include_generators``, random numbers become those of the recording;
+        with it, constants are folded only with the option ``array_caching``.
         """
         roll, keys = self.options.roll, SignatureCache()
         graph = passed(
@@ -638,9 +643,9 @@ class Pipeline:
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keywords that go into ``**kwargs`` of ``function``, which can see their order.
+    """Return the keywords of a call that go into ``**kwargs`` of ``function``, in the order of the call.
 
-    If the signature is unknown, these are all keywords.
+    If the signature is unknown, return all keywords.
     """
     if not kwargs:
         return ()

@@ -39,7 +39,10 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Display the stage of the conversion in this context once it has taken ``after`` seconds."""
+    """Display the stage of the conversion in this context once it has taken ``after`` seconds.
+
+    Reset the stage at the end.
+    """
     try:
         with show_progress(f"Converting {name}", stage.__str__, after):
             yield

@@ -21,9 +21,10 @@ def numbers_of(graph: Graph) -> list[int]:
 
 
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
-    """Return the arrays that the flat function writes to, as pairs of a kind and a key; none if canonical.
+    """Return the arrays that the flat function writes to, as pairs of a kind and a key.
 
-    The kinds are ``"inputs"`` (key: index), ``"parameters"`` and ``"constants"`` (key: name).
+    The kinds are ``"inputs"`` (key: index), ``"parameters"`` and ``"constants"`` (key: name). A canonical
+    graph writes to none.
     """
     written = Aliases(graph).written
     if not written:
@@ -37,10 +38,10 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 
 
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
-    """Write the values in `value`, converted from the argument `array`, back to it.
+    """Write the elements of ``value``, converted from the argument ``array``, back to ``array``.
 
-    Raise `GuardFailed` with the line that writes if `array` is read-only, or if `value` is a copy, which the
-    generated function would write to instead.
+    Raise ``GuardFailed``, with the line that writes, if ``array`` is read-only, or if ``value`` is a copy
+    of it and the graph has no effect that writes the argument after the call.
     """
     try:
         target.write_back(array, value)
@@ -86,7 +87,7 @@ def has_inner_checks(graph: Graph) -> bool:
 def plain_number(target: Target, result: Any) -> Any:
     """Return the 0-d array ``result`` as a Python number.
 
-    A Python number, and an array that the target traces or differentiates, is returned unchanged.
+    Python numbers, and arrays that the target traces or differentiates, are returned unchanged.
     """
     # The class is compared exactly, because NumPy's float64 is a subclass of float and an array elsewhere.
     is_plain = type(result) in (bool, int, float, complex)

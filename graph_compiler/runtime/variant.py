@@ -1,4 +1,4 @@
-"""``Variant``: one recording as a loaded, compiled function, with its matching and the effects of a call."""
+"""``Variant``: one recording as a loaded, compiled function, with its matcher and the effects of a call."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class VariantRecording:
     """What is needed to write a variant for another framework, and to verify it.
 
     graph: the recorded graph, in calls of the source framework or in canonical operations.
-    weights: access to the arrays of the user's model; None if there is no model any more.
+    weights: access to the arrays of the user's model.
     ranges: minimum and maximum of each array of the recorded call; empty if loaded from a file.
-    counts: text on the number of recorded calls.
+    counts: beginning of a sentence, such as ``"3 calls recorded, "``; may be empty.
     """
 
     graph: IRGraph
@@ -105,7 +105,7 @@ def describe_compilation(function: Callable[..., Any]) -> str:
     return "" if describe is None else describe()
 
 
-# ------------------------------------------------------------------------------------------------ the variant
+# ---------------------------------------------------------------------------------------------------- variant
 Leading = tuple[Any, ...]
 
 
@@ -114,8 +114,8 @@ def copy_written_arrays(
 ) -> tuple[Leading, Leading, dict[Any, Any]]:
     """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
 
-    The third result maps names to these copies; they are part of the state that the call returns. An array
-    of a place is not copied if calls also replace places.
+    The third result maps names to these copies, which are part of the state that the call returns. An
+    array of a place is not copied if calls also replace places.
     """
     arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
     written = [
@@ -132,10 +132,10 @@ def copy_written_arrays(
 
 
 def _name(variant: Variant, kind: str, key: Any) -> Any:
-    """Return the name that state has for a written array.
+    """Return the name of a written array in the state that a call returns.
 
-    Return None for an array of a place if calls also replace places, because one of these may hold the
-    array.
+    Return None for an array of a place if calls also replace places, because the new object of a place
+    may hold the array.
     """
     count = len(variant.graph.inputs_of_call)
     if kind != "inputs" or key < count:
@@ -157,14 +157,18 @@ class Variant:
     environment: guards on objects outside the arguments.
     why: reason for the recording, shown by ``explain``.
     recording: the recorded graph and access to the model's arrays; None if the variant cannot be written
-        again.
-    saved(array): returns a function that restores an array that the flat function writes to.
+        for another framework.
+    saved(array): returns a function that restores an array that the flat function writes to; None if
+        arrays are immutable.
     store(name, value): replaces a buffer of the user's model or of the graph.
     write_back: access to state in the user's objects; None if there is none to convert.
-    is_own(array): True for arrays of the source framework; None in that framework.
-    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to.
-    proxies: proxy classes for objects that hold arrays of the target; None in the original's framework.
-    folds_loops: the recording has loops folded from iterations, which hold for other trip counts.
+    is_own(array): returns True for arrays of the source framework; None if ``Pipeline.same_framework``.
+    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
+        if writes cannot be detected.
+    proxies: proxy classes for objects that hold arrays of the target; None if that is the original's
+        framework, or without an original.
+    folds_loops: True if the recording has loops made of recorded iterations, which hold for other trip
+        counts.
     gave_up: ways to record that were tried before and failed.
     compiler_state: state that programs of the target's compiler read; None until they do.
     """
@@ -249,7 +253,7 @@ class Variant:
         self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
-        """Return :meth:`attempt` as one generated function, for a graph that only computes."""
+        """Return one generated function that does the same as :meth:`attempt`, if the graph only computes."""
         parameters: Any = self.parameters
         # Derived parameters are current once the environment's condition was evaluated.
         follows = parameters in self.environment.derived
@@ -279,9 +283,9 @@ class Variant:
         return self._guarded(outcome[0], outcome[2])
 
     def _static(self) -> tuple[int, ...]:
-        """Return the positions of those arguments of the flat function that sizes are computed from.
+        """Return the positions of the flat function's arguments that are Python numbers for sizes.
 
-        These are Python numbers, which a compiler has to take as static.
+        A compiler has to take these as static arguments.
         """
         numbers = self.graph.numbers_of_sizes()
         return tuple(
@@ -308,7 +312,10 @@ class Variant:
         )
 
     def _drawing(self, match: Any, state: ExternalState) -> Any:
-        """Wrap ``match`` so that host random numbers it draws are drawn again if the call does not fit."""
+        """Wrap ``match`` so that the host random numbers it draws are drawn again if the call does not fit.
+
+        The state of the generators before the draw is stored in ``self._host_state``.
+        """
 
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
             self._host_state = host_state()
@@ -352,10 +359,11 @@ class Variant:
         return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result, or :class:`CallMiss` if the call does not fit, a guard or the function fails.
+        """Return the result of a call.
 
-        An exception is raised instead if the function has already written to arrays that cannot be
-        restored, or if it is a bug of this package.
+        Return :class:`CallMiss` if it does not fit, or a guard or the function fails. An exception is
+        raised instead if the function has already written to arrays that cannot be restored, or if it is
+        a bug of this package or a signal of the target.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
@@ -380,8 +388,9 @@ class Variant:
     ) -> Any:
         """Run with matched leaves. Return the result, or :class:`CallMiss` if a guard or the function fails.
 
-        Nothing was written if it missed. Arrays and containers in ``args`` and ``kwargs`` are updated as
-        the original updates them. Exceptions are raised as by :meth:`attempt`.
+        A call that misses has written nothing, and random generators are reset. Otherwise arrays and
+        containers in ``args`` and ``kwargs`` are updated as the original updates them. Exceptions are
+        raised as by :meth:`attempt`.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -483,10 +492,10 @@ class Variant:
         return outcome if self._returns_more else (outcome, (), ())
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``CallMiss`` for an exception of the flat function.
+        """Return ``CallMiss`` for an exception of the flat function, and store its text in ``last_failure``.
 
-        Raise it if the function has already written to memory that was not saved, if it is a signal of the
-        target, or if it is a bug of this package.
+        Raise the exception if the function has already written to memory that was not saved, if it is a
+        signal of the target, or if it is a bug of this package. ``GuardFailed`` is never raised.
         """
         if not isinstance(problem, GuardFailed):
             has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
@@ -512,8 +521,8 @@ class Variant:
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """Return ``result`` if the guards on values hold; otherwise raise ``GuardFailed``.
 
-        If ``checks`` are traced, their values are unknown: raise ``UndecidedValues`` if another variant
-        may fit, else leave the check to the traced program.
+        If the target traces ``checks``, their values are unknown: raise ``UndecidedValues`` if the graph
+        has other variants to select from, else leave the check to the traced program.
         """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
@@ -559,9 +568,10 @@ class Variant:
                 self.constants[effect.target] = value  # type: ignore[index]
 
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
-        """Write to an array of the arguments, or replace a read-only array in the container that holds it.
+        """Write ``value`` to an array of the arguments, or replace a read-only array in its container.
 
-        Raise ``GuardFailed`` if neither is possible.
+        Raise ``GuardFailed`` if neither is possible. A read-only array that is passed as two arguments is
+        not replaced.
         """
         try:
             write_argument(self.graph, self.target, index, array, value)
@@ -575,8 +585,8 @@ class Variant:
         """Call the flat function, or its compiled form.
 
         Raise ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
-        ``CallMismatch`` for a missing parameter, and ``TargetRefused`` if only the original's framework
-        accepts such arguments.
+        ``CallMismatch`` for a missing parameter, and ``TargetRefused`` if the target, which is not the
+        original's framework, rejects the arguments of an operation.
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
@@ -613,7 +623,7 @@ class Variant:
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
         """Run :meth:`pure` without checking guards; return ``((result, state), checks)``.
 
-        Unless ``in_place``, arrays that the flat function writes to are copied before, and the copies are
+        Unless ``in_place``, arrays that the flat function writes to are copied first, and the copies are
         part of the state. Raise ``CallMismatch`` if the graph draws random numbers and ``rng`` is None,
         and ``GuardFailed`` if a parameter has another shape than while recording.
         """

@@ -1,4 +1,4 @@
-"""Recording of calls that fit no variant of a graph, also with all loops and branches traced."""
+"""Recording of calls that fit no variant of a graph, and of general variants with traced control flow."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class TracedStatementVariants:
-    """Variants of one graph that were recorded with traced statements, and the number that may still be."""
+    """Variants of one graph recorded with traced statements, and the number of attempts that are left."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
@@ -72,8 +72,8 @@ class TracedStatementVariants:
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
         """Record a variant with traced statements. Return None if that fails or is not worth trying.
 
-        A failure is noted in ``gave_up``. After ``_MOST`` attempts, or one that failed with an error of
-        this package, a graph with variants tries no more.
+        A failure is noted in the graph's ``gave_up``. If the graph has variants already, at most
+        ``_MOST`` attempts are made, and none after one that failed with an error of this package.
         """
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
@@ -95,10 +95,11 @@ class TracedStatementVariants:
     def _checked_against_original(
         self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Variant:
-        """Return `made` if its result agrees with the original's; otherwise raise ``GraphCompilerError``.
+        """Return ``made`` if its result for the call agrees with the original's.
 
-        If the original returns Python numbers, the variant is returned as a copy that converts its results
-        to them.
+        Otherwise raise ``GraphCompilerError``; raise it also if integers may outgrow those of arrays, or
+        if a loop would lose its gradient. If the original returns Python numbers, return a copy of
+        ``made`` that converts its results to numbers.
         """
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
@@ -124,8 +125,8 @@ class TracedStatementVariants:
         """Return True if ``made`` cannot be differentiated in reverse mode although unrolled variants can.
 
         That is so if the target differentiates an unbounded ``while_loop`` in forward mode only (JAX),
-        ``made`` carries floats through one, and no recorded variant does. If the graph has variants already,
-        this counts only if the source framework has derivatives.
+        ``made`` carries floats through such a loop, and no recorded variant does. If the graph has
+        variants already, the source framework must also have derivatives.
         """
         pipeline, is_first = self._graph.pipeline, not self._graph.variants
         if not pipeline.target.rows.forward_while or not (
@@ -143,7 +144,10 @@ class TracedStatementVariants:
         return any(variant is one for one in self._added)
 
     def _covers(self, new: Variant, old: Variant) -> bool:
-        """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded for."""
+        """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded with.
+
+        Return False if ``old`` has no recording.
+        """
         same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
         if (
             old.recording is None
@@ -155,10 +159,11 @@ class TracedStatementVariants:
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the function has loops, and no variant yet or one of the same dtypes and ranks.
+        """Return True if the original has loops, so that traced statements may hold for more calls.
 
-        Always False if the user has set ``trace_control_flow`` or ``roll="never"``, or there is no
-        original.
+        A graph with variants also needs one with the call's dtypes and ranks whose environment holds.
+        Return False if there is no original, or if the user has set ``trace_control_flow`` or
+        ``roll="never"``.
         """
         graph = self._graph
         if not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
@@ -180,9 +185,9 @@ class TracedStatementVariants:
 
 
 def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
-    """Return True if one line of `function` made more than ``LONG`` of the nodes.
+    """Return True if more than ``LONG`` of the nodes come from one line of ``function``'s file.
 
-    Its loops then count as unrolled.
+    Its loops then count as unrolled. Return False if ``function`` is no Python function.
     """
     if not isinstance(function, FunctionType):
         return False
@@ -239,8 +244,8 @@ log = logging.getLogger("graph_compiler")
 class RecordingMethods:
     """Mixin of :class:`Graph` with the methods that record.
 
-    Calls that fit a variant do not wait for a recording, unless they share state with the code that it
-    runs.
+    Calls that fit a variant do not wait for a recording, unless they share state with the code that is
+    being recorded.
     """
 
     name: str
@@ -261,9 +266,10 @@ class RecordingMethods:
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that fits none of the first ``known`` variants.
 
-        Rebind it to the forms of other variants and try these. Then run the original if the limit of
-        variants is reached and permits that. Then try the variants that other threads have added, and at
-        last record a variant, or raise ``GuardFailed`` with ``on_miss="error"``.
+        Rebind the call to the forms of other variants and try these. Then run the original if the limit
+        of variants is reached and permits that. Then try the variants that other threads have added.
+        Finally record a variant, or raise ``GuardFailed`` with ``on_miss="error"``. While the target's
+        compiler traces bytecode, force a graph break first.
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_tracing():
@@ -281,7 +287,7 @@ class RecordingMethods:
             return self._record_or_run(args, kwargs) if isinstance(result, CallMiss) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded in another form or key order, each with the call rebound to that."""
+        """Yield variants recorded in another form or key order, each with the call rebound to it."""
         yield from self._graph._alternative_calls.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
             yield from calls_in_recorded_order(self._variants, args, kwargs)
@@ -292,8 +298,8 @@ class RecordingMethods:
     def _retry(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Attempt the variants after the first ``known``, or all variants if the process has other threads.
 
-        Return ``NO_FIT`` if none fits. The recordings of other threads are waited for, because they
-        temporarily change what functions see.
+        Return ``NO_FIT`` if none fits. With other threads, wait until none of them records, because a
+        recording temporarily changes what functions see.
         """
         has_others = threading.active_count() > 1
         # A process with one thread need not take the lock.
@@ -320,7 +326,7 @@ class RecordingMethods:
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that the target traces with unknown sizes or values; else None.
+        """Return ``(result,)`` of a call that the target traces with unknown sizes or values; otherwise None.
 
         Guards become operations of the traced function. Return None also if no variant fits. Raise
         ``CallMismatch`` if the call changes state.
@@ -383,7 +389,7 @@ class RecordingMethods:
     def _record_under_locks(
         self, locks: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
     ) -> Variant:
-        """Record a variant. State locks of it and of all other variants are held until ``locks`` closes."""
+        """Record a variant. Hold its state lock, and those of all other variants, until ``locks`` closes."""
         with recording_lock:
             self._enter_state_locks(locks)
             made = self._record(args, kwargs, why, folds, is_called=True)
@@ -434,12 +440,17 @@ class RecordingMethods:
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Record the original with these arguments, and return the new variant.
 
-        The original runs; the graph does not.
+        The original runs; the graph does not, unless it was compiled with ``verify=True``. State is
+        restored. ``max_variants`` and ``on_miss`` do not apply.
 
         Args:
             args: Positional arguments.
             kwargs: Keyword arguments.
             why: Reason that :meth:`explain` shows.
+
+        Raises:
+            InvalidOption: ``args`` is no tuple or list, or ``kwargs`` no dict.
+            GuardFailed: The graph was loaded from a file.
         """
         check_options({"args": args, "kwargs": kwargs})
         with self._recording_guard():
@@ -456,8 +467,8 @@ class RecordingMethods:
         """Record a variant without adding it to the graph.
 
         folds: make loops of recorded iterations; if False, record loops unrolled.
-        is_called: True for a call that missed. If the graph has variants, its statements may then be
-            traced.
+        is_called: True for a call that missed. If the graph has variants, the original's statements may
+            then be traced.
         """
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
@@ -507,7 +518,7 @@ class RecordingMethods:
         self._gave_up.append(log_abandoned_way(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:
-        """Add `variant` to the graph, drop variants that it covers, and return it.
+        """Add ``variant`` to the graph, drop variants that it covers, and return it.
 
         If the model's weights are missing, calls of the variant raise ``WeightsMissing`` until they are
         loaded.

@@ -1,4 +1,4 @@
-"""Verification of a graph against its original, and search for the first call that differs."""
+"""Verification of a graph against its original, and search for the first recorded call that differs."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def recorded_inputs(recorded: VariantRecording) -> list[Value]:
 def synthetic_leaves(
     recorded: VariantRecording, reference: Any, sizes: Mapping[int, int], seed: int
 ) -> list[Any]:
-    """Return random arrays of the recorded dtypes and ranks, and the recorded numbers.
+    """Return random arrays of the recorded dtypes and ranks, and the recorded Python numbers.
 
-    sizes: other sizes by recorded size; sizes without an entry stay.
+    sizes: other sizes by recorded size; sizes without an entry keep their recorded value.
 
-    Values lie in the recorded ranges. Arguments that were one array stay one, and all have the properties
-    that the recording assumes.
+    Values lie in the recorded ranges. Arguments that were one array while recording are one array again,
+    and all have the properties that the recording assumes.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)
@@ -93,9 +93,10 @@ def width_of(dtype: str) -> int:
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return, for each value, the item size of the narrowest float computed on the way to it, in bytes.
+    """Return, for each value that a call made or wrote to, the width of the narrowest float on the way to it.
 
-    Arguments, and views of them that no call writes to, are exact and do not count.
+    The width is an item size in bytes, at most ``WIDEST``. Arguments, and views of them that no call
+    writes to, are exact and do not count.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the precision of what was made of the same memory before it, so the widths are
@@ -182,8 +183,9 @@ _TAKEN_FOR_WIDER = "bfloat16"
 class Tolerance:
     """Tolerance of a comparison: ``|actual - expected| <= atol + rtol * |expected|``.
 
-    rtol: relative tolerance; None for that of the less precise dtype.
-    atol: absolute tolerance; None for a fraction, given by that dtype, of the largest finite value.
+    rtol: relative tolerance; None for that of the least precise dtype involved.
+    atol: absolute tolerance; None for a fraction, which depends on that dtype, of the largest finite
+        expected value.
     """
 
     rtol: float | None = None
@@ -192,7 +194,7 @@ class Tolerance:
     def allowed(self, actual: Any, expected: Any, width: int) -> Any:
         """Return the largest allowed difference of each element.
 
-        width: upper bound of the item size, in bytes, of the less precise dtype.
+        width: item size in bytes of the narrowest float used in computing the arrays, as an upper bound.
         """
         import numpy as np
 
@@ -205,7 +207,7 @@ class Tolerance:
 
 
 class Dtypes(dict[str, str]):
-    """Names of dtypes by label. In comparisons, a narrowed dtype counts as the 64-bit one."""
+    """Names of dtypes by label. An expected 64-bit dtype agrees with the 32-bit one it is narrowed to."""
 
     def difference(self, expected: Dtypes) -> str:
         for label, wanted in expected.items():
@@ -221,7 +223,7 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Describe the first part of a result that differs; "" if none does.
+    """Describe the first part of a result that differs; return "" if none does.
 
     numbers: compare values too, not only structure, shapes and dtypes.
     widths: item size of the narrowest float computed on the way to each part, by label.
@@ -293,10 +295,10 @@ class VerificationSummary:
     """Result of a verification.
 
     runs: number of inputs for which graph and original agree.
-    skipped: number of inputs that the original or the graph's guards rejected.
-    sizes: recorded sizes that were varied.
-    numbers: False if the graph draws random numbers in another framework, so that only structure, shapes and
-        dtypes were compared.
+    skipped: number of inputs that the original, the matcher or the graph's guards rejected.
+    sizes: recorded sizes that could be changed.
+    numbers: False if the graph draws random numbers in another framework, so that only structure, shapes
+        and dtypes were compared.
     """
 
     runs: int
@@ -308,7 +310,7 @@ class VerificationSummary:
 class Verification:
     """Verification of one variant.
 
-    runs, skipped: counts as in the summary, updated by each comparison.
+    runs, skipped: counts as in :class:`VerificationSummary`, updated by the methods that compare.
     numbers: compare values, not only structure, shapes and dtypes.
     """
 
@@ -320,7 +322,7 @@ class Verification:
         self.runs = self.skipped = 0
         self.numbers = pipeline.same_framework or not variant.is_random
 
-    # ------------------------------------------------------------------------------ how precise
+    # --------------------------------------------------------------------- precision of results
     @functools.cached_property
     def widths(self) -> dict[Value, int]:
         return widths_of(self.recording.graph)
@@ -340,12 +342,12 @@ class Verification:
             **{_label_of_parameter(name): width for name, width in buffers.items()},
         }
 
-    # ------------------------------------------------------------------------------ which inputs
+    # -------------------------------------------------------------------------- choice of inputs
     def run(self, runs: int, seed: int) -> VerificationSummary:
-        """Verify with ``runs`` seeds at the recorded sizes, and at others that the original accepts.
+        """Verify with ``runs`` random inputs at the recorded sizes, and with inputs of other sizes.
 
-        Raise ``VerificationFailed`` if a result differs, and ``GuardFailed`` if no input could be
-        compared.
+        Raise ``VerificationFailed`` if a result differs or only the graph raises, and ``GuardFailed`` if
+        no input could be compared.
         """
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
@@ -374,12 +376,12 @@ class Verification:
         self.skipped += not fits
         return fits
 
-    # ------------------------------------------------------------------------------ one run
+    # ----------------------------------------------------------------------- one comparison
     def check(self, leaves: list[Any], seed: int) -> bool:
-        """Compare the graph with the original for `leaves`.
+        """Compare the graph with the original for ``leaves``; return True if they agree.
 
-        Return False if the variant does not match, the original rejects them or a guard fails. Raise
-        `VerificationFailed` if the results differ or only the graph raises.
+        Return False if the variant does not match, if the original rejects the leaves, or if a guard
+        fails. Raise ``VerificationFailed`` if the results differ or only the graph raises.
         """
         if self._match(leaves) is None:
             return False
@@ -393,9 +395,10 @@ class Verification:
         return self.agrees(expected, leaves, seed)
 
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
-        """Compare a run of the graph with the original's outcome. Return False if a guard fails.
+        """Compare a run of the graph with the original's outcome.
 
-        Raise ``VerificationFailed`` if they differ or the graph raises.
+        If they agree, count the run and return True. Return False if a guard fails. Raise
+        ``VerificationFailed`` if the results differ or the graph raises.
         """
         try:
             actual = self._graph(leaves, seed)
@@ -505,11 +508,11 @@ class Verification:
         # The flat function may write to constants, which later calls of the variant read.
         return {name: variant.target.copy(array) for name, array in variant.constants.items()}
 
-    # ------------------------------------------------------------------------------ where they part
+    # ----------------------------------------------------------------------------- first difference
     def _blame(self, leaves: list[Any], seed: int) -> str:
         """Return a sentence that names the first recorded call whose result differs.
 
-        If there is none, or the search fails, the sentence says so.
+        If there is no such call, or the search fails, the sentence says so.
         """
         try:
             pairs = self._pairs(leaves, seed)
@@ -552,7 +555,8 @@ class Verification:
     def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Compare recorded calls with the canonical operations that they were written as.
 
-        Yield the recorded value, both results (the target's first), and a text that names the operations.
+        Yield the recorded value, the target's result, the recorded call's result, and a text that names
+        the operations. Values that no operation computes any more are skipped.
         """
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
@@ -585,8 +589,8 @@ class Verification:
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Compare recorded calls with the calls that the original makes now.
 
-        Yield the recorded value, both results (the recorded call's first), and a text. End at the first
-        recorded call that the original does not make.
+        Yield the recorded value, the recorded call's result, the original's result, and a text. End at
+        the first recorded call that the original does not make.
         """
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))
@@ -647,9 +651,9 @@ def _verify_variants(
 
 
 def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Verify a new variant with its own arguments, then with random ones if the original accepts them.
+    """Verify a new variant with its own arguments, then with random ones if the original accepts any.
 
-    Raise ``VerificationFailed`` if a result differs.
+    Raise ``VerificationFailed`` if a result differs or only the graph raises.
     """
     verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)
@@ -660,7 +664,7 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 
 
 class Outcome:
-    """All that a call returns or may have changed, for comparison.
+    """Everything that a call returns or may have changed, for comparison.
 
     result: the result itself.
     parts: the structure of the result, the dtypes, and NumPy copies of all arrays by label.

@@ -1,4 +1,4 @@
-"""Methods that display a graph, and attributes of the original that its graph has too."""
+"""Methods that display a graph, and access to attributes of the original through its graph."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..registration import entry_method, trait
 
 
 class GraphRenderer(Protocol):
-    """Renderer of graphs, implemented by the package ``visualise``."""
+    """Interface of the package ``visualise``, which displays graphs."""
 
     def show(self, graph: Any, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
-        """Write an HTML page and return its path."""
+        """Write ``graph`` as an HTML page and return the page's path."""
 
     def summary(self, graph: Any, depth: int | None, variant: int) -> Any:
-        """Return a table of the modules."""
+        """Return a table of the modules of ``graph``."""
 
     def notebook_html(self, graph: Any) -> str:
-        """Return the HTML of a graph as the value of a notebook cell."""
+        """Return the HTML that a notebook displays for ``graph``."""
 
 
 class DisplayMethods:
-    """The methods of a graph that display it."""
+    """Mixin of :class:`Graph` with the methods that display a graph."""
 
     # Imports the package that draws at its first use. ``api`` sets it, because ``runtime`` ranks below
     # ``visualise``.
@@ -34,8 +34,8 @@ class DisplayMethods:
     def show(self, path: str | os.PathLike[str] | None = None, open: bool | None = None) -> Path:
         """Write the graph as one self-contained HTML page, and return its path.
 
-        Modules are groups that a click expands. An operation shows its shapes, its generated line and yours.
-        Guards, state and a search are next to it.
+        Modules are groups that a click expands. An operation shows its shapes, its generated line and
+        yours. The page also lists guards and state, and has a search field.
 
         Args:
             path: File to write. Default: a file in a temporary folder.
@@ -77,12 +77,12 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def forwarded_attribute(graph: Any, name: str) -> Any:
-    """Return the attribute ``name`` of the original.
+    """Return the attribute ``name`` of the graph's original, for a name that the graph itself lacks.
 
-    Plain attributes and class methods are returned unchanged, and the graph itself for an entry method
-    (``forward``). In the same framework, other methods are bound to an object whose entry method is the
-    graph. For another framework, where they would run the original, they raise ``AttributeError``, as do
-    names with a leading underscore and attributes of functions.
+    Attributes that are not callable, classes and class methods are returned unchanged; for an entry
+    method (``forward``) the graph itself is returned. In the same framework, a method of a model is bound
+    to an object whose entry method is the graph. Any other callable, which would run the original, raises
+    ``AttributeError``, as do names with a leading underscore and attributes of functions.
     """
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["pipeline"].function if "pipeline" in vars(graph) else None
@@ -109,7 +109,10 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
 
 
 def _as_original(graph: Any, original: Any) -> Any:
-    """Return an object that shares the original's attributes and whose entry method is the graph."""
+    """Return an instance of a subclass of the original's class whose entry methods are the graph.
+
+    It shares the original's ``__dict__``.
+    """
     cls = type(original)
     methods = [name for name in trait("entry_methods") if hasattr(cls, name)]
     made: Any = object.__new__(

@@ -1,4 +1,4 @@
-"""Weights of a graph for another framework: converted, stacked, missing, and written back to the original."""
+"""Weights of a graph for another framework: conversion, stacking, missing weights, and write-back."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
     """Raise ``GuardFailed`` if a weight has another shape than while recording.
 
-    Raise ``CallMismatch`` if a weight is a string, bytes, list, tuple or dict. Missing weights pass, and so
-    do weights whose rank or sizes are unknown while TensorFlow traces.
+    Raise ``CallMismatch`` if a weight is a string, bytes, list, tuple or dict. Weights that are missing,
+    have no shape, or have unknown sizes while TensorFlow traces pass.
     """
     for name, recorded in shapes.items():
         shape: Any = getattr(parameters.get(name), "shape", None)
@@ -57,7 +57,7 @@ class _ConvertedWeights(NamedTuple):
     """The last conversion of a variant's weights.
 
     source: the mapping that was converted, compared by identity to find replaced arrays.
-    watch: detects in-place writes to the arrays that no call of the graph writes to.
+    watch: detects in-place writes by the user to arrays that no call of the graph writes to.
     native: arrays of the target by name.
     """
 
@@ -79,9 +79,10 @@ class NoWeights(Live):
 class NativeWeights(Live):
     """Callable that returns the weights of a variant as arrays of the target.
 
-    A weight that no call writes to is converted at the first call, and again once the user writes to it or
-    replaces it. The conversion of a trained weight (``adopted``) may share the user's memory; other weights
-    and buffers are copies (``copied``). :meth:`leave` writes a buffer's new value into the user's objects.
+    A weight that no call writes to is converted at the first call, and again once the user writes to it
+    or replaces it. Its conversion may share the user's memory if the weight is trained (``adopted``);
+    other weights and buffers are copied (``copied``). :meth:`leave` writes a buffer's new value into the
+    user's objects. All calls return the same dict until a weight is converted again.
     """
 
     def __init__(
@@ -141,7 +142,8 @@ class NativeWeights(Live):
 class StackedWeights:
     """Callable that returns the current weights by name, with the weights of equal layers stacked.
 
-    The stacked arrays are cached until a weight is replaced. All calls return the same dict until then.
+    The stacked arrays are cached, and all calls return the same dict, until ``parameters()`` returns
+    another mapping, because a weight was replaced.
 
     written: names of buffers that calls replace.
     """
@@ -185,7 +187,7 @@ def with_captured_weights(
 ) -> Callable[..., Any] | None:
     """Return the flat function with its weights read inside, for a compiler that captures them.
 
-    Return None if the weights are stacked, come not first among the arguments, or cannot be captured.
+    Return None if the weights are stacked, are not the first argument, or cannot be captured.
     """
     if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
         return None
@@ -244,7 +246,10 @@ def _raise_missing(name: str, names: list[str]) -> None:
 
 
 def hold_back(variant: Variant) -> None:
-    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded, if any is missing."""
+    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded.
+
+    Do nothing if no weight is missing.
+    """
     if (variant.graph.parameters or variant.graph.effects) and missing_weights(variant):
         variant.attempt = _WeightsGate(variant)  # type: ignore[method-assign]
 

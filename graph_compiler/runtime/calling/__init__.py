@@ -1,1 +1,1 @@
-"""From a call to the arguments of a variant: binding, matching, and why a call does not match."""
+"""From a call to the arguments of a variant: binding, matching, and reasons why a call does not match."""

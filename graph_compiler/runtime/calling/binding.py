@@ -1,4 +1,4 @@
-"""Matching of a call's arguments to the parameters and to the arguments that a variant was recorded with.
+"""Binding of a call's arguments to the form in which a variant was recorded.
 
 A call may pass by keyword what was recorded by position, leave out defaults, pass its arguments in one
 container, or, inside JAX's transforms, have dicts with sorted keys.
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 
 def positional(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters that may be passed by position, in order; none if unknown.
+    """Return the names of the parameters that may be passed by position, in order.
+
+    Return an empty list if the signature is unknown.
 
     >>> positional(lambda x, /, y, *, z: None)
     ['x', 'y']
@@ -52,7 +54,10 @@ def is_open_ended(function: Callable[..., Any]) -> bool:
 
 
 def known_names(function: Callable[..., Any]) -> list[str] | None:
-    """Return the parameter names of ``function``; None if it takes ``**kwargs`` or they are unknown."""
+    """Return the parameter names of ``function``.
+
+    Return None if the function takes ``**kwargs`` or no parameters, or if its signature is unknown.
+    """
     parameters = _known_parameters(function)
     if not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
@@ -60,9 +65,9 @@ def known_names(function: Callable[..., Any]) -> list[str] | None:
 
 
 def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
-    """Raise ``CallMismatch``, which names `option`, if one of `names` is no parameter of `function`.
+    """Raise ``CallMismatch``, which names ``option``, if one of ``names`` is no parameter of ``function``.
 
-    Do nothing if the parameters are unknown or include ``**kwargs``.
+    Do nothing if :func:`known_names` returns None.
     """
     known = known_names(function)
     unknown = [name for name in names if known is not None and name not in known]
@@ -74,7 +79,7 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """Return the signature of a function, or of a model's entry method; None if unknown.
+    """Return the signature of a function, or of a model's entry method; None if it is unknown.
 
     >>> signature_of(lambda x, *, y=2: None), signature_of(dict)
     (<Signature (x, *, y=2)>, None)
@@ -107,7 +112,7 @@ _VALUES = (
 
 
 class ArgumentForm(NamedTuple):
-    """Split of a call's arguments into positional and keyword arguments.
+    """Numbers and names by which a call passes its arguments.
 
     positional: number of arguments passed by position.
     keywords: names of the arguments passed by keyword.
@@ -158,10 +163,11 @@ class ArgumentBinding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
-        """Return the binding of a function, method, partial or module; None if its parameters are unknown.
+        """Return the binding of a function, method, partial or module.
 
-        For a ``MissingOriginal`` this is the stored binding, if any. Defaults of parameters in `static`
-        are filled in as ``Fixed``.
+        Return None if its parameters are unknown, or if a decorator may treat positional and keyword
+        arguments differently. For a ``MissingOriginal`` return the stored binding, if any. Defaults of
+        parameters in ``static`` are filled in as ``Fixed``.
         """
         if isinstance(function, MissingOriginal):
             told = function.binding
@@ -204,7 +210,7 @@ class ArgumentBinding:
     def _bound(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
-        """Return the arguments by parameter name, the surplus positional arguments, and the surplus keywords.
+        """Return the arguments by parameter name, the surplus positional ones, and the surplus keyword ones.
 
         Return None if a parameter is passed twice.
         """
@@ -358,11 +364,12 @@ def unpack_container(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the call with the items of its only argument as arguments: a dict by name, a list by position.
+    """Unpack a call's only argument: return the call with the items of this container as arguments.
 
-    A dict is unpacked if all its keys are parameters of `signature` or recorded keywords; a list or tuple
-    if a variant was recorded with as many positional arguments, more than one. Otherwise, or if a variant
-    was recorded with a container of that kind first, return the call unchanged.
+    The items of a dict are passed by name, if all its keys are parameters of ``signature`` or recorded
+    keywords; those of a list or tuple by position, if it has more than one and a variant was recorded
+    with as many positional arguments. Otherwise, or if a variant was recorded with a container of that
+    kind first, return the call unchanged.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
@@ -382,7 +389,7 @@ def unpack_container(
 def takes_container(variants: Iterable[Variant], held: Any) -> bool:
     """Return True if a variant was recorded with a container as its only argument, passed by position.
 
-    If the recorded container was a mapping, `held` must be one too; otherwise it must not.
+    If ``held`` is a mapping, the recorded container must be one too; otherwise it must not be one.
     """
     recorded = [variant.graph.input_tree for variant in variants]
     return any(
@@ -409,7 +416,7 @@ def calls_in_recorded_order(
 ) -> Iterator[tuple[Variant, Call]]:
     """Yield variants recorded with dict keys in another order, each with the call's keys in that order.
 
-    Yield nothing unless the target traces the call and sorts the keys of dicts (JAX): in any other call
+    Yield nothing unless the target traces the call and sorts the keys of dicts (JAX). In any other call
     the order of the keys is the user's.
     """
     for variant in variants:
@@ -422,10 +429,10 @@ def calls_in_recorded_order(
 
 
 def with_key_order(tree: Tree, value: Any) -> Any:
-    """Return a copy of `value` whose dicts have their keys in the order of `tree`.
+    """Return a copy of ``value`` whose plain dicts have their keys in the order of ``tree``.
 
-    Return None if nothing has to be reordered. A container whose keys differ from those in `tree` is not
-    changed, nor is the order of an instance of a subclass of ``dict``.
+    Return None if nothing has to be reordered. A container whose keys differ from those in ``tree`` is
+    not changed, nor is the order of an instance of a subclass of ``dict``.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))

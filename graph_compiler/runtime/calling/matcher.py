@@ -45,8 +45,9 @@ from ..traits import arrays_written, write_argument
 class CallMiss:
     """Result of a call that did not complete and wrote nothing.
 
-    reason: the guard that failed or the error of the generated function, as text.
-    problem: the exception that the generated function raised; None if a guard failed.
+    reason: the guard that failed, or the error of the generated function, as text.
+    problem: the exception that the generated function raised; None if a guard failed or the call does not
+        fit.
     """
 
     reason: str
@@ -57,7 +58,7 @@ NO_FIT = CallMiss("the call does not fit")
 
 
 class UndecidedValues(GuardFailed):
-    """Raised while the target traces, if a guard on values is unknown and another variant may fit too."""
+    """Raised while the target traces, if the values of a guard are unknown and another variant may fit."""
 
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -80,7 +81,7 @@ _SPELLED = (bool, int, str, type(None))
 class MatchCode(NamedTuple):
     """Source lines that match ``args`` and ``kwargs`` against a recording.
 
-    lines: code that returns ``misfit`` or raises one of ``bound["unlike"]`` if the call does not fit.
+    lines: code that returns ``misfit``, or raises one of ``bound["unlike"]``, if the call does not fit.
     names: variables that hold the call's native arrays and numbers after ``lines``.
     bound: objects that the lines refer to, by name.
     misfit: expression to return if the call does not fit.
@@ -104,9 +105,10 @@ def matcher(
 ) -> Match:
     """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
-    ``match`` returns None if the call does not fit. `held` converts the arrays of the state (default: as
-    the arguments). `is_own` returns True for arrays of the source framework. If it is passed, their dtype
-    has to be the recorded one, even if the target has one dtype for several (JAX without 64-bit types).
+    ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state; by default
+    they are converted as the arguments are. ``is_own`` returns True for arrays of the source framework.
+    If it is passed, the dtypes of such arrays must be the recorded ones, even if the target has one dtype
+    for several (JAX without 64-bit types).
     """
     return _Matcher(graph, target, held, is_own).function()
 
@@ -114,8 +116,8 @@ def matcher(
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
     """Return a matcher for arrays whose sizes may be unknown while the target traces a function.
 
-    ``match(args, kwargs)`` returns None if the call does not fit. Otherwise it returns the leaves, and a
-    list of ``(condition, text)`` to check when the traced function runs.
+    ``match(args, kwargs)`` returns None if the call does not fit. Otherwise it returns the native arrays
+    and numbers, and a list of ``(condition, text)`` to check when the traced function runs.
     """
     return _UnknownSizeMatcher(graph, target).function()
 
@@ -319,7 +321,7 @@ class _Matcher:
             self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
-        """Require that an object has no attributes besides the recorded ones.
+        """Require that an object has no other attributes than the recorded ones.
 
         A list, tuple or dict may have no attributes besides its items, unless it is a dataclass.
         Attributes of a deque or of another mapping are not checked.
@@ -346,7 +348,7 @@ class _Matcher:
             else f"vars({name})[{key!r}]"
         )
 
-    # ------------------------------------------------------------------ the names that assumptions write with
+    # ---------------------------------------------------------------------------------- names for assumptions
     def given(self, number: int) -> str:
         return f"given_{number}"
 
@@ -376,7 +378,7 @@ class _Matcher:
 
 
 class _UnknownSizeMatcher(_Matcher):
-    """Matcher that collects conditions on unknown sizes instead of deciding them."""
+    """Matcher that collects conditions on unknown sizes, to be checked when the traced function runs."""
 
     def matching(self) -> MatchCode:
         self.bound["size_of"] = self.target.size_of
@@ -429,10 +431,13 @@ def dispatcher(
 ) -> Attempt:
     """Return ``attempt(args, kwargs)``, a generated function that checks, matches and runs a call.
 
-    It returns the value of `call`, an expression over the names of the matched arrays; ``matching.misfit``
-    if `condition` or the match fails; ``failed(problem)`` (from `bound`) if `call` raises; and
-    ``followed(args, kwargs)`` (from `bound`) if ``is_followed()`` is True, because a compiler traces the
-    call.
+    condition: condition of the environment, checked first.
+    call: expression over the names of the matched arrays. Its value is returned.
+    bound: further names that ``call`` reads, and two functions. ``failed(problem)`` is returned if
+        ``call`` raises, ``followed(args, kwargs)`` if ``is_followed()`` is True because a compiler traces
+        the call.
+
+    If the condition or the match fails, return ``matching.misfit``.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
     followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"

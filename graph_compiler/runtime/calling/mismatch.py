@@ -48,8 +48,8 @@ _MAX_DEPTH = 5
 def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
     """Yield a sentence for each difference between ``value`` and the recorded tree, naming the argument.
 
-    Items are compared only if class and keys of their container agree. `is_array` returns True for objects
-    that match an array.
+    Items are compared only if class and keys of their container agree; items of a list that the recording
+    only appends to are not compared. ``is_array`` returns True for objects that match an array.
     """
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, is_array)
@@ -126,9 +126,9 @@ def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
 
 
 def _what_differs(old: Any, value: Any) -> str:
-    """Describe the first attribute whose ``repr`` differs, ignoring addresses.
+    """Describe the first attribute or item whose ``repr`` differs, ignoring addresses.
 
-    If there is none, describe the first part that differs by identity only, and how to pass it.
+    If there is none, describe the first one that differs only by identity, and how to pass it.
     """
     unlike = list(_unlike_parts(old, value, "", _MAX_DEPTH))
     for where, one, other in unlike:
@@ -148,9 +148,10 @@ def _without_address(value: Any) -> str:
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield ``(path, old, new)`` for the attributes and items that are not equal, innermost first.
+    """Yield ``(path, old, new)`` for the innermost attributes and items that are not equal.
 
-    An attribute that one object lacks is None there. Parts are entered down to `depth` levels.
+    An attribute that one object lacks is None there. Objects are entered, down to ``depth`` levels, if
+    their classes agree. Nothing is yielded for ``old`` and ``value`` themselves.
     """
     if same_static(old, value):
         return
@@ -184,10 +185,10 @@ def _step(value: Any, key: Any) -> str:
 
 
 def argument_path(path: Path) -> str:
-    """Name the argument, or the part of one, at ``path``.
+    """Name the argument, or the item inside an argument, at ``path``.
 
     The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of
-    outside state. Just ``(0,)`` or ``(1,)`` are all positional or all keyword arguments.
+    outside state. The paths ``(0,)`` and ``(1,)`` name all positional and all keyword arguments.
     """
     if len(path) < 2:
         return f"what is given by {'keyword' if path == (1,) else 'position'}"
@@ -236,8 +237,8 @@ def why_missed(
 ) -> str:
     """Return the first reason why a call does not fit ``variant``.
 
-    If the call does match, return the first line of the variant's last failure, or "it fits". `given` maps
-    names to state that replaces the current one.
+    ``given`` maps names to state that replaces the current state. If it is None and the call does fit,
+    return the first line of the variant's last failure, or "it fits".
     """
     if not variant.environment.holds():
         return variant.environment.reason()
@@ -269,7 +270,10 @@ def _differences(
 
 
 def why_outdated(variant: Variant) -> str:
-    """Return why no call fits `variant` now, whatever its arguments; "" if outside state is unchanged."""
+    """Return why ``variant`` fits no call now, whatever its arguments.
+
+    Return "" if its environment holds and outside state has the recorded structure.
+    """
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _current_state(variant)), "")
@@ -365,11 +369,11 @@ def explain(
     beyond: str = "",
     gave_up: Iterable[object] = (),
 ) -> str:
-    """Return a text that describes all variants of a graph, one line a fact.
+    """Return a text that describes all variants of a graph, with one fact per line.
 
     refused: reasons of calls that were refused.
     beyond: text on calls beyond the limit of variants; "" if there were none.
-    gave_up: optimizations given up that belong to no variant.
+    gave_up: abandoned ways to record that belong to no variant.
     """
     lines = [f"{name}: {len(variants)} variant{plural_s(len(variants))}"]
     for number, variant in enumerate(variants):

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``graph`` while another function is recorded, as part of that recording.
 
-    Raise ``TracingError`` if the call changes state that the recording does not track.
+    Raise ``TracingError`` if the call changes state that the recording does not track, and
+    ``CallMismatch`` if the graph, written for the recorded framework, needs a random key.
     """
     pipeline = graph.pipeline.settled(args, kwargs)
     framework = active.framework
@@ -46,10 +47,11 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Return True if a call has arrays of `framework` and none of the original's framework.
+    """Return True if a nested call runs the graph as written for ``framework``, instead of the original.
 
-    False if these are the same framework. If all its arrays are NumPy's, return True if the graph is
-    written for `framework`.
+    That is so if no argument is an array of the original's framework and some array is not NumPy's. If
+    all arrays are NumPy's, it is so if the graph is written for ``framework``. Return False without
+    arrays, or if ``framework`` is the original's.
     """
     if pipeline.frontend.name == framework:
         return False
@@ -157,7 +159,7 @@ class CompilerState:
 
     failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler
         compile again.
-    holds_simply(): True if the environment guards that the compiler can trace hold.
+    holds_simply(): returns True if those environment guards hold that the compiler can trace.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -170,9 +172,9 @@ class CompilerState:
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
         """Return the number under which a compiled program runs :meth:`still_holds` with these arguments.
 
-        Return -1 if the variant's environment does not hold. If `reads_weights` is True, also store the
-        original's current weights for :meth:`weights`. `mode` is the training mode to check the
-        environment in; None leaves it.
+        The environment is checked first, in the training mode ``mode`` (None: the current mode); return
+        -1 if it does not hold. If ``reads_weights``, also store the original's current weights for
+        :meth:`weights`.
         """
         variant = self._variant
         with self._in_mode(mode):
@@ -192,8 +194,8 @@ class CompilerState:
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
         """Raise ``GuardFailed`` and count a failure if the recording is no longer valid.
 
-        It is invalid if the environment has changed, or if `reads_weights` is True and a weight was
-        replaced since :meth:`begin`.
+        It is invalid if the environment has changed, or, if ``reads_weights``, a weight was replaced
+        since :meth:`begin`.
         """
         variant, live = self._variant, self._variant.parameters
         with self._in_mode(mode):
@@ -227,7 +229,7 @@ class CompilerState:
 def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Run :meth:`Variant.attempt` in code that the compiler can trace.
 
-    Return the result, or ``NO_FIT`` if the call does not fit. New values of buffers are stored in the
+    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
     original.
     """
     from .matcher import NO_FIT
@@ -248,10 +250,10 @@ def run_traced(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` with these weights, or with the original's if ``weights`` is None.
+    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
 
-    Return None if the variant's environment does not hold in training mode `mode`, or the call does not
-    fit.
+    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
+    does not fit. The compiled program repeats the check of the environment when it runs.
     """
     number = variant.begin_following(weights is None, mode)
     state: Any = variant.compiler_state
@@ -290,7 +292,7 @@ def tracer_of(graph: Graph) -> Tracer | None:
 def leave_graph(graph: Graph, tracer: Any) -> None:
     """Force a graph break, so that the call runs uncompiled.
 
-    The compiler raises instead if it allows no graph break.
+    The compiler raises instead if it permits no graph break.
     """
     graph._hide_calls()
     tracer.graph_break(

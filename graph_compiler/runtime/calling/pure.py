@@ -32,10 +32,9 @@ _INT32_END = 1 << 31
 class TracedAlternative(NamedTuple):
     """A variant that fits a traced call if its ``checks`` on array values hold.
 
-    found: its result and state.
+    found: the variant's result and state, ``(result, state)``.
     checks: traced booleans or numbers, whose values are unknown until the program runs.
-    run(): computes ``(result, state)`` and the checks again, for a branch of the program that traces them
-        itself.
+    run(): computes ``found`` and ``checks`` again, for a branch of the program that traces them itself.
     """
 
     variant: Variant
@@ -47,11 +46,11 @@ class TracedAlternative(NamedTuple):
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return the result and state of the first alternative whose checks hold, selected in the traced program.
 
-    If no alternative's checks hold, ``Target.checked`` rejects the result of the last one; while a
-    function is being recorded, a guard of that recording fails instead. If there is one alternative, or
-    the target has no branches (``Target.either``), only the first counts. A Python number that differs
-    between alternatives becomes an array. Raise ``CallMismatch`` if the alternatives differ in structure,
-    shapes or dtypes.
+    If the checks of none hold, ``Target.checked`` rejects the result of the last alternative; while a
+    function is being recorded, a guard of that recording fails instead. If there is only one alternative,
+    or the target has no branches (``Target.either``), return the first one, checked by
+    ``Target.checked``. A Python number that differs between alternatives becomes an array. Raise
+    ``CallMismatch`` if the alternatives differ in structure, shapes or dtypes.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.either is None:
@@ -203,10 +202,10 @@ def _candidate_calls(
 
 
 def _state_values(variant: Variant, given: Any) -> tuple[Any, ...]:
-    """Return the state of a variant, from ``given`` or from where it is stored.
+    """Return the state of a variant, from ``given`` or, if that is None, from where it is stored.
 
-    An array in `given` becomes a Python number if a number was recorded, because compiled functions return
-    arrays. A traced array stays an array.
+    An array in ``given`` becomes a Python number if an int or float was recorded, because compiled
+    functions return arrays. A traced array stays an array.
     """
     if variant.state is None:
         return ()
@@ -263,7 +262,7 @@ def call_as_module(
 def _variant_like(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
     """Return the first variant that matches the arguments, whether its environment holds or not.
 
-    Return the graph's first variant if none matches.
+    If none matches, return the graph's first variant.
     """
 
     def fits(variant: Variant) -> bool:
@@ -286,7 +285,7 @@ def _record_like(graph: Graph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: Graph, training: bool | None) -> Iterator[None]:
-    """Set the training mode of the original's modules inside the context; None leaves it."""
+    """Set the training mode of the original's modules inside the context; do nothing if it is None."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

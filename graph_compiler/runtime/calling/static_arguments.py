@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    A name is translated to its position and the other way round, as far as the signature is known. A
-    position or name that the function does not have raises ``CallMismatch``.
+    As far as the signature is known, each position also gives a name, and each name a position. A
+    position or name that a known signature lacks raises ``CallMismatch``.
 
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
@@ -55,7 +55,7 @@ class StaticArguments:
         return made
 
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the call with its static arguments wrapped in ``Fixed``, so that they are compared by value.
+        """Return the call with its static arguments wrapped in ``Fixed``, which compares them by value.
 
         Raise ``CallMismatch`` if a static argument cannot be hashed.
         """
@@ -80,10 +80,10 @@ def _fix(item: Any, where: Any) -> Any:
 
 
 def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Return those positions in `argnums` and names in `argnames` that ``function`` has.
+    """Return those positions in ``argnums`` and names in ``argnames`` that ``function`` has.
 
-    For a class or module, the options apply to each of its functions. Either result is None if it is
-    empty.
+    For a class or module, the options apply to each function that has such arguments. If the parameters
+    are unknown or open-ended, keep all. Either result is None if it would be empty.
     """
     order, named = positional(function), known_names(function)
     numbers = [
@@ -101,9 +101,9 @@ def _as_iterable(item: Any) -> Iterable[Any]:
 
 
 class StaticGraph(LazyGraph):
-    """Graph with static arguments.
+    """Lazy graph with static arguments.
 
-    statics: which arguments are static. Set right after construction.
+    statics: the static arguments. The creator sets the attribute after construction.
     """
 
     statics: StaticArguments

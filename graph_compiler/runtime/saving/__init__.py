@@ -1,1 +1,1 @@
-"""Files of graphs: JSON and safetensors."""
+"""Saved graphs: writing to and reading from zip files and folders of JSON and safetensors."""

@@ -1,4 +1,4 @@
-"""Decoding of the JSON of saved graphs, and validation of graphs from files, which are untrusted."""
+"""Decoding of the JSON of saved graphs, and validation of the graphs, because files are untrusted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TEXTS = {"message": LINE}
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """Raise ``InvalidFile`` if ``save`` could not have written ``graph`` with these parameters."""
+    """Raise ``InvalidFile`` or ``InvalidGraph`` for a graph that ``save`` could not have written."""
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
@@ -144,10 +144,10 @@ UNKNOWN = _UnknownDefault()
 
 
 def binding_to_json(binding: ArgumentBinding | None) -> Any:
-    """Encode the parameters of a binding and its ``seen``. Return None if there is no binding.
+    """Encode the parameters of a binding and its ``seen``; return None if there is no binding.
 
-    A parameter is ``[name, kind]``, or ``[name, kind, [default]]`` if it has a default. If a file cannot
-    hold the default, the inner list is empty.
+    A parameter is ``[name, kind]``, or ``[name, kind, [default]]`` if it has a default. The inner list is
+    empty if a file cannot hold the default.
     """
     if binding is None:
         return None
@@ -160,7 +160,7 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 def binding_from_json(data: Any) -> ArgumentBinding | None:
     """Decode what :func:`binding_to_json` encoded.
 
-    For anything else, raise ``InvalidFile`` or another error that :func:`load` converts to it.
+    For malformed data, raise ``InvalidFile`` or another error that :func:`load` converts to it.
     """
     if data is None:
         return None
@@ -231,8 +231,8 @@ def parse_index(text: bytes) -> Any:
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
     """Return the validated graphs of all variants.
 
-    `arrays` holds constants and parameters by name in the file. Raise ``InvalidFile``, or another error
-    that :func:`load` converts to it, if the data is malformed.
+    ``arrays`` holds constants and parameters by their names in the file. For malformed data, raise
+    ``InvalidFile`` or another error that :func:`load` converts to it.
     """
     known = KnownClasses()
     return [
@@ -253,9 +253,10 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """Return the model's training mode (or None), and for each variant the modes that it answers in.
+    """Return the model's training mode (or None), and for each variant the modes in which it answers calls.
 
-    Variants of files without this entry answer in both modes. Raise ``InvalidFile`` for malformed data.
+    In files without these modes, all variants answer in both. For malformed data, raise ``InvalidFile``
+    or another error that :func:`load` converts to it.
     """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
@@ -266,9 +267,9 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 
 
 def statics_of(data: Any) -> StaticArguments | None:
-    """Return the static arguments; None if there are none, or the file has no such entry.
+    """Return the static arguments of a saved graph; None if it has none.
 
-    Raise ``InvalidFile`` for malformed data.
+    For malformed data, raise ``InvalidFile`` or another error that :func:`load` converts to it.
     """
     if data.get("static") is None:
         return None
@@ -305,7 +306,7 @@ def require_readable(
 ) -> None:
     """Raise an error, such as ``InvalidFile``, if a graph with this JSON could not be loaded.
 
-    `dtypes` holds the names of the dtypes of `arrays`.
+    ``dtypes`` maps the names of ``arrays`` to names of dtypes.
     """
     data = read_json(text)
     for name, dtype in dtypes_of(data).items():

@@ -67,7 +67,7 @@ _WIDTHS = {
 
 
 class HashedFile:
-    """A file that is read once from beginning to end, with the SHA-256 digest of what was read."""
+    """Reader of a file from beginning to end, with the SHA-256 digest of what was read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._digest = file, hashlib.sha256()
@@ -117,10 +117,10 @@ def stored_arrays(file: HashedFile) -> Iterator[tuple[str, str, np.ndarray[Any, 
 
 
 def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
-    """Yield the name and the array of each entry of a safetensors file, in the order of the file.
+    """Yield the name and the array of each entry of a safetensors file, in the order of the data.
 
-    Raise ``InvalidFile`` if the header is too long, or if arrays overlap, leave gaps or have other sizes
-    than their shapes.
+    Raise ``InvalidFile`` if the header is too long, if an array does not begin where the one before it
+    ends, or if its size is not that of its shape.
     """
     length = int.from_bytes(file.bytes(8), "little")
     if length > _MAX_HEADER:
@@ -143,9 +143,9 @@ def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
 # ------------------------------------------------------------------------------------------------------- load
 @dataclass
 class LoadedPipeline(Pipeline):
-    """Pipeline of a loaded graph, which writes recordings for targets.
+    """Pipeline of a loaded graph, which writes saved recordings for targets.
 
-    A call that would have to be recorded raises ``GuardFailed``.
+    A call, which would have to record, raises ``GuardFailed``.
     """
 
     has_original: ClassVar[bool] = False
@@ -166,7 +166,7 @@ class LoadedPipeline(Pipeline):
 
 
 class _FileArrays(Live):
-    """Weights of a loaded graph, which only the graph itself replaces."""
+    """Weights of a loaded graph. Only calls of the graph itself replace them."""
 
     dicts: tuple[dict[str, Any], ...] = ()
 
@@ -195,7 +195,7 @@ class LoadedWeights(Weights):
 
     training: the mode in which the model was saved; None if it had none.
     mode: the mode set by ``train()`` or ``eval()``; None until then, so that the first variant that fits
-        answers.
+        runs.
     """
 
     def __init__(
@@ -327,9 +327,9 @@ def _graph_in(
 
 
 def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
-    """Return the frontend ``name``, or a placeholder if it is not installed and all graphs are canonical.
+    """Return the frontend ``name``, or a ``MissingFrontend`` if its framework is not installed.
 
-    Raise ``FrameworkNotInstalled`` if a graph consists of the framework's own calls.
+    Raise ``FrameworkNotInstalled`` in that case if a graph consists of the framework's own calls.
     """
     try:
         return frontend_of(name)

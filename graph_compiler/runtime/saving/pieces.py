@@ -1,4 +1,4 @@
-"""Files of a saved graph, written in pieces, so that memory holds a copy of one weight at a time."""
+"""Writing of a saved graph in pieces, so that memory holds a copy of only one weight at a time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ _partial: set[str] = set()
 def safetensors_of(
     arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
-    """Yield the pieces of a safetensors file. Raise ``InvalidFile`` at an array that was deleted."""
+    """Yield the pieces of a safetensors file: the header, then each array.
+
+    Complex arrays are stored as floats with another axis of size 2. Raise ``InvalidFile`` at an array
+    that JAX has deleted.
+    """
     # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     place = 0
@@ -55,10 +59,11 @@ def safetensors_of(
 
 
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
-    """Write ``files`` and their digests to a zip file, or to a folder if ``path`` has no suffix or is one.
+    """Write ``files`` and their digests to the file or folder ``path``.
 
-    Existing contents stay until everything is written. After an error, a folder that this call made is
-    removed.
+    It is a folder if ``path`` has no suffix or is an existing folder; otherwise a zip file is written,
+    and its folder must exist. Existing contents are replaced only when everything is written. After an
+    error, a folder that this call created is removed.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()

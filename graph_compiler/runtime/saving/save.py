@@ -30,14 +30,17 @@ if TYPE_CHECKING:
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write all variants of ``graph`` to the zip file or folder ``path``.
 
-    It is a folder if ``path`` has no suffix or is one already. Raise ``InvalidFile``, with nothing
+    It is a folder if ``path`` has no suffix or is an existing folder. Raise ``InvalidFile``, with nothing
     written, if the graph could not be loaded again.
     """
     write(path_of("path", path), _files_of(graph))
 
 
 def to_bytes(graph: Graph) -> bytes:
-    """Return the zip file as bytes. Raise ``NotSerialisable`` if a file cannot hold the graph."""
+    """Return the graph as the bytes of a zip file.
+
+    Raise ``NotSerialisable`` if a file cannot hold the graph.
+    """
     held = io.BytesIO()
     try:
         write_zip(held, _files_of(graph))
