@@ -171,7 +171,7 @@ ad.primitive_jvps[call_p] = _jvp_rule
 mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 
 
-# ----------------------------------------------------------------------------- replacing the public functions
+# ----------------------------------------------------------------------------------- replacement of functions
 class _FunctionNames:
     """Cache of the modules of JAX and its libraries, and of the names under which they contain functions."""
 
@@ -438,7 +438,10 @@ def with_hints(tree: Tree) -> Tree:
 
 
 def program_of(call: PublicCall, types: Iterable[Any]) -> ClosedJaxpr:
-    """Return the jaxpr of a call with arrays of these types, in primitives only."""
+    """Return the jaxpr of a call: its body, or else its function traced for arrays of these types.
+
+    The traced function consists of primitives only.
+    """
     if call.body is not None:
         return call.body
     # The result must consist of primitives, so public functions in the body are not recorded.
@@ -482,8 +485,8 @@ _PLAIN = (
 def _is_static(item: Any) -> bool:
     """Return True if ``item``, which is an argument without arrays, may be stored in a recorded call.
 
-    That is so for numbers, strings, dtypes, types, empty containers and functions with a derivative rule,
-    but not for other functions and objects.
+    That is so for numbers, also symbolic ones, strings, dtypes, types, slices, frozensets, empty containers
+    and functions with a derivative rule, but not for other functions and objects.
     """
     if isinstance(item, (tuple, list, dict)):
         return not item

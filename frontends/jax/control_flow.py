@@ -37,7 +37,7 @@ from .regions import read_expectation
 
 
 def scan(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``scan`` equation, without the sequences that its body does not read.
+    """Read a ``scan`` equation as a ``scan`` node, without the sequences that its body does not read.
 
     ``lax.map``, and ``lax.fori_loop`` with a constant trip count, are ``scan`` equations too.
     """
@@ -97,8 +97,8 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation (``lax.cond``, ``lax.switch``) as a ``branch`` node.
 
-    A constant index inlines its branch. For other frameworks, so does a guard if all other branches only
-    call back into Python (see ``read_error_check``).
+    If the index is constant, inline its branch. For other frameworks, if all branches but one only call back
+    into Python, inline that one and guard that it is taken (see ``read_error_check``).
     """
     index, *captured = operands
     branches = equation.params["branches"]
@@ -136,8 +136,8 @@ def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) 
 def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
 
-    Inline it if all operands are numbers, or if it saves more than its operands. ``scan`` reads a
-    checkpoint that is the body of a ``lax.scan``.
+    Inline it if all operands are numbers, if it saves more than its operands, or if JAX has differentiated
+    it. ``scan`` reads a checkpoint that is the body of a ``lax.scan``.
     """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
@@ -288,7 +288,7 @@ def _with_variables(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequen
     )
 
 
-# ---------------------------------------------------------------------------------- loops of many, under vmap
+# ---------------------------------------------------------------------------------------------- batched loops
 def _any_continues(many: Any, step: _RegionWriter, inputs: list[Value], found: list[Any]) -> list[Any]:
     return [
         step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)
@@ -316,7 +316,7 @@ def _frozen_if_done(
     ]
 
 
-# ------------------------------------------------------------------------------------- loops that count
+# --------------------------------------------------------------------------------------- counting loops
 def _trip_count(
     reader: ProgramReader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int
 ) -> Any:
@@ -354,7 +354,10 @@ def _is_one(atom: Any) -> bool:
 
 
 def _known_number(reader: ProgramReader, item: Any) -> Any:
-    """Return the int or size that ``item`` is or was made of by ``asarray``, possibly converted, or None."""
+    """Return the number ``item``, or the int or size that ``asarray`` made ``item`` of, or None.
+
+    Conversions of the dtype in between are skipped.
+    """
     if not isinstance(item, Value):
         return int(item)
     node = reader.maker(item)

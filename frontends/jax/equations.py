@@ -482,7 +482,7 @@ class Reader:
         )
 
 
-# ----------------------------------------------------------------------- programs in the place of an equation
+# --------------------------------------------------------------------------------------- substituted programs
 def _applies_function(equation: Any) -> bool:
     if equation.primitive.name != "scatter" or (update := equation.params["update_jaxpr"]) is None:
         return False
@@ -557,7 +557,7 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class AxisNumbers:
-    """A named tuple of axes of JAX (``GatherDimensionNumbers``, ...), which is no structure of arguments.
+    """A named tuple of axes of JAX (``GatherDimensionNumbers``, ...), stored as one static parameter.
 
     name: class of the tuple in ``jax.lax``.
     fields: name and axes of each field, which are attributes too.
@@ -609,7 +609,7 @@ def _operand(held: dict[Any, Any], atom: Any) -> Any:
     )
 
 
-# ---------------------------------------------------------------------------------- where equations come from
+# --------------------------------------------------------------------------------------- origins of equations
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
     """Return True if ``file`` does not belong to a framework or to this package.

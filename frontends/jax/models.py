@@ -105,8 +105,8 @@ _STATES = ("_pytree__state", "_object__state")
 class NnxModel(VariableModel):
     """Model of an nnx object: the variables reachable from it that hold one JAX array.
 
-    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if
-    anything but an nnx object is assigned to an attribute inside of the block.
+    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if an
+    attribute was assigned to inside of the block (see ``_refuse_changes``).
     """
 
     def __init__(self, item: Any) -> None:
@@ -162,8 +162,8 @@ def _set_raw(variable: Any, array: Any) -> None:
 def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
     """Raise :class:`TracingError` if anything but an nnx object was assigned to an attribute of a node.
 
-    ``attributes`` are the attributes of each node before the call. Variables that ``sow`` adds are
-    ignored.
+    ``attributes`` are the attributes of each node before the call. Variables that ``sow`` adds, and
+    containers that were replaced by equal ones, are ignored.
     """
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
@@ -499,7 +499,7 @@ def is_bound(item: Any) -> bool:
     return linen is not None and isinstance(item, linen.Module) and item.scope is not None
 
 
-# ---------------------------------------------------------------------------- dispatch to the kinds of models
+# ----------------------------------------------------------------------------------------- dispatch of models
 Held = Callable[[], Mapping[str, Any]]
 
 

@@ -258,7 +258,10 @@ def _plain(number: Any, dtype: str) -> Any:
 
 
 def short_scalar(item: Any) -> Any:
-    """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged."""
+    """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged.
+
+    Scalars of dtypes that NumPy itself lacks, such as bfloat16, are returned unchanged, too.
+    """
     if (
         not isinstance(item, np.generic)
         or item.dtype.kind not in "iufb"

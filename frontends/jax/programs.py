@@ -1,4 +1,4 @@
-"""Programs inside of equations: calls, linear solves, branches by platform, callbacks and error checks."""
+"""Jaxprs inside of equations: calls, linear solves, branches by platform, callbacks and error checks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from .dtypes import is_key
 
 
 class ProgramReader(Protocol):
-    """Protocol of the reader of jaxprs, for those who read the programs inside of an equation by it.
-
-    The attributes are those of ``Reader``.
-    """
+    """Protocol of ``Reader``, for functions that read the jaxprs inside of an equation."""
 
     nodes: list[Node]
     constant: Callable[[Any], Value]
@@ -94,6 +91,8 @@ class Whole:
 class OnWords(Whole):
     """Callable that binds a primitive of ``jax.random``, with keys as arrays of their words.
 
+    A result that is an array of keys is returned as its words, too.
+
     keys: for each operand, True if it is an array of words that must be wrapped as keys.
     """
 
@@ -164,7 +163,7 @@ def branch_of_cpu(platforms: Any) -> int:
     return platforms.index(None) if named is None else named
 
 
-# ------------------------------------------------------------------------------------- written out
+# ------------------------------------------------------------------------------------- linear solves
 def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a linear solve, with the gradients of the equation that is solved.
 
@@ -240,8 +239,9 @@ def read_error_check(
 ) -> int | None:
     """Return the index of the only branch that computes its results, and guard that it is taken.
 
-    Return None unless all other branches only call back into Python. ``is_taken(index)`` returns a value,
-    and the truth value that it has if that branch is taken. If ``reader.checks`` is False, add no guard.
+    Return None unless there are other branches and all of them only call back into Python.
+    ``is_taken(index)`` returns a value, and the truth value that it has if that branch is taken. If
+    ``reader.checks`` is False, add no guard.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:

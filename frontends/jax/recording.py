@@ -333,7 +333,8 @@ class _Attempt:
     def _reads(self, numbers: bool) -> TracerReads:
         """Run the function untraced, and return its reads of elements as answers for the tracing.
 
-        ``numbers`` allows that numbers become symbols.
+        ``numbers`` allows that numbers become symbols. Raise :class:`CallMismatch` if an argument is a tracer
+        of a transformation around the call and the function reads its elements.
         """
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
@@ -478,10 +479,11 @@ class _Attempt:
     def next_hypotheses(self, problem: Exception) -> JaxHypotheses:
         """Return the hypotheses for the next attempt after ``problem``, or the same ones if none would help.
 
-        After :class:`UnknownElements`, find the reads by a run. After any other :class:`TracingError`,
-        make trip counts constants if there are number inputs. After another exception, each attempt
-        assumes one thing more: equal sizes stay equal, trip counts are constants, the sizes that JAX asked
-        for are fixed, all sizes and number inputs are fixed.
+        After :class:`UnknownElements`, find the reads by a run. After any other :class:`TracingError`, make
+        trip counts constants if there are number inputs. After another exception, try these in turn: equal
+        sizes stay equal, if there are any; instead, trip counts are constants, if loops were found; the sizes
+        that JAX asked for are fixed; all sizes and number inputs are fixed. The last two also assume that
+        equal sizes stay equal.
         """
         shapes = [np.shape(leaf) for leaf in self.leaves]
         sizes = [size for shape in shapes for size in shape if size > 1]

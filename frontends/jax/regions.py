@@ -36,7 +36,7 @@ class JaxRegions(Regions):
         super().__init__(symbolic, decided, numbers)
         self.expected = expected
 
-    # ------------------------------------------------------------------------------ what things are
+    # ------------------------------------------------------------------------------ kinds of objects
     def is_open(self, item: Any) -> bool:
         return isinstance(item, jax.core.Tracer)
 
@@ -46,7 +46,7 @@ class JaxRegions(Regions):
         shape = hints(np.shape(item))
         return ArrayKind(dtype_name(item.dtype), shape, not shape and bool(getattr(item, "weak_type", False)))
 
-    # ------------------------------------------------------------------------------ small calls
+    # ------------------------------------------------------------------------------ single operations
     def made(self, item: Any, kind: ArrayKind) -> Any:
         array = as_array(item.expression) if is_symbolic(item) else jax.numpy.asarray(item)
         dtype = _dtype(kind, array)
@@ -126,7 +126,7 @@ class JaxRegions(Regions):
 
 
 def _stand_in(item: Any, kind: ArrayKind | None) -> Any:
-    """Return a ``ShapeDtypeStruct`` with the shape of ``item`` and the dtype of ``kind``.
+    """Return a ``ShapeDtypeStruct`` with the shape of ``item`` and the dtype and weak type of ``kind``.
 
     If ``kind`` is None, ``item`` is a sequence of a scan. Return the type of one row of it.
     """

@@ -29,7 +29,7 @@ from ...ops.rules import nonnegative
 from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
 from ...sizes.number import unary
 
-# ----------------------------------------------------------------------------------------------------- asking
+# ------------------------------------------------------------------------------ comparisons and cache lookups
 # Tests whether a comparison of sizes needs the answer, or is a cache lookup of JAX.
 #
 # JAX keys caches by sizes and compares keys from C, so the calling frame is whoever called JAX, including
@@ -119,7 +119,7 @@ _recording = threading.local()
 
 
 class SizeRecording(Protocol):
-    """Protocol: what symbolic sizes need of the recording that they belong to."""
+    """Protocol of the recording that symbolic sizes belong to."""
 
     @property
     def shown(self) -> Any:
@@ -147,7 +147,7 @@ class SizeRecording(Protocol):
 
 @contextmanager
 def deciding(recording: SizeRecording) -> Iterator[None]:
-    """Make ``recording`` the one that decides sizes in this thread inside of the block."""
+    """Let ``recording`` decide the sizes that this thread asks for inside of the block."""
     before, _recording.now = getattr(_recording, "now", None), recording
     try:
         yield
@@ -251,7 +251,7 @@ def _equal(left: Any, right: Any) -> bool | None:
     return False if nonnegative(difference - 1) or nonnegative(-difference - 1) else None
 
 
-# --------------------------------------------------------------------------- who asks whether sizes are equal
+# ----------------------------------------------------------------------------------------- equality of sizes
 # These return an operand of equal shape unchanged, and compute the same without the answer.
 _SHORTCUTS = frozenset({"broadcast_in_dim"})
 # These set sizes of 1 aside, and compare the other sizes with each other later.
@@ -263,9 +263,10 @@ _BROADCASTS = ("ds", "dlist")
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
     """Return True if ``condition`` in ``frame`` may answer "not equal" without a guard.
 
-    ``condition`` compares two sizes for equality. It may do so if it has symbols of another recording, if
-    it is part of a cache lookup of JAX (then the current instruction of the frame is no comparison), in
-    broadcasting, and if the recording leaves it open.
+    ``condition`` compares two sizes for equality. It may do so if no recording is running or if it has
+    symbols of another recording. In code of JAX, it may do so in a cache lookup (then the current instruction
+    is no comparison), in broadcasting, and if the recording leaves it open. In other code, it may do so
+    unless that code needs the answer (:func:`wants_answer`).
     """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
@@ -410,7 +411,10 @@ class Dimension(SymbolicFloat):
 
 
 class ReadNumber(SymbolicFloat):
-    """Symbolic int computed from elements of arrays. JAX takes it for a scalar. As a size it is decided."""
+    """Symbolic int computed from elements of arrays. JAX takes it for a scalar.
+
+    If it is used as a size, it is decided.
+    """
 
     __slots__ = ()
 
@@ -425,7 +429,7 @@ class ReadNumber(SymbolicFloat):
         return int(decided(self.expression))
 
 
-# ----------------------------------------------------------------------------------- as arrays of the program
+# -------------------------------------------------------------------------------------- sizes as arrays
 size_p = Primitive("size")
 
 

@@ -1,8 +1,8 @@
 """Hiding of tracers from the user's code, and errors for code that needs their elements.
 
-Code that asks for the class of a tracer of the recording, or whether it is a tracer, is answered as for an
-array. Code that catches JAX's error about the elements of a tracer takes another path than untraced, so
-this is detected and refused.
+Code that asks for the class of a tracer of the recording, or whether it is a tracer, gets the answer for an
+array. Code that catches JAX's error about the elements of a tracer would run differently untraced, so the
+recording raises that error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RECORDING = str(Path(__file__).with_name("recording.py"))
 def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
     """Turn JAX's errors about elements into :class:`CallMismatch` if one of ``leaves`` is a tracer.
 
-    These are tracers of a transformation around the call. Without one, JAX's error propagates.
+    Such a tracer belongs to a transformation around the call. If there is none, JAX's error propagates.
     """
     try:
         yield
@@ -63,7 +63,8 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 def explain_unknown_elements(name: str) -> Iterator[None]:
     """Turn errors about unknown elements or other threads into :class:`TracingError`.
 
-    Flax's errors about trace levels are among them.
+    Flax's errors about trace levels are among them. JAX's error about a tracer that escaped from a
+    transformation of the user propagates.
     """
     try:
         yield

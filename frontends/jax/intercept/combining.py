@@ -241,7 +241,7 @@ class _LengthlessRecording:
         return self.recording.size_of_axis(axis_name)
 
 
-# ---------------------------------------------------------------------------------- in the place of JAX's own
+# -------------------------------------------------------------------------------- replacement of the function
 def symbolic_associative_scan(
     original: Callable[..., Any], is_traced: Callable[[], bool]
 ) -> Callable[..., Any]:
@@ -365,7 +365,7 @@ def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
     return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
 
 
-# ------------------------------------------------------------------------------------- the primitive
+# ------------------------------------------------------------------------ associative scan primitive
 @associative_scan_p.def_abstract_eval
 def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool) -> Any:
     return operands[len(operands) - sequences :]

@@ -160,7 +160,7 @@ def _note(session: Session, array: Any, *args: Any, **kwargs: Any) -> None:
     session.trace.note(2, array)
 
 
-# ------------------------------------------------------------------------------------- what tracers answer
+# -------------------------------------------------------------------------------------- answers of tracers
 read_p = Primitive("read")
 read_p.multiple_results = True
 

@@ -44,8 +44,8 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
 
     It calls ``original`` in other threads, and unless each bound is an int or symbolic. If ``upper`` is
-    less than ``lower`` in the recorded call, there are no iterations; which is the case is guarded. The
-    scan ignores ``unroll``.
+    less than ``lower`` in the recorded call, there are no iterations. Whether it is less is guarded, unless
+    ``lower`` is 0. The scan ignores ``unroll``.
     """
     thread = threading.get_ident()
 
@@ -74,7 +74,7 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``scan`` that accepts a symbolic ``length``.
+    """Return a ``scan`` that accepts a symbolic ``length`` in this thread.
 
     Without sequences, it scans over an unused iota of that length. If all sequences have that length,
     ``length`` is omitted. Otherwise ``original`` gets ``length`` unchanged.
@@ -121,7 +121,10 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 
 
 class OwnTracers(Protocol):
-    """Tracers of one recording: ``trace`` made them, and is None before the tracing begins."""
+    """Tracers of one recording.
+
+    trace: the trace that they belong to; None before the tracing begins.
+    """
 
     trace: Any
 

@@ -109,7 +109,7 @@ def _shape(aval: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class TracedRule:
-    """The derivative rule of one call. Without ``results`` or ``sources``, it has no programs.
+    """Derivative rule of one call. It has no programs if ``results`` or ``sources`` is empty.
 
     results: indices of its results that are differentiable.
     sources: indices of its operands that are differentiated.
@@ -132,7 +132,7 @@ def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRul
 
     Trace reverse mode unless ``is_forward`` is true and all results are differentiable. The rule is the
     user's code, whose exceptions propagate. Raise :class:`TracingError` if it closes over an array that
-    depends on an argument.
+    depends on an argument, in reverse mode.
     """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))

@@ -176,8 +176,8 @@ def abstract_eval(
 ) -> tuple[list[ArraySpec], list[Size]] | None:
     """Infer the specs of a call's results by its row, and the conditions on sizes under which they are right.
 
-    Return None if the row does not accept the call, if it infers other dtypes or current sizes than JAX,
-    or if a size is not one of the current recording.
+    Return None if there is no row, if it does not accept the call, if it infers other dtypes or current sizes
+    than JAX, or if a size does not belong to the current recording.
 
     args: arguments with values for arrays.
     kwargs: keyword arguments. Those that are None and unknown to the row are removed.

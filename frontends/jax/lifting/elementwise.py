@@ -106,7 +106,7 @@ for _name in ("and", "or", "xor"):
     rows.row(f"{_name}_p")(_logical(_name))
 
 
-# ---------------------------------------------------------------------------------- the total order of floats
+# -------------------------------------------------------------------------------------- total order of floats
 def _before(b: JaxBuilder, x: Any, y: Any) -> Any:
     """Compute ``x < y`` in the total order of floats: -0.0 before 0.0, and NaN last."""
     x, y = b.array(x, getattr(y, "dtype", None)), b.array(y, getattr(x, "dtype", None))

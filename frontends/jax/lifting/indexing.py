@@ -92,7 +92,8 @@ class SliceIndices:
     axes: indexed axes of ``x``.
     windows: those of ``axes`` that are in the slices, not collapsed or batched.
     whole: axes of ``x`` that are not indexed.
-    inside: bool arrays that tell which slices are in bounds; empty if all are.
+    inside: bool arrays that tell which slices are in bounds, set by :meth:`arrays`; empty if all are, or if
+        they are clipped.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class SliceIndices:
     def _start(self, axis: int, clip: bool) -> Any:
         """Return the start indices along an axis, clipped so that slices are in bounds; None if all are 0.
 
-        If ``clip`` is False, append to ``inside`` which indices were in bounds before.
+        If ``clip`` is False and indices may be out of bounds, append to ``inside`` which of them were not.
         """
         start = self.starts.get(axis)
         if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:

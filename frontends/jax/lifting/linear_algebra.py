@@ -102,7 +102,7 @@ def svd(
 
 @rows.row("lu_p")
 def lu(b: JaxBuilder, x: Any) -> Any:
-    """Return L and U in one matrix, the 0-based pivots, and the permutation of rows that they amount to."""
+    """Return L and U in one matrix, the 0-based pivots, and the permutation of rows by these pivots."""
     packed, pivots = b.lu_factor(x)
     exchange, _, _ = b.lu_unpack(packed, pivots)
     exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
@@ -129,7 +129,10 @@ def ragged_dot_general(
     group_offset: Any = None,
     **_: Any,
 ) -> Any:
-    """Multiply each group of rows by its own matrix; rows after the last group give 0."""
+    """Lift ``lax.ragged_dot``: multiply each group of rows by the matrix of the group.
+
+    Rows after the last group become 0. Raise ``NotImplementedError`` for other axes, or a ``group_offset``.
+    """
     numbers = ragged_dot_dimension_numbers
     found = (numbers.dot_dimension_numbers, numbers.lhs_ragged_dimensions, numbers.rhs_group_dimensions)
     if str(found) != str(((((1,), (1,)), ((), ())), (0,), (0,))) or group_offset is not None or x.ndim != 2:
@@ -193,7 +196,7 @@ def conv_general_dilated(
     batch_group_count: int,
     **_: Any,
 ) -> Any:
-    """Convolve with any axis order.
+    """Lift a convolution with any order of the axes.
 
     Each spec in ``dimension_numbers`` lists axes: batch and channels of ``x`` (and of the result), or
     output and input channels of the kernel, then the spatial axes.
@@ -233,7 +236,7 @@ def conv_general_dilated(
 
 
 def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
-    """Move groups along the batch axis, each with kernels of its own, to groups of channels."""
+    """Move ``groups`` along the batch axis, each with its own kernels, to groups of channels."""
     if groups == 1:
         return x
     count, channels, *space = x.shape
@@ -245,7 +248,7 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
 def _dilate_and_crop(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Return ``x``, dilated with zeros and cropped by negative padding, and the remaining padding."""
+    """Return ``x`` dilated with zeros and cropped by constant negative padding, and the other padding."""
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):
         gaps[axis], pads[axis] = gap - 1, pair

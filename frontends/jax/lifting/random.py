@@ -1,4 +1,4 @@
-"""Rows of ``jax.random``: keys are two words along the last axis, and samples Threefry hashes.
+"""Rows of ``jax.random``: keys are two words along the last axis, and samples are Threefry hashes.
 
 Samples are therefore equal in all targets.
 """

@@ -387,7 +387,7 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
 def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
     """Add each element of ``source`` to a zero array where its window of ``x`` has the extreme.
 
-    This is the gradient of pooling.
+    This is the gradient of pooling. Raise ``NotImplementedError`` for windows over more than three axes.
     """
     x = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
     windows = _windows(x, params)

@@ -261,7 +261,7 @@ rows = LiftingTable("jax")
 
 
 class JaxBuilder(RaisingBuilder):
-    """Builder with JAX's dtype rules: operands of a primitive have equal dtypes, and result specs are known.
+    """Builder with JAX's dtype rules: operands of a primitive have equal dtypes. Result specs are recorded.
 
     ranges: cached ranges of integer values.
     """
