@@ -172,7 +172,7 @@ def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tup
     """Return the maximum of each window and its flat index in the pooled axes.
 
     NaN counts as largest, and ties go to the first. ``axes`` has a pair for each of the last axes: the
-        indices of the elements of each window, and a mask of the valid indices.
+    indices of the elements of each window, and a mask of the valid indices.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -365,7 +365,7 @@ def channel_shuffle(x: Array, groups: int) -> Array:
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]).swapaxes(1, 2).reshape(x.shape)
 
 
-# ------------------------------------------------------------------------------------------------ statistical
+# ------------------------------------------------------------------------------------------------- statistics
 # Order statistics, runs of equal elements, integrals and similarity.
 
 

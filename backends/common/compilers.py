@@ -37,8 +37,8 @@ class NewShape(Exception):
 class CompiledShapes:
     """Shapes, and values of Python numbers, that ``function`` was compiled for.
 
-    is_limited: if True, two kinds of calls are compiled only when they occur a second time: those after
-        the first 16 compilations, and those after the first one that have a number among their arguments
+    is_limited: if True, some new calls are compiled only when they occur a second time: all after 16
+        compilations, and already after the first compilation those with a number among their arguments
         that is no size.
     sizes: indices of arguments that are numbers used as sizes.
     message: a warning about too many shapes that was not given yet, or None.
@@ -136,9 +136,9 @@ _OFF = ("", "0", "off", "no", "false")
 def cache_folder(compiler: str) -> str | None:
     """Return the cache folder of ``compiler``, created if it is missing, or None.
 
-    The environment variable ``GRAPH_COMPILER_CACHE`` names its parent folder; the default is
-    ``~/.cache/graph_compiler``. None means that the variable switches the cache off, or that the folder
-    cannot be created.
+    Its parent is the folder that the environment variable ``GRAPH_COMPILER_CACHE`` names, by default
+    ``graph_compiler`` in ``XDG_CACHE_HOME`` or ``~/.cache``. None means that the variable switches the
+    cache off, or that the folder cannot be created.
 
     >>> import os, tempfile
     >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"

@@ -18,7 +18,7 @@ from tensorflow.python.eager import context, record
 from ...trees import Tree, flatten, unflatten
 from ..common.compilers import CompiledShapes, NewShape
 
-# -------------------------------------------------------------------------------------------------- unchecked
+# --------------------------------------------------------------------------------------------- dropped checks
 # Checks that XLA computes the same as TensorFlow's kernels, as tensors next to the result.
 #
 # A kernel raises an error for an index out of range, and XLA clamps it; XLA drops assertions. A failed check

@@ -31,7 +31,7 @@ setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010
 
 
 class TensorFlowTarget(Target):
-    """See :class:`graph_compiler.contracts.Target`."""
+    """TensorFlow's :class:`graph_compiler.contracts.Target`: arrays, random keys and compilation."""
 
     name = "tensorflow"
     a_key = "tf.constant([0, 0], tf.int32)"
@@ -159,10 +159,10 @@ class TensorFlowTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Compile by ``tf.function``, traced once for each set of shapes; ``options`` are its options.
+        """Compile ``function`` by ``tf.function``, traced once for each set of shapes.
 
-        A function that reads elements of arrays in Python cannot be traced. It runs uncompiled, and a log
-        line says so.
+        ``options`` are those of ``tf.function``; another option raises ``InvalidOption``. A function that
+        reads elements of arrays in Python cannot be traced. It runs uncompiled, and a log line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
         traced = traced_with_any_result(function, options)

@@ -43,7 +43,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
         self._strategy, self._count = strategy, strategy.num_replicas_in_sync
 
-    # ------------------------------------------------------------------------------ what is held
+    # ------------------------------------------------------------------------------ training state
     def begun(self, make: Make, trained: TrainingArrays) -> Any:
         with self._strategy.scope():
             return super().begun(make, trained)
@@ -60,7 +60,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def with_rng_arrays(self, arrays: TrainingArrays, like: Any) -> Any:
         return self.kept(arrays["key"])
 
-    # ------------------------------------------------------------------------------ a step of one replica
+    # ------------------------------------------------------------------------------ replica step
     def key(self, rng: Any) -> tuple[Any, Any]:
         key, rng = super().key(rng)
         # Each replica samples numbers of its own.
@@ -170,7 +170,10 @@ _REDUCTIONS: dict[Any, Callable[[list[Any]], Any]] = {
 
 
 class TensorFlowParallelism(Parallelism):
-    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Meshes are not supported."""
+    """TensorFlow's :class:`graph_compiler.contracts.parallelism.Parallelism`: devices and collectives.
+
+    Functions of a mesh raise ``NotCompilable``.
+    """
 
     a_mesh = "there is none"
 

@@ -20,7 +20,7 @@ from .prelude.control import run_again, scan
 
 
 class TensorFlowDerivatives(Derivatives):
-    """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+    """TensorFlow's :class:`graph_compiler.contracts.derivatives.Derivatives`: vjp, jvp, vmap and scan."""
 
     compile_options: ClassVar[dict[str, Any]] = {"jit_compile": True}
 
@@ -158,8 +158,8 @@ class TensorFlowDerivatives(Derivatives):
         """Return the results, ``aux``, and the jvp as a function of tangents.
 
         The jvp does not run ``function`` again: it is the derivative of the vjp, which is linear in the
-            cotangents. So the vjp may be differentiated at any cotangents. They are 1, as in the torch
-            backend, because some backward passes have no derivative at 0.
+        cotangents. So the vjp may be differentiated at any cotangents. They are 1, as in the torch
+        backend, because some backward passes have no derivative at 0.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)

@@ -403,7 +403,7 @@ class Selection:
         return selected
 
 
-# ---------------------------------------------------------------------------------------------- steps back
+# ------------------------------------------------------------------------------------------ negative steps
 def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """Replace slices with negative int steps by slices with positive steps of a flipped array.
 
@@ -440,7 +440,7 @@ def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
     return 0 if hint_of(counted) < 0 else counted
 
 
-# -------------------------------------------------------------------------------------- taking an index apart
+# --------------------------------------------------------------------------------------------- index analysis
 def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
     items = [_plain(b, item) for item in _expanded(b, x.ndim, _items(b, index))]
     several = any((isinstance(item, Value) and item.ndim) or isinstance(item, tuple) for item in items)
@@ -499,7 +499,10 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
 
 
 def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
-    """Replace the first ellipsis in ``items`` by full slices, and drop any other, which torch allows."""
+    """Replace the first ellipsis in ``items`` by full slices, and drop any other, which torch allows.
+
+    Without an ellipsis, return ``items`` itself.
+    """
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if not places:
         return items

@@ -15,7 +15,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import Apply, Size, apply, hint_of, substitute
 from .read_numbers import number_of
 
-# -------------------------------------------------------------------------------------------- numbered checks
+# ------------------------------------------------------------------------------------------------ loop guards
 # Guards on a loop index, replaced by guards outside of the loop for the iteration that is strictest.
 
 _COMPARISONS = ("le", "lt", "ge", "gt")
@@ -104,10 +104,7 @@ def _placed(condition: Any, value: Value, end: Any) -> Any:
 
 # --------------------------------------------------------------------------------------------- lifted regions
 class RegionLifter(Protocol):
-    """Protocol of the lifter of a graph, as far as nodes with regions are lifted by it.
-
-    The attributes are those of ``Lifter``.
-    """
+    """Protocol of the attributes and methods of ``Lifter`` that lifting a node with regions needs."""
 
     framework: str
     b: Any

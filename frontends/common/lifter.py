@@ -210,7 +210,7 @@ class Lifter:
         regions = (region for node in distinct(self.recorded.nodes) for region in node.regions)
         return {value: node for region in regions for node in region.block.nodes for value in node.outputs}
 
-    # ---------------------------------------------------------------------- what a framework's own class says
+    # ------------------------------------------------------------------------------ framework hooks
     def builder(self, graph: Graph) -> RaisingBuilder:
         raise NotImplementedError
 
@@ -226,7 +226,7 @@ class Lifter:
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         raise NotImplementedError
 
-    # ------------------------------------------------------------------------------ the whole graph
+    # ------------------------------------------------------------------------------ graph
     def run(self) -> Graph:
         """Lift the recorded graph and return the canonical graph.
 
@@ -344,7 +344,7 @@ class Lifter:
             if constant is value:
                 self.result.effects.append(Effect("constant", name, self.read(value)))
 
-    # ------------------------------------------------------------------------------ what objects hold
+    # ------------------------------------------------------------------------------ reads and writes
     def read(self, value: Value) -> Any:
         """Return the current canonical value of the array object ``value``.
 

@@ -117,7 +117,7 @@ def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
     return odd
 
 
-# ---------------------------------------------------------------------------------------------- one step back
+# ---------------------------------------------------------------------------------------------- inverse views
 def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     axes = node.params["axes"]
     return (
@@ -225,7 +225,7 @@ class StoredViews(Generic[Array]):
         self._known: set[int] = set()
         self._attempts = 0
 
-    # ------------------------------------------------------------------------------ what a framework gives
+    # ------------------------------------------------------------------------------ framework hooks
     def is_view(self, array: Array, owner: Array) -> bool:
         raise NotImplementedError
 
@@ -250,7 +250,7 @@ class StoredViews(Generic[Array]):
         self._owners.update(self._asked)
         return new
 
-    # ------------------------------------------------------------------------------ in an attempt
+    # ------------------------------------------------------------------------------ within an attempt
     @property
     def any(self) -> bool:
         return bool(self._owners)

@@ -50,7 +50,7 @@ def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
 
 
 def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
-    """Compute ``start + i * step`` up to but excluding ``stop`` in float64, and cast to ``dtype``."""
+    """Compute ``start + i * step`` for i = 0, 1, ... before ``stop`` in float64, and cast to ``dtype``."""
     start, stop, step = (scalar(number, tf.float64) for number in (start, stop, step))
     count = tf.cast(tf.maximum(tf.math.ceil((stop - start) / step), 0), tf.int64)
     return tf.cast(start + tf.cast(tf.range(count), tf.float64) * step, dtype)

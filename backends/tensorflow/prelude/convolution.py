@@ -52,7 +52,10 @@ def conv_channels_last(
     dilation: Sequence[int] | None = None,
     groups: int = 1,
 ) -> tf.Tensor:
-    """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``, and add ``bias``."""
+    """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``.
+
+    ``bias[out]`` is added unless it is None.
+    """
     rank = len(x.shape) - 2
     if padding:
         x = resized(x, [[0, 0], *padding, [0, 0]])
@@ -231,10 +234,10 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``, and add ``bias[out]``.
+    """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
     This is the gradient of a convolution with respect to its input. ``padding`` is cut off the result,
-    and ``output_padding`` is appended at the end of each axis.
+    and ``output_padding`` is appended at the end of each axis. ``bias[out]`` is added unless it is None.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (

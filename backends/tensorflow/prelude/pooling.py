@@ -316,7 +316,7 @@ def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Ten
 def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the element indices [windows, longest] of windows that cover an axis evenly, and a mask.
 
-    The mask is True for valid indices, since windows differ in length by one.
+    Windows may differ in length by one, so the mask is True for the valid indices.
     """
     index = tf.range(windows)
     starts, ends = index * n // windows, -(-(index + 1) * n // windows)
@@ -357,7 +357,7 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
-    """Return the start indices of ``windows`` unevenly spaced windows, shifted by each of ``samples``.
+    """Return the start indices of ``windows`` unevenly spaced windows, for each of ``samples`` in [0, 1).
 
     The last window ends at the end of the axis.
     """

@@ -111,7 +111,10 @@ def lower_median(
 
 
 def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> tf.Tensor:
-    """Select one element along ``axis`` by ``index``. Drop the axis unless ``keepdims`` is True."""
+    """Select one element along ``axis`` by ``index``, which has size 1 along it.
+
+    Drop the axis unless ``keepdims`` is True.
+    """
     found = take_along_axis(x, index, axis)
     return found if keepdims else tf.squeeze(found, [axis])
 
