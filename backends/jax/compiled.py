@@ -93,7 +93,7 @@ jax.tree_util.register_pytree_node(
 # package, only while a graph is compiled, and not at all if the user has configured or disabled it.
 
 _FORMAT = 1
-# The module docstring says what the function was recorded with, which does not affect the program.
+# The module docstring describes the recording, which does not affect the program.
 _HEADER = re.compile(r'\A"""[\s\S]*?"""')
 _IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 # The versions of these packages are part of every key.
@@ -104,9 +104,10 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return a digest of ``text`` and everything that a trace with ``args`` depends on.
+    """Return a digest of ``text`` and everything else that a trace with ``args`` depends on.
 
-    Return None if that is not known, or if programs are not to be cached.
+    Return None if an argument or an imported package cannot be described, or if JAX is not to cache or
+    compile programs.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -154,8 +155,8 @@ def _described(arg: Any) -> str | None:
 def _packages(text: str) -> Iterator[str | None]:
     """Yield name and version of each package that ``text`` imports.
 
-    JAX, NumPy and the standard library are left out. Yield None for a package that is not installed in
-    site-packages, because its code may change.
+    JAX, NumPy and the standard library are left out. Yield None instead for a package without a version,
+    for this package, and for any that is not installed in site-packages, because its code may change.
     """
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:
@@ -198,9 +199,9 @@ def classes_of(function: Callable[..., Any]) -> Classes:
 
 
 def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
-    """Write ``kept`` to ``path`` atomically.
+    """Write the program ``kept`` to ``path`` atomically.
 
-    Raise ``InvalidFile`` if the result's structure does not survive JSON.
+    Raise ``InvalidFile`` if the structure of the result cannot be restored from JSON.
     """
     form = tree_to_json(kept.form, repr)
     # Static parts of a result, such as the user's objects, may have no text that can be read back.
@@ -230,9 +231,9 @@ def _put(path: Path, held: dict[str, Any]) -> None:
 
 
 def read(path: Path, classes: Classes) -> ProgramFile | None:
-    """Read the program at ``path``. Return None if the file is missing or corrupt.
+    """Read the program at ``path``. Return None if the file is missing, corrupt, or of another key.
 
-    Raise ``NotStorable`` if it says that its program cannot be stored.
+    Raise ``NotStorable`` if the file says that its program cannot be stored.
     """
     try:
         digest, _, body = path.read_text().partition("\n")
@@ -261,13 +262,14 @@ _LEAST_SECONDS = 0.05
 
 
 class StoredPrograms:
-    """Stored programs of one ``function``, whose whole source is ``text``, or None if it depends on more.
+    """Stored programs of one ``function``.
 
-    They apply only to calls that are not transformed: a stored program has no derivative and no batching
-    rule.
+    ``text`` is the complete source of the function, or None if the function depends on more. Then, or
+    without a cache folder, nothing is stored. Stored programs have no derivative and no batching rule, so
+    they apply only to calls that are not transformed.
 
-    are_used: False once a trace has neither found nor stored a program.
-    are_for_another_platform: True once a stored program was refused on this platform.
+    are_used: True if programs are looked up and stored. It becomes False if the first trace does neither.
+    are_for_another_platform: True once JAX has rejected a stored program on this platform.
     """
 
     def __init__(self, function: Callable[..., Any], text: str | None) -> None:
@@ -280,17 +282,18 @@ class StoredPrograms:
         self._tracing = threading.RLock()
 
     def traced(self, *args: Any) -> Packed:
-        """Return the result of ``function``, from a stored program if possible. Called while JAX traces."""
+        """Return the result of ``function`` for traced ``args``, by a stored program if possible."""
         with self._tracing:
             found = self._found(args) if self.are_used else None
             self.are_used = self._has_any
         return Packed.of(self._function(*args)) if found is None else found
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
-        """Return the result of the stored program for ``args``, which is traced and written if it is missing.
+        """Return the result of the stored program for ``args``.
 
-        A program that is quick to trace is not written. Return None if programs are not to be cached, or
-        if this one cannot be stored, which a file then remembers.
+        If there is none, trace the function and store its program, unless tracing is quick. Return None if
+        programs are not to be cached. Return None, too, if the program cannot be stored, and write a file
+        that says so.
         """
         try:
             key = key_of(self._text, args)
@@ -331,7 +334,7 @@ class StoredPrograms:
 
 
 class _ExportedCall:
-    """Lowering of a function for arguments of one structure.
+    """Lowering of a function for arguments of one structure, with Python numbers as constants.
 
     Results that are arguments are not part of the program.
     """
@@ -366,7 +369,7 @@ class _ExportedCall:
         return self._whole(results, self._passed, self._form)
 
     def lowered(self) -> ProgramFile:
-        """Export the program. JAX raises ``NotImplementedError`` and others if it cannot be serialised."""
+        """Export the program. JAX raises ``NotImplementedError``, among others, if it cannot be exported."""
         # The export is a trace of its own, and must not be part of the current one.
         with jax.core.eval_context():
             program = export.export(self._jitted)(*self._leaves)
@@ -392,7 +395,10 @@ _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
 
 
 class PersistentCache:
-    """Enables XLA's cache for the compilation of one function, from its trace until the call returns."""
+    """Switch that enables XLA's cache for one function, from the end of a trace until the call returns.
+
+    It does nothing if the user has configured or disabled a cache, or if there is no cache folder.
+    """
 
     def __init__(self) -> None:
         self._before: dict[str, Any] | None = None
@@ -448,10 +454,10 @@ def compiled(
     """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and static values.
 
     ``static`` are the positions of static arguments, and ``options`` are those of ``jax.jit``. A function
-    with data-dependent sizes, which XLA cannot compile, runs operation by operation. If ``by_default``, so
-    does a call with a new shape after many others, and a call from a function that is itself compiled is
-    inlined there. If ``text``, the whole source of the function, is given, lowered programs are cached
-    between processes.
+    with data-dependent sizes, which XLA cannot compile, runs operation by operation. With ``by_default``, a
+    call with a new shape after many others runs operation by operation, too, and a call from a function
+    that is itself compiled is inlined there. ``text`` is the complete source of the function. If it is not
+    None, lowered programs are cached between processes.
 
     Each operation rounds to its own dtype, as it does uncompiled. XLA's default would drop casts to half
     precision between two operations.

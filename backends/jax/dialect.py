@@ -27,8 +27,8 @@ def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
 def automatic(array: Any) -> Any:
     """Return ``array`` with the explicit axes of its mesh made automatic.
 
-    Return a traced array, or one without explicit axes, unchanged. Operations on explicit axes would
-    require a sharding for each result.
+    A traced array and an array without explicit axes are returned unchanged. Operations on explicit axes
+    would require a sharding for each result.
     """
     mesh = (
         None
@@ -43,8 +43,8 @@ def automatic(array: Any) -> Any:
 def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
     """Move ``array`` to the sharding ``where``, unless it has that sharding or is traced.
 
-    With several processes, ``array`` is this process's part of the result if ``is_local``, and otherwise
-    the whole array, which all processes have.
+    With several processes, ``array`` is this process's part of the result if ``is_local``. Otherwise it is
+    the complete array, which all processes have, or an array that is sharded over them.
     """
     if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == where:
         return array
@@ -87,9 +87,10 @@ class CommunicationErrors:
 
 
 class JaxDialect(CanonicalDialect):
-    """Dialect that fixes the precision of matrix products and the range of numbers.
+    """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
 
-    On accelerators JAX multiplies float32 in fewer bits by default, unlike torch and NumPy.
+    On accelerators JAX multiplies float32 in fewer bits by default, unlike torch and NumPy. Numbers are
+    limited to the range of float32 unless ``jax_enable_x64`` is set.
     """
 
     def check(self, graph: Graph) -> None:
@@ -105,7 +106,7 @@ class JaxDialect(CanonicalDialect):
             )
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Write ``node``. Without ``jax_enable_x64``, numbers are clipped to the range of float32.
+        """Write ``node``. Without ``jax_enable_x64``, clip finite Python floats to the range of float32.
 
         JAX would convert larger ones to infinities, which can turn into NaN.
         """

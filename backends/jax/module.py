@@ -20,7 +20,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
 
     A call updates the buffers. ``train()`` and ``eval()`` set the mode of the original's modules for calls
     of this module, also within ``nnx.jit``. Before either is called, the original's own mode applies.
-    Random numbers come from ``rng=`` or from a key that is part of the module's state.
+    Random numbers come from the argument ``rng`` of a call, or by default from a key in the module's state.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -34,7 +34,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     def _hold_all(self) -> None:
         """Add a variable for each parameter of the graph that has none, such as those of new variants.
 
-        Trained float parameters become ``nnx.Param``, all others ``nnx.BatchStat``.
+        Trained real floating-point parameters become ``nnx.Param``, all others ``nnx.BatchStat``.
         """
         graph = self._graph.value
         trained = graph.trained

@@ -49,8 +49,8 @@ def is_without_forward_mode(problem: Exception) -> bool:
 def is_one_call_for_rows(leaves: Iterable[Any]) -> bool:
     """Return True if ``jax.vmap`` is active and computes all rows by one call with these ``leaves``.
 
-    Return False if it maps over directions only, as ``jax.jacfwd`` and ``jax.hessian`` do: the values are
-    those of one call, and only the tangents are batched.
+    Return False if only the tangents of ``leaves`` are batched, as in ``jax.jacfwd`` and ``jax.hessian``:
+    then all directions share the values of one call.
     """
     if not _inside_vmap():
         return False
@@ -81,9 +81,9 @@ _ALIGNMENT = 16
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
     """Return a JAX array that shares storage with ``array``, or with a copy of it if ``is_copied``.
 
-    On a GPU a copy is made of an unaligned array, too. Return None if the layout, dtype or device of
-    ``array`` does not allow sharing. The device must be JAX's default one: an array elsewhere would move
-    the computation there, or mix devices.
+    On a GPU, an unaligned array is copied, too. Return None if the layout, dtype or device of ``array`` does
+    not allow sharing. The device must be JAX's default one, because an array elsewhere would move the
+    computation there, or mix devices.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
@@ -141,9 +141,10 @@ _REMEDIES = (
 
 
 def jax_dtype(dtype: str) -> str:
-    """Return the dtype that JAX uses for ``dtype``: a 32-bit one for a 64-bit one without ``jax_enable_x64``.
+    """Return the name of the dtype that JAX uses for ``dtype``.
 
-    The first use of each narrower dtype is logged.
+    Without ``jax_enable_x64``, a 64-bit dtype becomes the 32-bit one, and complex128 becomes complex64. The
+    first such use of each dtype is logged.
     """
     if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
@@ -171,9 +172,9 @@ class JaxTarget(Target):
     def convert(self, array: Any) -> Any:
         """Return a JAX array unchanged, and copy NumPy arrays and tensors. Return None for other objects.
 
-        JAX computes asynchronously, so the caller could write to shared storage before it is read. CUDA
+        JAX computes asynchronously, so the caller could write to shared storage before JAX reads it. CUDA
         tensors are copied on the device if JAX uses that device. Raise ``GuardFailed`` for integers that
-        JAX's dtype cannot hold.
+        JAX's dtype cannot represent.
         """
         if isinstance(array, jax.Array):
             return array
@@ -274,11 +275,11 @@ class JaxTarget(Target):
             self._key = jax.random.PRNGKey(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Split the sequence's key and return a fresh one for a call with these array ``leaves``.
+        """Split the key of the sequence and return a new one for a call with these array ``leaves``.
 
-        Within ``graph_compiler.transforms.vmap``, return the key of the current slice. Raise
-        ``CallMismatch`` inside of ``jax.jit`` and the like, and inside of ``jax.vmap``, where one key
-        would serve every row.
+        Unless ``seed`` was called, the sequence starts at seed 0. Within
+        ``graph_compiler.transforms.vmap``, return a key by its ``randomness``. Raise ``CallMismatch`` if
+        JAX traces the call, and inside of ``jax.vmap``, where one key would serve every row.
         """
         if draw := self.of_slices.next():
             return draw()
@@ -294,7 +295,7 @@ class JaxTarget(Target):
             if self._key is None:
                 self.seed(0)
             following, key = jax.random.split(self._key)
-            # To keep the following key would leave a tracer behind.
+            # Storing the following key would let a tracer outlive its trace.
             if isinstance(key, jax.core.Tracer):
                 raise CallMismatch(
                     "this graph draws random numbers, and JAX traces a function that calls it: call "
@@ -316,9 +317,10 @@ class JaxTarget(Target):
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result``. Raise ``GuardFailed`` if a guard on values does not hold.
 
-        While a function is recorded, traced checks become guards of its graph. Under a transformation
-        their values are unknown, so a failing check turns the floats of the result to NaN. If the result
-        has other numbers, or no floats, a callback raises, too, which JAX reports when the result is used.
+        While a function is recorded, guards on traced checks become guards of its graph. Under a
+        transformation, the values of a traced check are unknown. Then a guard that fails turns the floats
+        of the result to NaN. If the result has other numbers, or no floats, a callback raises, too, which
+        JAX reports when the result is used.
         """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):
@@ -415,9 +417,10 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Return a boolean array: ``check`` equals the recorded values of ``guard``, up to its tolerance.
+    """Return a 0-d boolean array: True if ``check`` equals the recorded values of ``guard``.
 
-    NaN equals NaN, and 0.0 differs from -0.0. Raise ``GuardFailed`` if the shapes differ.
+    Floats may differ by the tolerance of ``guard``. NaN equals NaN, and 0.0 differs from -0.0. Raise
+    ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -436,10 +439,10 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 
 def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result``, with its floats turned to NaN and its integers to 0 if a guard fails.
+    """Return ``result``, in which floats become NaN, and integers and booleans 0, if a guard fails.
 
-    ``each`` are the traced outcomes of ``guards``. If NaN would not show in every part of the result, the
-    program also raises ``GuardFailed`` by a callback.
+    ``each`` are the traced outcomes of ``guards``. If the result has anything but floating-point arrays,
+    or no array, the program also raises ``GuardFailed`` by a callback.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
@@ -452,10 +455,11 @@ def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> A
 
 
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """Return ``holds``; if it is False, the program calls ``raising`` on the host.
+    """Return ``holds``, after the program has called ``raising(each)`` on the host if it is False.
 
     The callback is pure, because effects take ``jax.jit`` off its fast path and cost each call some 100
-    microseconds. So the whole result must depend on the value that is returned here.
+    microseconds. So every array of the result must depend on the value returned here, or XLA may drop the
+    callback.
     """
     called = functools.partial(
         jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all"

@@ -37,7 +37,7 @@ from .transforms import derivatives
 
 
 class JaxTrainingOverMesh(JaxTraining):
-    """Training steps over a mesh, which compute the same as on one device, batch norm included."""
+    """Training engine over a mesh, which computes the same as on one device, batch norm included."""
 
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
@@ -48,16 +48,16 @@ class JaxTrainingOverMesh(JaxTraining):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """Return a program that moves the state, batch and rate to the mesh and runs ``step``.
 
-        It is compiled for each state structure at first use, so that the new state has the shardings of
-        the old one. After an exception all programs are compiled anew. Raise ``CollectiveFailed`` if the
-        communication between processes fails.
+        At its first call for a structure of the state, the program is compiled with the shardings of that
+        state for the new state. After an exception, all programs are compiled again. The program raises
+        ``CollectiveFailed`` if the communication between processes fails.
         """
         compiled: dict[Any, Callable[..., Any]] = {}
         # The state after the last step, which has its shardings already, and the program of that step.
         last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)
 
         def lying(held: StepState) -> tuple[StepState, Callable[..., Any]]:
-            """Place ``held`` on the mesh, and return it with the program compiled for its sharding."""
+            """Return ``held`` on the mesh, and the program that is compiled for its structure."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
             # The shardings are part of the program, so they are those of the first state of a structure.
@@ -88,7 +88,7 @@ class JaxTrainingOverMesh(JaxTraining):
     def _lying(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
         """Wrap ``step`` to constrain the new state to ``layouts``, and its other results to be replicated.
 
-        A step that does not consume its state returns gradients, which get the layouts of the trained
+        A step that does not consume its state returns gradients first, which get the layouts of the trained
         arrays.
         """
         whole = self._whole
@@ -107,9 +107,9 @@ class JaxTrainingOverMesh(JaxTraining):
         return lying
 
     def _everywhere(self, rate: Any) -> Any:
-        """Replicate the learning rate over the mesh. Return None for None.
+        """Return the learning rate replicated over the mesh, or None for None.
 
-        It is transferred again only if it changes.
+        The rate is transferred only if it differs from that of the last call.
         """
         if rate is None:
             return None
@@ -158,8 +158,8 @@ class JaxTrainingOverMesh(JaxTraining):
 def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
     """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts`` and the rest replicated.
 
-    Any other array with the name and shape of a parameter, such as one of the optimizer, is sharded like
-    it.
+    Any other array with the name and shape of a parameter, such as optimizer state, is sharded like that
+    parameter.
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
@@ -201,7 +201,7 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 class JaxParallelism(Parallelism):
-    """Parallelism that treats explicit axes of a mesh as automatic ones."""
+    """JAX's parallelism over meshes, whose explicit axes are treated as automatic ones."""
 
     a_mesh = "jax.make_mesh((2, 4), ('data', 'model'))"
 
@@ -216,8 +216,8 @@ class JaxParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return an axis over all devices (None), the first ones (a number), a list, or those of a mesh.
 
-        Raise ``InvalidOption`` for anything else, and for a mesh that has more devices than its axis
-        ``name``.
+        Raise ``InvalidOption`` for anything else, and for a mesh unless its axis ``name`` has all its
+        devices.
         """
         if is_count(devices):
             devices = jax.devices()[
@@ -371,9 +371,9 @@ class JaxParallelism(Parallelism):
 
 
 def _parts(array: Any) -> Any:
-    """Return the shards of this process, without the axis along which they were stacked.
+    """Return the shards of this process in order, without the first axis, along which they are stacked.
 
-    Return all slices if ``array`` is traced.
+    If ``array`` is traced, return its slices along that axis.
     """
     if isinstance(array, jax.core.Tracer):
         return list(array)

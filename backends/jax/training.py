@@ -1,4 +1,4 @@
-"""Training with optax optimizers and ``jax.jit`` steps that donate their state."""
+"""Training with optimizers of optax and steps compiled by ``jax.jit``, which donate their state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class Nadam(NamedTuple):
 
 
 def optimizer_factory(name: str, options: Options) -> Callable[[Any], Any]:
-    """Return a function from a learning rate to the optax transformation of the optimizer ``name``."""
+    """Return a function from a learning rate to the optax transformation of the optimizer ``name``.
+
+    Weight decay is added to the gradients, or for ``"adamw"`` and ``"lion"`` to the updates.
+    """
     scale, is_decoupled = _ROWS[name]
     decay = [optax.add_decayed_weights(options["weight_decay"])] if options["weight_decay"] else []
 
@@ -57,9 +60,9 @@ def _rmsprop(options: Options) -> list[Any]:
 
 
 def _adagrad(options: Options) -> list[Any]:
-    """Scale by torch's Adagrad, which adds ``eps`` to the root.
+    """Return the gradient scaling of torch's Adagrad, which adds ``eps`` to the square root of the sum.
 
-    ``optax.scale_by_rss`` adds it below the root.
+    ``optax.scale_by_rss`` adds it before taking the root.
     """
 
     def init(parameters: Any) -> Any:
@@ -87,7 +90,7 @@ def _lion(options: Options) -> list[Any]:
 
 
 def _amsgrad(options: Options) -> Any:
-    """Scale by torch's AMSGrad, which takes the maximum of the raw second moments.
+    """Return the gradient scaling of torch's AMSGrad, which takes the maximum of the raw second moments.
 
     optax takes the maximum of the moments after bias correction.
     """
@@ -113,7 +116,7 @@ def _amsgrad(options: Options) -> Any:
 
 
 def _nadam(options: Options) -> list[Any]:
-    """Scale by NAdam with its momentum schedule, which optax lacks.
+    """Return the gradient scaling of NAdam with its momentum schedule, which optax lacks.
 
     See https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
     """
@@ -143,7 +146,7 @@ def _nadam(options: Options) -> list[Any]:
     return [optax.GradientTransformation(init, update)]
 
 
-# How the gradient is scaled, and whether the weights decay by themselves rather than by their gradients.
+# The gradient scaling of each optimizer, and True if weight decay is added after it (decoupled).
 _ROWS: Mapping[str, tuple[Callable[[Options], list[Any]], bool]] = {
     "sgd": (_sgd, False),
     "adam": (_adam, False),
@@ -161,9 +164,9 @@ jax.tree_util.register_dataclass(StepState, [field.name for field in fields(Step
 
 
 class JaxTraining(Training):
-    """Training with optax.
+    """Training engine of JAX with optax.
 
-    An optimizer is a function of the learning rate that returns a gradient transformation.
+    A factory of an optimizer is a function of the learning rate that returns a gradient transformation.
     """
 
     is_pure = True
@@ -337,11 +340,11 @@ def _is_key(array: Any) -> bool:
 
 
 def _bound(held: StepState, arrays: Any) -> StepState:
-    """Commit all arrays of ``held`` to the one device or sharding to which some array is committed.
+    """Return ``held`` with all arrays committed to the one sharding that some array is committed to.
 
-    The arrays of the batch count, too. Return ``held`` itself if no array is committed, or if they are
-    committed to different ones. A step returns its state committed, so without this the second step would
-    be compiled again.
+    Arrays of the batch ``arrays`` count, too. Return ``held`` itself if no array is committed, or if arrays
+    are committed to different shardings. A step returns its state committed, so without this function the
+    second step would be compiled again.
     """
     leaves, tree = jax.tree.flatten(held)
     places = {
@@ -359,9 +362,9 @@ def _bound(held: StepState, arrays: Any) -> StepState:
 
 
 def _require_one_place(held: StepState, arrays: Any, problem: Exception) -> None:
-    """Raise ``CallMismatch`` if an array of the batch is sharded over other devices than the state.
+    """Raise ``CallMismatch`` if an array of the batch is on several devices that are not those of the state.
 
-    It is raised from ``problem``, the exception of the step.
+    ``problem``, the exception of the step, is its cause.
     """
     own = {device for array in held.trained.values() for device in array.devices()}
     for place, array in enumerate(jax.tree.leaves(arrays)):

@@ -1,4 +1,4 @@
-"""JAX's derivatives and vectorisation: ``jax.vjp``, ``jax.jvp``, ``jax.vmap``, ``jax.checkpoint``."""
+"""Derivatives and vectorisation in JAX by ``jax.vjp``, ``jax.jvp``, ``jax.vmap`` and ``jax.checkpoint``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _KEPT = "kept by the minimum cut"
 
 
 def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``jax.checkpoint`` that saves the fewest bytes.
+    """Wrap ``function`` in ``jax.checkpoint`` with the policy that saves the fewest bytes.
 
-    No expensive operation, such as a matrix product, is computed twice.
+    The backward pass recomputes no expensive operation, such as a matrix product. Each call traces
+    ``function`` to a jaxpr first.
     """
 
     def of_arrays(*arrays: Any) -> Any:
@@ -42,10 +43,10 @@ def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any
 
 
 def kept_of(program: Any) -> set[Any]:
-    """Return the variables to save for the backward pass.
+    """Return the variables of the jaxpr ``program``, and of inner jaxprs, to save for the backward pass.
 
-    They are the cheapest cut between the inputs, with the results of expensive operations, and the values
-    that the backward pass reads. Variables of inner programs are included.
+    They are a minimum cut, in bytes, between what is available and what the backward pass reads. The
+    inputs and the results of expensive operations are available. Inputs are not part of the result.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -66,9 +67,10 @@ def kept_of(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Add the equations of ``program``, and of the programs that it calls, to ``flow``.
+    """Add the equations of the jaxpr ``program``, and of the jaxprs that it calls, to ``flow``.
 
-    ``outside`` maps variables to the outer variables that they equal. Results of inner programs are added.
+    ``outside`` maps variables to the outer variables that they equal. The results of called jaxprs are
+    added to it.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
@@ -100,10 +102,10 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 
 
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
-    """Return the operands whose values the derivative of ``equation`` reads.
+    """Return the operands whose values the derivative of ``equation`` reads, without literals.
 
-    These are all operands if the derivative cannot be traced, and none if no operand is a float or complex
-    array.
+    Return all operands if the derivative cannot be traced, and none if no operand is a float or complex
+    array. ``outside`` replaces operands as in :func:`_follow`.
     """
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
@@ -134,7 +136,7 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
 
 
 def _needed(program: Any) -> set[Any]:
-    """Return the variables that the outputs of ``program`` depend on."""
+    """Return the variables of the jaxpr ``program`` that its outputs depend on, outputs included."""
     needed = {item for item in program.outvars if not isinstance(item, Literal)}
     for equation in reversed(program.eqns):
         if needed.intersection(equation.outvars):
@@ -143,7 +145,7 @@ def _needed(program: Any) -> set[Any]:
 
 
 def _inner(equation: Any) -> Any:
-    """Return the program that ``equation`` calls, or None if there is none or if it closes over constants."""
+    """Return the jaxpr that ``equation`` calls, or None if there is none or if it closes over constants."""
     found = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
     program = getattr(found, "jaxpr", found)
     has_constants = bool(getattr(found, "consts", None))
@@ -151,7 +153,7 @@ def _inner(equation: Any) -> Any:
 
 
 def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], kept: set[Any]) -> list[Any]:
-    """Evaluate ``program``, with the values of the variables ``kept`` marked for the checkpoint policy."""
+    """Evaluate the jaxpr ``program``, with the values of the variables ``kept`` named for the checkpoint."""
     known = dict(zip((*program.constvars, *program.invars), (*constants, *arrays)))
 
     def read(item: Any) -> Any:
@@ -274,7 +276,7 @@ class JaxDerivatives(Derivatives):
         return results, aux, conjugated
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Use ``jax.jvp``, or double reverse mode if a function only has a rule for reverse mode."""
+        """Use ``jax.jvp``, or double reverse mode if ``function`` has no forward mode."""
         try:
             results, out, aux = jax.jvp(
                 lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True
@@ -287,9 +289,9 @@ class JaxDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Use ``jax.linearize``, or double reverse mode if a function only has a rule for reverse mode.
+        """Use ``jax.linearize``, or double reverse mode if ``function`` has no forward mode.
 
-        That shows only when the linear function is called.
+        JAX reports a missing forward mode only when the linear function is called.
         """
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -306,8 +308,8 @@ class JaxDerivatives(Derivatives):
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Return the results, the auxiliary arrays and the JVP function, by double reverse mode.
 
-        The VJP is linear in its cotangents, so its own VJP is the JVP. Raise ``problem`` unless it says
-        that forward mode is missing.
+        The VJP is linear in its cotangents, so its own VJP is the JVP. Raise ``problem`` unless it reports
+        a missing forward mode.
         """
         if not is_without_forward_mode(problem):
             raise problem
@@ -325,16 +327,17 @@ class JaxDerivatives(Derivatives):
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """Map by ``jax.vmap``; keys among the arguments are mapped like other arrays.
 
-        A graph that draws from the target's key sequence gets one key, drawn outside of ``jax.vmap``. Each
-        slice folds its index into it, or all slices share it.
+        A key from the target's sequence is drawn outside of ``jax.vmap``. With ``how.randomness``
+        ``"different"``, each slice folds its index into the key. With ``"same"``, all slices share the key,
+        and with ``"error"``, drawing a key raises ``CallMismatch``.
         """
 
         def over_rows(arrays: Arrays) -> Arrays:
             outside = core.trace_ctx.trace
 
             def next_key() -> Any:
-                # Within ``jax.vmap`` a key would be one of its tracers, and stay in the target's sequence
-                # after it.
+                # A key drawn within ``jax.vmap`` would be one of its tracers, and would stay in the target's
+                # sequence after it.
                 with core.set_current_trace(outside):
                     return target.next_key(arrays)
 

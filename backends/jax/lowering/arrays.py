@@ -91,8 +91,8 @@ rows.row("reshape")(reshape_text)
 def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
     """Write ``x.view(dtype)``.
 
-    Raise ``UnsupportedOperation`` for 64-bit dtypes without ``jax_enable_x64``: their bytes do not exist
-    then.
+    Raise ``UnsupportedOperation`` if one of the dtypes has 64 bits and ``jax_enable_x64`` is off, because
+    JAX would then narrow it and change the bytes.
     """
     for name in (x.dtype or "", out[0].dtype):
         if jax_dtype(name) != name:
@@ -171,7 +171,7 @@ rows.table({
 
 @rows.row("dynamic_slice")
 def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
-    """Write a slice of one axis after the other, so that the sizes of the other axes need not be written."""
+    """Write one nested slice per axis, so that the sizes of other axes need not be written."""
     text = str(x)
     for start, axis, size in zip(starts, axes, sizes):
         text = f"lax.dynamic_slice_in_dim({text}, {start}, {size!r}{f', {axis}' if axis else ''})"
@@ -252,7 +252,7 @@ rows.table(
 
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
-    # A node with one output must not return a tuple.
+    # An operation of one output does not return a tuple.
     return f"jnp.nonzero({x}){'[0]' if x.ndim == 1 else ''}"
 
 

@@ -57,8 +57,8 @@ def _scan(scope: Scope, node: Node) -> None:
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
     """Write the function of an iteration with the inputs ``parts``, and return its name.
 
-    It is at module level if it captures nothing: JAX caches compiled loops by the identity of their
-    function.
+    The first ``count`` outputs are the carry. A function that captures nothing is written at module level,
+    because JAX caches compiled loops by the identity of their function.
     """
     inputs = [name for part in parts for name in part]
 
@@ -81,10 +81,10 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
-    """Return True if one of ``values`` depends on no input, such as zeros.
+    """Return True if one of ``values`` depends on no input of the block of ``scope``, such as zeros.
 
     ``shard_map`` takes such a value for replicated. Return False for a dialect without the helper
-    ``varying_as``, whose code keeps the carry of the original.
+    ``varying_as``, whose code has the carry of the original.
     """
     if not hasattr(scope.dialect.prelude, "varying_as"):
         return False
@@ -196,10 +196,10 @@ def _function(
 ) -> str:
     """Write a nested function around the lines of ``inside``, and return its name.
 
-    parts: one list of names for each argument. Several names are items of one tuple argument, no name is
-        an unused argument.
+    parts: one list of names for each argument. Several names are the items of a tuple argument, and an
+        empty list is an unused argument.
     result: expression that the function returns.
-    packs_of: wanted name of each of ``parts`` that becomes a tuple argument.
+    packs_of: for each of ``parts``, the name to use if it becomes a tuple argument.
     """
     name = scope.new(wanted)
     scope.blank()

@@ -137,9 +137,9 @@ rows.table({
 
 
 def _in_single(name: str) -> Callable[[Operand], str]:
-    """Return a row that calls the helper ``name`` in float32.
+    """Return a row that calls the helper ``name``, in float32 for operands of half precision.
 
-    Half precision is too coarse for its polynomials.
+    Half precision is too coarse for the polynomials of these helpers.
     """
 
     def row(x: Operand) -> str:

@@ -1,4 +1,4 @@
-"""Lowering table that the other files of this folder fill."""
+"""The table of rows that the other files of this package fill."""
 
 from ...common.rows import Rows
 

@@ -1,7 +1,7 @@
-"""Helpers that generated JAX source uses, one file for each section of the vocabulary.
+"""Helper functions that generated JAX source uses, one file for each section of the operations.
 
-Each is copied into the source that needs it, so it imports nothing from this package except
-``GradientRefused``: it uses only ``jax``, ``jnp``, ``lax``, ``np`` and ``math``.
+Generated source contains a copy of each helper that it calls. So a helper uses other helpers, and imported
+names only if the source may import them, too (``jax``, ``jnp``, ``lax``, ``np``, ``math``).
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Prelude helpers that create arrays, or write through indices and masks into copies."""
+"""Creation, windows, padding, scatters and masked writes. All results are new arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from jax import lax
 
 
 def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype: jnp.dtype) -> jax.Array:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
+
+    Each number is computed from the nearer end.
+    """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     counted = (start + step * index, stop - step * (num - 1 - index))
@@ -22,9 +25,9 @@ def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype:
 
 
 def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Array:
-    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements.
+    """Return the windows of ``size`` elements along ``axis``, which start every ``step`` elements.
 
-    The window is a new last axis. An array without axes counts as constant.
+    The elements of a window are on a new last axis. A 0-d array is repeated ``size`` times.
     """
     if x.ndim == 0:
         return jnp.broadcast_to(x, (size,))
@@ -34,9 +37,9 @@ def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Arr
 
 
 def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> jax.Array:
-    """Return an array of ``shape`` with elements of the flattened ``x``.
+    """Return an array of ``shape`` with elements of flattened ``x`` (row-major).
 
-    Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of it.
+    Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of flattened ``x``.
     """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -50,7 +53,10 @@ def pad(x: jax.Array, padding: tuple[tuple[int, int], ...], value: float = 0) ->
 
 
 def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: str) -> jax.Array:
-    """Pad ``x`` with its own elements by ``mode``: reflect, edge or wrap. Negative amounts crop."""
+    """Pad ``x`` with its own elements: mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap").
+
+    ``padding`` is a pair of amounts for each axis. Negative amounts crop.
+    """
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
         places = np.arange(-before, size + after)
@@ -68,7 +74,10 @@ def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: st
 
 
 def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
-    """Return the index that takes ``indices`` along ``axis`` and the same position on the other axes."""
+    """Return the tuple of index arrays that selects ``indices`` along ``axis``.
+
+    On all other axes, it selects the position of the index itself. ``axis`` is not negative.
+    """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
     ]
@@ -79,9 +88,10 @@ def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
 
 
 def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_self: bool = True) -> jax.Array:
-    """Reduce all ``values`` that are written to the same element of ``x[key]``.
+    """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is sum, mean, prod, max or min. The old element takes part if ``include_self``.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the
+    old element. The mean of integers is rounded down.
     """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
@@ -109,8 +119,7 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
 def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
     """Compute ``x.at[key].multiply(values)`` with gradients also for repeated indices.
 
-    JAX has no gradient for repeated indices, so the values of each element are multiplied by an
-    associative scan.
+    JAX has no gradient for repeated indices, so an associative scan multiplies the values for each element.
     """
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return x.at[key].multiply(jnp.asarray(values, x.dtype))

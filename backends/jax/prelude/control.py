@@ -1,4 +1,4 @@
-"""Loops, and functions with gradients of their own."""
+"""Loops, and functions with custom gradients."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ....errors import GradientRefused
 
 
 def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iterable[int]) -> jax.Array:
-    """Return the weights of several layers as one array. ``*`` in ``name`` stands for the number of a layer.
+    """Return the weights of several ``layers``, stacked along a new first axis.
 
-    They are stacked now, unless ``parameters`` has them stacked under the name with all numbers
-    (``"layer.0,1,2.weight"``).
+    ``*`` in ``name`` is replaced by the number of a layer. If ``parameters`` has an array under the name
+    with all numbers (``"layer.0,1,2.weight"``), return that array. Otherwise stack the arrays of the layers.
     """
     together = name.replace("*", ",".join(map(str, layers)))
     if together in parameters:
@@ -28,7 +28,8 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
 def varying_as(sequences: Any, start: Any) -> Any:
     """Return ``start``, marked within ``shard_map`` as varying over the devices that ``sequences`` vary over.
 
-    The carry of a loop must have the same type before and after each iteration, which includes that mark.
+    The carry of a loop must have the same type before and after each iteration, and the mark is part of the
+    type. Outside of ``shard_map``, return ``start`` unchanged.
     """
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
@@ -40,11 +41,11 @@ def varying_as(sequences: Any, start: Any) -> Any:
 
 
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
-    """Run ``lax.while_loop`` for at most ``most`` iterations, differentiable in forward and reverse mode.
+    """Run a ``lax.while_loop`` with derivatives in forward and reverse mode.
 
-    Derivatives are those of ``most`` masked iterations. The backward pass recomputes them from
-    checkpoints. If ``most`` is not an ``int``, the loop is neither bounded nor differentiable in reverse
-    mode.
+    ``most`` is an upper bound of the trip count, which the caller guarantees. Derivatives are those of at
+    least ``most`` masked iterations, and the backward pass recomputes the iterations from checkpoints. If
+    ``most`` is not an ``int``, the loop is not differentiable in reverse mode.
     """
     # The bound is a tracer if sizes are traced.
     if not isinstance(most, int):
@@ -77,10 +78,11 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 
 
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
-    """Return a function that runs at most ``most`` iterations while ``holds(captured, state)``.
+    """Return a function of ``(captured, state)`` that iterates ``after`` while ``holds(captured, state)``.
 
-    Loops of up to 32 iterations are nested, and each is skipped once ``holds`` is False. No derivative
-    flows through an iteration that is not taken, even if its own derivative there is NaN.
+    It can run at least ``most`` iterations, by nested loops of up to 32 iterations, each of which is skipped
+    once ``holds`` is False. No derivative flows through an iteration that is not taken, even if the
+    derivative of ``after`` there is NaN.
     """
     if most > 1:
         inner, count = (
@@ -124,7 +126,7 @@ def anywhere(truth: jax.Array) -> jax.Array:
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
     """Return ``value`` with the gradient of ``sum(source * slope)`` instead of its own.
 
-    ``pairs`` has the sources and slopes, alternating.
+    ``pairs`` alternates sources and slopes. The slopes count as constants.
     """
 
     @jax.custom_jvp
@@ -144,9 +146,9 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
 def with_slopes(
     function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array
 ) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)`` with the derivatives ``slopes``.
+    """Compute the element-wise ``function(*arrays)`` with custom derivatives.
 
-    For each array there is one function of all arrays.
+    ``slopes`` has a function of all arrays for each array, which returns the derivative with respect to it.
     """
     sloped = jax.custom_jvp(function)
 
@@ -181,9 +183,9 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)`` with derivatives that keep zeros.
+    """Compute the element-wise ``function(*arrays)`` such that a tangent or cotangent that is 0 stays 0.
 
-    A tangent that is 0 stays 0 even if the derivative is infinite or NaN.
+    It stays 0 even where the derivative of ``function`` is infinite or NaN.
     """
     ruled = jax.custom_jvp(function)
 
@@ -199,9 +201,9 @@ def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.A
 
 
 def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[jax.Array]) -> jax.Array:
-    """Compute the derivative of the element-wise ``function`` by the array at index ``place``.
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
 
-    In its own derivatives, tangents that are 0 stay 0.
+    In its own derivatives, too, tangents that are 0 stay 0.
     """
 
     def slope(*arrays: jax.Array) -> jax.Array:
@@ -212,9 +214,9 @@ def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[ja
 
 
 def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Compute ``x * y``, which is 0 where either is 0, even if the other is infinite or NaN.
+    """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
 
-    This holds for its derivatives, too.
+    The derivatives follow the same rule. The factors have equal shapes and dtypes.
     """
     kept = vars(strong_product)
     if "primitive" not in kept:

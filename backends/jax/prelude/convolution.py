@@ -1,7 +1,8 @@
-"""Convolutions, and windows as columns.
+"""Convolutions, and windows of an array as columns (im2col).
 
-XLA on a CPU is slow at two kinds of convolutions, which are computed otherwise there: depthwise ones, and
-ones whose weight is larger than all windows together, because it transposes the weight at every call.
+XLA on a CPU is slow at two kinds of convolutions: depthwise ones, and those whose weight is larger than all
+windows together, because XLA transposes the weight at every call. On a CPU, both are computed by sums and
+matrix products instead.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ def conv(
     layout: str = "channels_first",
     input_dilation: tuple[int, ...] | None = None,
 ) -> jax.Array:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias``.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias`` if it is not None.
 
     ``strides``, ``padding``, ``dilation`` and ``input_dilation`` have an item for each spatial axis. None
-    stands for 1, or for no padding.
+    is 1 on each axis, or no padding.
     """
     rank = x.ndim - 2
     # Sizes are symbolic under ``jax.export``.
@@ -73,7 +74,7 @@ def conv_channels_last(
 ) -> jax.Array:
     """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
 
-    This is the native layout of XLA on a CPU.
+    Add ``bias`` if it is not None. This is the native layout of XLA on a CPU.
     """
     rank = x.ndim - 2
     shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -96,7 +97,7 @@ def conv_channels_last(
 
 
 def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:
-    """Add ``bias`` along the axis that ``behind`` axes follow. Return ``x`` if ``bias`` is None."""
+    """Add ``bias`` along the axis before the last ``behind`` axes. Return ``x`` if ``bias`` is None."""
     return x if bias is None else x + bias.reshape(-1, *(1,) * behind)
 
 
@@ -121,9 +122,9 @@ def shifted(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[jax.Array]:
-    """Return, for each element of the kernel, the elements of ``x`` under it in all windows.
+    """Return, for each element of the kernel, the elements of padded ``x`` under it in all windows.
 
-    ``x`` has the axes ``[batch, *space, channels]``.
+    ``x`` and the results have the axes ``[batch, *space, channels]``.
     """
     counts = window_counts(x, kernel, strides, padding, dilation)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
@@ -141,7 +142,7 @@ def shifted(
 def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
     """Convolve each channel of ``x[batch, *space, channels]`` with its column of ``taps[window, channels]``.
 
-    ``shape`` has the strides, the padding and the dilation.
+    ``shape`` is the strides, the padding and the dilation. Half precision is summed in float32.
     """
     # Sums in half precision would lose small terms.
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
@@ -193,8 +194,8 @@ def conv_transpose(
 ) -> jax.Array:
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    ``bias`` is added. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each
-    spatial axis. None stands for 1, or for no padding.
+    Add ``bias`` if it is not None. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an
+    item for each spatial axis. None is 1 on each axis, or no padding.
     """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape
@@ -233,7 +234,7 @@ def im2col(
 ) -> jax.Array:
     """Return all windows of ``x[batch, channels, *space]`` as columns.
 
-    The result has the axes ``[batch, channels * window, windows]``.
+    The result has the axes ``[batch, channels * elements of a window, windows]``.
     """
     places = column_places(x.shape[2:], kernel, strides, padding, dilation)
     windows = jnp.pad(x, ((0, 0), (0, 0), *padding))[(slice(None), slice(None), *places)]
@@ -250,7 +251,7 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """Sum columns into an array ``[batch, channels, *size]``; the adjoint of ``im2col``."""
+    """Sum columns into an array ``[batch, channels, *size]``. This is the adjoint of ``im2col``."""
     places = column_places(size, kernel, strides, padding, dilation)
     lead = (x.shape[0], x.shape[1] // math.prod(kernel))
     windows = x.reshape(*lead, *np.broadcast_shapes(*(place.shape for place in places)))

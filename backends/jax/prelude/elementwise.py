@@ -28,7 +28,7 @@ def absolute(x: jax.Array) -> jax.Array:
 
 
 def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the angle of the point ``(x2, x1)``; no gradient flows from the origin."""
+    """Compute the angle of the point ``(x2, x1)``. At the origin the gradient is 0."""
     origin = (x1 == 0) & (x2 == 0)
     return jnp.arctan2(
         jnp.where(origin, lax.stop_gradient(x1), x1), jnp.where(origin, lax.stop_gradient(x2), x2)
@@ -52,16 +52,19 @@ def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow; the derivative is ``x1 / hypot(x1, x2)``."""
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow.
+
+    The derivatives are ``x1 / hypot(x1, x2)`` and ``x2 / hypot(x1, x2)``, which are NaN at the origin.
+    """
     return with_slopes(
         jnp.hypot, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *jnp.broadcast_arrays(x1, x2)
     )
 
 
 def complex_sign(x: jax.Array) -> jax.Array:
-    """Compute ``x / abs(x)``, which is 0 at 0, without a gradient there.
+    """Compute ``x / abs(x)``, or 0 where ``x`` is 0, with gradient 0 there.
 
-    ``lax.sign`` has no gradient anywhere.
+    The gradient of ``lax.sign`` is 0 everywhere.
     """
     zero = x == 0
     return jnp.where(zero, 0, x / jnp.abs(jnp.where(zero, 1, x)))
@@ -70,7 +73,7 @@ def complex_sign(x: jax.Array) -> jax.Array:
 def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
     """Compute ``x1 // x2`` of floats from an exact remainder, without a gradient.
 
-    Where ``x2`` is 0 it is ``x1 / x2``.
+    Where ``x2`` is 0, the result is ``x1 / x2``.
     """
     rest = jnp.fmod(x1, x2)
     quotient = (x1 - rest) / x2
@@ -88,8 +91,8 @@ def log2(x: jax.Array) -> jax.Array:
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
     """Compute ``x1 ** x2`` of floats.
 
-    No gradient flows to ``x1`` where ``x2`` is 0, nor to ``x2`` where ``x1`` is 0 and ``x2`` is not
-    negative.
+    The derivative with respect to ``x1`` is 0 where ``x2`` is 0. The derivative with respect to ``x2`` is 0
+    where ``x1`` is 0 and ``x2`` is not negative.
     """
 
     def by_base(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -287,7 +290,7 @@ def digamma(x: jax.Array) -> jax.Array:
 
 
 def erfcx(x: jax.Array) -> jax.Array:
-    """Compute ``exp(x ** 2) * erfc(x)``: as that product below 2, above by a continued fraction."""
+    """Compute ``exp(x ** 2) * erfc(x)``: as this product below 2, from there on by a continued fraction."""
     near, far = jnp.minimum(x, 2), jnp.maximum(x, 2)
     rest = far
     for k in range(60, 0, -1):
@@ -308,8 +311,8 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Compute the regularised lower incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or both
-    infinite, and for a negative ``x`` if ``a`` is 0.
+    Where ``a`` is 0 or infinite, the result is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or
+    both infinite, and for a negative ``x`` if ``a`` is 0.
     """
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
     far, near_a, near_x = gamma_far(a, x, -1)
@@ -320,8 +323,8 @@ def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Compute the regularised upper incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or both
-    infinite, and for a negative ``x`` if ``a`` is 0.
+    Where ``a`` is 0 or infinite, the result is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or
+    both infinite, and for a negative ``x`` if ``a`` is 0.
     """
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
     far, near_a, near_x = gamma_far(a, x, 1)
@@ -332,9 +335,9 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Compute a regularised incomplete gamma function for ``a`` of at least 200 and ``x`` near ``a``.
 
-    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all
-    other ``a`` and ``x``, and ``a`` and ``x`` with 1 in place of those that were handled: JAX's own
-    implementation stops iterating before it converges for large arguments.
+    ``sign`` is 1 for the upper function and -1 for the lower one. Return the value, which is NaN for all
+    other ``a`` and ``x``. Also return ``a`` and ``x`` with 1 where the value was computed, because JAX's own
+    implementation does not converge there.
     """
     is_far = (a >= 200) & (jnp.abs(x - a) < (0.6 if jnp.finfo(x.dtype).bits <= 32 else 0.4) * a)
     far_a, far_x = jnp.where(is_far, a, 200), jnp.where(is_far, x, 200)
@@ -347,17 +350,17 @@ def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Arr
 
 
 def i0(x: jax.Array) -> jax.Array:
-    """Compute the modified Bessel function of the first kind, order 0; its derivative at 0 is 0."""
+    """Compute the modified Bessel function of the first kind, order 0, with derivative 0 at 0."""
     return jnp.exp(x * lax.sign(x)) * lax.bessel_i0e(x)
 
 
 def i1(x: jax.Array) -> jax.Array:
-    """Compute the modified Bessel function of the first kind, order 1; its derivative at 0 is 0.5."""
+    """Compute the modified Bessel function of the first kind, order 1, with derivative 0.5 at 0."""
     return with_slopes(special.i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
 
 
 def i1e(x: jax.Array) -> jax.Array:
-    """Compute ``exp(-abs(x)) * i1(x)``; its derivative at 0 is 0.5."""
+    """Compute ``exp(-abs(x)) * i1(x)``, with derivative 0.5 at 0."""
     return with_slopes(
         special.i1e, [lambda x: special.i0e(x) - lax.sign(x) * i1e(x) - quotient_at(i1e, x)], x
     )
@@ -371,7 +374,7 @@ def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax
 
 
 def entr(x: jax.Array) -> jax.Array:
-    """Compute ``-x * log(x)``: 0 at 0, with an infinite derivative; -inf below."""
+    """Compute ``-x * log(x)``, which is 0 at 0, with an infinite derivative, and -inf below 0."""
     return with_slopes(special.entr, [lambda x: -1 - jnp.log(x)], x)
 
 
@@ -390,7 +393,7 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
     """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``, by its recurrence.
 
-    The result is 0 for negative and non-finite degrees.
+    ``n`` is truncated to an integer. The result is 0 for negative and non-finite degrees.
     """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
@@ -422,7 +425,10 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:
-    """Compute the ``n``-th derivative of ``digamma``; half precision is computed in float32."""
+    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1.
+
+    Half precision is computed in float32.
+    """
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     if n == 1:
         return trigamma(wide).astype(x.dtype)
@@ -430,12 +436,12 @@ def polygamma(x: jax.Array, n: int) -> jax.Array:
 
 
 def spherical_bessel_j0(x: jax.Array) -> jax.Array:
-    """Compute ``sin(x) / x``; 1 at 0, and 0 at infinity."""
+    """Compute ``sin(x) / x``, which is 1 at 0, and 0 at infinity."""
     return jnp.where(jnp.isinf(x), 0, sine_quotient(x))
 
 
 def sine_quotient(x: jax.Array) -> jax.Array:
-    """Compute ``sin(x) / x``; near 0 by a series, so that the gradient is exact."""
+    """Compute ``sin(x) / x``, near 0 by a series, so that the gradient is accurate there."""
     near = lax.abs(x) < 0.05
     far, square = jnp.where(near, 1, x), jnp.where(near, x, 0) ** 2
     return jnp.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(far) / far)
@@ -444,8 +450,8 @@ def sine_quotient(x: jax.Array) -> jax.Array:
 def trigamma(x: jax.Array) -> jax.Array:
     """Compute the derivative of ``digamma``.
 
-    Below 0.5 it uses the reflection formula, as torch does. At negative integers it is therefore finite
-    but huge, because ``sin(pi * x)`` is rounded.
+    Below 0.5, compute it by the reflection formula, as torch does. At negative integers the result is
+    therefore finite but huge, because ``sin(pi * x)`` is rounded.
     """
     # The reflection formula is valid for all arguments, but the zeta function needs positive ones.
     below = x < 0.5
@@ -456,10 +462,10 @@ def trigamma(x: jax.Array) -> jax.Array:
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Compute ``x * log1p(y)``; 0 where ``x`` is 0, unless ``y`` is NaN.
+    """Compute ``x * log1p(y)``, or 0 where ``x`` is 0 and ``y`` is not NaN.
 
-    The derivatives are ``x / (1 + y)`` and ``log1p(y)``, which counts as 0 where ``x`` is 0 and ``y`` at
-    most -1.
+    The derivative with respect to ``x`` is ``log1p(y)``, or 0 where ``x`` is 0 and ``y`` is at most -1. That
+    with respect to ``y`` is ``x / (1 + y)``.
     """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -474,9 +480,10 @@ def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Compute ``x * log(y)``; 0 where ``x`` is 0, unless ``y`` is NaN.
+    """Compute ``x * log(y)``, or 0 where ``x`` is 0 and ``y`` is not NaN.
 
-    The derivatives are ``x / y`` and ``log(y)``, which counts as 0 where ``x`` is 0 and ``y`` at most 0.
+    The derivative with respect to ``x`` is ``log(y)``, or 0 where ``x`` is 0 and ``y`` is at most 0. That
+    with respect to ``y`` is ``x / y``.
     """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -493,7 +500,8 @@ def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
     """Compute the Hurwitz zeta function.
 
-    It is infinite where ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ...; NaN where ``x`` is below 1.
+    It is infinite where ``x`` is 1, and for ``x`` above 1 at the poles ``q`` = 0, -1, -2, ... It is NaN where
+    ``x`` is below 1.
     """
     below = q < 0
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == jnp.floor(q))

@@ -20,10 +20,13 @@ def conjugate_transpose(x: jax.Array) -> jax.Array:
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = False) -> jax.Array:
-    """Compute the ``ord``-norm of the matrices in the last two axes."""
+    """Compute the ``ord``-norm of the matrices in the last two axes.
+
+    The norms ``"fro"``, 1, -1, inf and -inf have derivative 0 at elements that are 0.
+    """
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    # The sums of ``vector_norm`` have derivative 0 at 0.
+    # The sums of ``vector_norm`` have derivative 0 at 0, unlike those of ``jnp.linalg.matrix_norm``.
     if not isinstance(ord, str) and abs(ord) in (1, math.inf):
         extreme = jnp.max if ord > 0 else jnp.min
         return extreme(
@@ -41,9 +44,10 @@ def matrix_rank(
     *,
     hermitian: bool = False,
 ) -> jax.Array:
-    """Count the singular values above ``max(atol, rtol * largest)``.
+    """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    With ``hermitian``, only the lower triangle of ``x`` is read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -60,6 +64,7 @@ def pinv(
     """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    With ``hermitian``, only the lower triangle of ``x`` is read.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
@@ -72,7 +77,7 @@ def pinv(
 
 # ---------------------------------------------------------------------------------------------- solutions
 def with_same_batch(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Broadcast the batch axes, all but the last two, of two arrays."""
+    """Broadcast the batch axes of two arrays, which are all axes but the last two."""
     batch = jnp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     return jnp.broadcast_to(x1, batch + x1.shape[-2:]), jnp.broadcast_to(x2, batch + x2.shape[-2:])
 
@@ -88,7 +93,8 @@ def solve_triangular(
 ) -> jax.Array:
     """Solve ``x1 @ x == x2`` for a triangular ``x1``, or ``x @ x1 == x2`` unless ``left``.
 
-    With ``transpose``, ``x1`` is transposed before. With ``unit_diagonal``, its diagonal counts as 1.
+    ``upper`` says which triangle of ``x1`` is read. With ``transpose``, ``x1`` is then transposed. With
+    ``unit_diagonal``, its diagonal counts as 1. Batch axes broadcast.
     """
     x1, x2 = with_same_batch(x1, x2)
     return lax.linalg.triangular_solve(
@@ -108,7 +114,7 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
     """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``.
 
-    Its gradient is Hermitian, too, as in torch.
+    The gradient with respect to ``x`` is Hermitian, too, as in torch.
     """
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
@@ -127,9 +133,9 @@ def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
 
 
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0.
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive.
 
-    The factor is NaN for matrices that are not positive definite.
+    For matrices that are positive definite, the order is 0. For others, the factor is NaN.
     """
     factor = cholesky(x, upper=upper)
     if not x.size:
@@ -183,7 +189,7 @@ def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, j
 
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
+    """Return R with the Householder vectors below its diagonal, and the scalar factors of the reflections."""
     # In this mode JAX returns the transpose.
     transposed, tau = jnp.linalg.qr(x, mode="raw")
     return jnp.swapaxes(transposed, -1, -2), tau
@@ -194,7 +200,8 @@ def ormqr(
 ) -> jax.Array:
     """Multiply ``x2`` by the full Q of the Householder reflections ``x`` and ``tau``.
 
-    With ``transpose`` it is the adjoint of Q. Q is on the left, or on the right unless ``left``.
+    With ``transpose``, multiply by the adjoint of Q instead. The factor is on the left if ``left``, else on
+    the right.
     """
     # Further columns hold no reflections.
     x = x[..., : x.shape[-2]]
@@ -225,9 +232,10 @@ def stft(
 ) -> jax.Array:
     """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
 
-    The result has the shape ``[..., frequencies, frames]``. With ``center``, ``x`` is padded so that
-    frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
-    ``n_fft``.
+    The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied
+    by ``window``, which is padded to this length. With ``center``, ``x`` is padded so that frames are
+    centred at multiples of ``hop_length``. ``normalized`` divides by the square root of ``n_fft``.
+    ``onesided`` leaves out the negative frequencies.
     """
     if center:
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]
@@ -255,7 +263,7 @@ def istft(
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
-    None.
+    None. ``window`` is padded with zeros to ``n_fft`` elements, and is ones if it is None.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)

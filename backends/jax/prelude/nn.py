@@ -1,4 +1,7 @@
-"""Normalisation layers. Half precision is computed in float32."""
+"""Activations, attention, embeddings, losses and normalisation layers.
+
+Normalisation layers compute half precision in float32.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from .statistics import norm_over
 
 
 def celu(x: jax.Array, alpha: float) -> jax.Array:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``.
+
+    At 0 the first derivative is 1 and the second is 0.
+    """
 
     def value(x: jax.Array) -> jax.Array:
         return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
@@ -21,7 +27,10 @@ def celu(x: jax.Array, alpha: float) -> jax.Array:
 
 
 def elu(x: jax.Array, alpha: float = 1.0) -> jax.Array:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``.
+
+    At 0 the first derivative is ``alpha`` and the second is 0.
+    """
     return with_slopes(lambda x: jax.nn.elu(x, alpha), [lambda x: slope_of_exponential(x, alpha)], x)
 
 
@@ -132,8 +141,9 @@ def embedding_bag(
 ) -> jax.Array:
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
 
-    Embeddings of ``padding_idx`` are left out. Empty bags are 0. With ``include_last_offset``, the last
-    offset is the end of the last bag.
+    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx``
+    are left out. Empty bags are 0. The last bag ends with ``indices``, or with ``include_last_offset`` at
+    the last offset.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
@@ -162,9 +172,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
 
-    The loss is 0 for targets equal to ``ignore_index``. The mean is weighted by ``weight[target]``.
+    The loss is 0 for targets equal to ``ignore_index``. ``reduction`` is "none", "sum" or "mean", which is
+    weighted by ``weight[target]``.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -189,7 +200,9 @@ def cross_entropy(
 ) -> jax.Array:
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
-    ``label_smoothing`` is the part of the target that is spread evenly over all classes.
+    Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
+    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are those of
+    ``nll_loss``.
     """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)
@@ -210,8 +223,8 @@ def cross_entropy(
 def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array:
     """Compute the cross entropy of two Bernoulli distributions.
 
-    It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, with logarithms of at
-    least -100. The gradient by ``probability`` is finite.
+    It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, where each logarithm is at
+    least -100. The gradient with respect to ``probability`` is finite.
     """
 
     @jax.custom_jvp
@@ -240,9 +253,10 @@ def ctc_loss(
 ) -> jax.Array:
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Unreachable states have a very small finite logarithm, because -inf would make the gradient NaN. If no
-    alignment exists, the loss is infinite and its gradient 0. The gradient equals torch's only after a
-    ``log_softmax``, which torch's assumes.
+    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. If no alignment
+    exists, the loss is infinite and its gradient 0. Unreachable states have a large negative logarithm
+    instead of -inf, which would make the gradient NaN. The gradient equals torch's only if
+    ``log_probabilities`` come from ``log_softmax``, which torch assumes.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
@@ -309,7 +323,7 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> jax.Array:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``."""
     scale = lax.rsqrt(widened(variance) + epsilon)
     if weight is not None:
         scale = scale * weight
@@ -356,7 +370,10 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> jax.Array:
-    """Normalise each of ``groups`` groups of channels of each sample. Channels are on ``axis``."""
+    """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
+
+    Channels are on ``axis``, and samples on axis 0.
+    """
     grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
         grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon
@@ -372,20 +389,26 @@ def instance_norm(
     axis: int = 1,
     epsilon: float,
 ) -> jax.Array:
-    """Normalise each channel of each sample over the spatial axes."""
+    """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
+
+    Channels are on ``axis``, and samples on axis 0.
+    """
     result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype)
 
 
 def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, axis: int) -> jax.Array:
-    """Compute ``x * weight + bias`` with vectors over ``axis``, either of which may be None."""
+    """Compute ``x * weight + bias`` with vectors along ``axis``, each of which may be None."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)
     return x if bias is None else x + over_channels(bias, x.ndim, axis)
 
 
 def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
-    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels."""
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
+
+    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
+    """
     wide = widened(x)
     window = (1, size) + (1,) * (x.ndim - 2)
     padding = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
@@ -394,7 +417,10 @@ def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k
 
 
 def normalize(x: jax.Array, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
-    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``, whose gradient at 0 is 0."""
+    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``.
+
+    The norm has derivative 0 at elements that are 0.
+    """
     wide = widened(x)
     norm = norm_over(wide, axis, ord, True)
     return (wide / jnp.maximum(norm, epsilon)).astype(x.dtype)

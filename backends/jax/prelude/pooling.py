@@ -37,7 +37,11 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the maximum of each window over ``len(kernel)`` spatial axes."""
+    """Compute the maximum of each window over ``len(kernel)`` spatial axes.
+
+    Padding has the smallest value of the dtype. With ``ceil_mode``, the last window of an axis may extend
+    beyond the padded end.
+    """
     # ``lax.reduce_window`` has no gradient for dilated windows.
     if dilation:
         array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
@@ -59,7 +63,8 @@ def over_windows(
 ) -> jax.Array:
     """Reduce each window over ``len(kernel)`` spatial axes by ``join``, starting with ``start``.
 
-    Padding has the value ``start``.
+    Padding has the value ``start``. With ``ceil_mode``, the last window of an axis may extend beyond the
+    padded end.
     """
     after = 0 if layout == "channels_first" else 1
     lead = x.ndim - len(kernel) - after
@@ -80,7 +85,9 @@ def avg_pool(
 ) -> jax.Array:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or the number of elements, with padding if ``count_include_pad``.
+    The divisor is ``divisor_override``, or by default the number of elements in the window. It includes
+    padding if ``count_include_pad``, but no elements beyond the padding, which a window may reach with
+    ``ceil_mode``. Half precision is summed in float32.
     """
     padding = padding or ((0, 0),) * len(kernel)
     # Sums in half precision would lose small terms.
@@ -106,14 +113,18 @@ def lp_pool(
 ) -> jax.Array:
     """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
 
-    As in torch, it is NaN for a negative sum, unless ``ord`` is 1.
+    As in torch, it is NaN for a negative sum, unless ``1 / ord`` is an integer, and the sum over a window
+    that extends beyond the end is scaled to the size of a full window.
     """
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return power_of(jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel), 1 / ord)
 
 
 def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.Array:
-    """Return zeros of spatial shape ``size`` with the elements of ``x`` at the flat ``indices``."""
+    """Return zeros of spatial shape ``size`` with the elements of ``x`` at ``indices``.
+
+    ``indices`` has the shape of ``x``, and indexes the flattened spatial axes of the result.
+    """
     lead = x.shape[: x.ndim - len(size)]
     zeros = jnp.zeros((*lead, math.prod(size)), x.dtype)
     flat = (*lead, math.prod(x.shape[len(lead) :]))
@@ -123,7 +134,10 @@ def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.A
 
 
 def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channels_first") -> jax.Array:
-    """Average over ``size`` windows that cover the spatial axes evenly."""
+    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``.
+
+    Half precision is computed in float32.
+    """
     result = widened(x)
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
@@ -134,7 +148,10 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 
 
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
-    """Return the first index of each window of fractional pooling, for each of ``samples`` in [0, 1)."""
+    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis.
+
+    ``samples`` are random numbers in [0, 1) that shift the windows. ``size`` is that of the pooled axis.
+    """
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)
     step = jnp.asarray((size - kernel) / (windows - 1), samples.dtype)
@@ -171,7 +188,8 @@ def interpolate(
 ) -> jax.Array:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``scales`` has the factor of each axis for source positions; None stands for the ratio of the sizes.
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic" or "lanczos". ``scales`` has the factor by
+    which source positions along each axis are computed. None is the ratio of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -196,9 +214,10 @@ def interpolate(
 
 
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
-    """Map positions outside of [0, size - 1] into it by ``padding``; ``"zeros"`` leaves them unchanged.
+    """Map positions into [0, size - 1] by ``padding``; ``"zeros"`` leaves them unchanged.
 
-    No gradient flows to positions at the ends or beyond.
+    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping. No gradient flows to a
+    position that is clipped or at an end.
     """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
@@ -226,9 +245,9 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis; -1 and 1
-    are the centres of the corner elements with ``align_corners``, and their outer edges otherwise.
-    Coordinates are ordered from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis. With
+    ``align_corners``, -1 and 1 are the centres of the first and last element, and otherwise their outer
+    edges. Coordinates are ordered from the last spatial axis to the first.
     """
     lines = []
     for n in size:

@@ -22,9 +22,9 @@ def safe_sqrt(x: jax.Array) -> jax.Array:
 def variance_over(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the variance over ``axis``.
+    """Compute the variance over ``axis``, or over all axes if it is None.
 
-    It is the sum of squared deviations divided by ``max(0, N - correction)``.
+    It is the sum of squared deviations divided by ``max(0, N - correction)`` for ``N`` elements.
     """
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
@@ -34,16 +34,16 @@ def variance_over(
 def standard_deviation(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the standard deviation over ``axis``, with derivative 0 where it is 0."""
+    """Compute the square root of ``variance_over``, with derivative 0 where the result is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
 def vector_norm(
     x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the ``ord``-norm of vectors over ``axis``, with derivative 0 at 0.
+    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None.
 
-    Half precision is computed in float32.
+    Elements that are 0 have derivative 0. Half precision is computed in float32.
     """
     half = x.dtype in (jnp.float16, jnp.bfloat16)
     norm = norm_over(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
@@ -69,7 +69,7 @@ def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keep
 
 
 def power_of(x: jax.Array, exponent: float) -> jax.Array:
-    """Compute ``x ** exponent`` for an exponent other than 0, with derivative 0 at 0."""
+    """Compute ``x ** exponent`` for an exponent other than 0, with derivative 0 where ``x`` is 0."""
     zero = x == 0
     return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
 
@@ -95,7 +95,7 @@ def sort_with_indices(
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
     """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices.
 
-    NaN is larger than all numbers.
+    NaN is larger than all numbers. Equal elements are ordered by index.
     """
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
@@ -109,7 +109,10 @@ def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: jax.Array, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
+
+    NaN is larger than all numbers. Equal elements are ordered by index.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     return lax.index_in_dim(values, k - 1, axis, keepdims), lax.index_in_dim(indices, k - 1, axis, keepdims)
 
@@ -120,7 +123,7 @@ def picked_along(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> j
 
 
 def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest."""
+    """Return the mode along ``axis``, the smallest one on ties, and the index of its last occurrence."""
     values, indices = sort_with_indices(x, axis=axis)
     place = lax.broadcasted_iota(int, x.shape, axis)
     first = (values != jnp.roll(values, 1, axis)) | (place == 0)
@@ -130,19 +133,25 @@ def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[j
 
 
 def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there.
+
+    From the first NaN on, the maximum is NaN.
+    """
     return running_extreme(lax.cummax, x, axis)
 
 
 def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """Compute the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there.
+
+    From the first NaN on, the minimum is NaN.
+    """
     return running_extreme(lax.cummin, x, axis)
 
 
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute ``lax.cummax`` or ``lax.cummin``, and the index of each result's last occurrence.
+    """Compute ``function``, ``lax.cummax`` or ``lax.cummin``, and the index of each result's last occurrence.
 
     The element at this index gets the gradient.
     """
@@ -167,10 +176,9 @@ def first_extreme(
     axis: int,
     keepdims: bool = False,
 ) -> jax.Array:
-    """Compute ``jnp.max`` or ``jnp.min`` along ``axis``.
+    """Compute ``function``, ``jnp.max`` or ``jnp.min``, along ``axis``.
 
-    The whole gradient goes to the element at the index that ``place`` (``jnp.argmax``, ``jnp.argmin``)
-    returns.
+    Only the element at the index that ``place`` (``jnp.argmax`` or ``jnp.argmin``) returns gets a gradient.
     """
 
     @jax.custom_jvp
@@ -195,9 +203,10 @@ def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
 def searchsorted_rows(
     sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left"
 ) -> jax.Array:
-    """Return the indices at which to insert each row of ``x`` into the sorted row of ``sequences``.
+    """Return the indices at which to insert the elements of each row of ``x`` into a row of ``sequences``.
 
-    Rows are on the last axis. ``sorter`` has the indices that sort each row of ``sequences``.
+    Rows are on the last axis. Those of ``sequences`` are sorted, unless ``sorter`` has the indices that sort
+    them.
     """
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
@@ -212,7 +221,8 @@ def searchsorted_rows(
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
     """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
 
-    Elements outside are not counted.
+    A range of a single number is widened by 1 on both sides. Elements outside of the range are not counted.
+    The counts have the dtype of ``x``.
     """
     x = x.reshape(-1)
     if x.size == 0:
@@ -231,7 +241,7 @@ def histogram_counts(
 ) -> jax.Array:
     """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``.
 
-    With ``density``, the result is normalised to the integral 1.
+    With ``density``, the result is normalised to the integral 1. It has the dtype of ``x``.
     """
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
@@ -244,7 +254,7 @@ def cdist(x1: jax.Array, x2: jax.Array, *, p: float = 2.0) -> jax.Array:
 
 
 def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
-    """Compute the ``p``-norm distances between all pairs of different rows of ``x``."""
+    """Compute the ``p``-norm distances between rows ``i < j`` of ``x``, ordered by ``i``, then ``j``."""
     first, second = np.triu_indices(len(x), 1)
     return vector_norm(x[first] - x[second], axis=-1, ord=p)
 
@@ -252,9 +262,9 @@ def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
 def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:
     """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    One random number applies to all positions of the axes ``shared_axes``. Random numbers are drawn in one
-    flat
-    array: the values are the same, and XLA on a CPU compiles them ten times as fast as those of four axes.
+    The random choice is the same for all elements along ``shared_axes``. The random numbers are drawn as a
+    flat array, because XLA on a CPU compiles that ten times as fast as an array of four axes. The values are
+    the same.
     """
     if rate == 1:
         return jnp.zeros_like(x)
@@ -266,7 +276,7 @@ def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, .
 def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replacement: bool) -> jax.Array:
     """Sample ``samples`` indices of the last axis with probabilities proportional to ``weights``.
 
-    Without ``replacement``, the indices of a row differ.
+    The samples of a row are on the last axis. Without ``replacement``, they differ.
     """
     logits = jnp.log(weights)
     index = jnp.result_type(int)
@@ -280,9 +290,10 @@ def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replace
 
 
 def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Compute Philox-4x32-10: four random words for each key and counter.
+    """Compute Philox-4x32 with 10 rounds.
 
-    Keys have two words on the last axis, and counters four.
+    ``keys`` has two words (uint32) along the last axis, and ``counts`` four. Their other axes broadcast.
+    Return four random words along the last axis.
     """
 
     def high(x: jax.Array, factor: int) -> jax.Array:
@@ -314,7 +325,11 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
 
 
 def threefry(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Compute Threefry-2x32-20: two random words for each key and counter of two words, on the last axis."""
+    """Compute Threefry-2x32 with 20 rounds.
+
+    ``keys`` and ``counts`` have two words (uint32) along the last axis. Their other axes broadcast. Return
+    two random words along the last axis.
+    """
     first, second = keys[..., 0], keys[..., 1]
     words = (first, second, first ^ second ^ jnp.uint32(0x1BD11BDA))
     x, y = counts[..., 0] + first, counts[..., 1] + second
