@@ -1,9 +1,9 @@
-"""Rewrites of operations' parameters for arrays whose axes are permuted.
+"""Rules for running operations on arrays whose axes are permuted. ``ROWS`` is the table.
 
 An *order* lists for each axis of the permuted array the axis of the original: ``(0, 2, 3, 1)`` for images
-whose channels were second and are now last. A row returns the parameters for arrays in that order and the
-order of the result, or None if there are no such parameters. The table covers all operations, so it is
-built after they are declared.
+whose channels were second and are now last. A rule returns the parameters for arrays in that order and the
+order of the result, or None if there are no such parameters. The table names operations of all sections, so
+they are declared before it is built.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class AxisRule:
 
     moved: function of the parameters, the spec of the first array, and the order of the permuted axes. It
         returns the new parameters and the order of the result, or None if there are none.
-    carriers: the inputs whose axes are permuted: all of them ("broadcast", "all") or the first one
-        ("first").
+    carriers: the inputs whose axes are permuted: ``"first"`` for the first, ``"all"`` for all, and
+        ``"broadcast"`` for all of an operation that broadcasts them.
     """
 
     moved: Callable[[Params, ArraySpec, Order], Moved | None]
@@ -72,7 +72,10 @@ def _reduce_to_index(params: Params, x: ArraySpec, order: Order) -> Moved | None
 
 
 def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
-    """Return a rule for an operation whose parameter ``name`` has one item per axis."""
+    """Return a rule for an operation whose parameter ``name`` has one item per axis.
+
+    The rule returns None if it has another number of items.
+    """
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
         items = params[name]
@@ -84,7 +87,7 @@ def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
 
 
 def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    # A new axis has no counterpart among the axes of the array, so the order says nothing about it.
+    # An inserted axis has no counterpart among the axes of the array, so the order does not place it.
     if None in params["key"]:
         return None
     key = (*params["key"], *(WHOLE,) * (x.ndim - len(params["key"])))
@@ -93,9 +96,10 @@ def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Rule of ``reshape``, which may join, split or drop spatial axes.
+    """Rule of ``reshape``, which may join, split or drop spatial axes of channels-last arrays.
 
-    Return None if the shape changes the batch or the channels, or if the order is not channels last.
+    Return None for any other order, if the first two sizes (batch and channels) change, or if all spatial
+    axes are dropped and one of them does not have size 1.
     """
     shape = params["shape"]
     # The row-major order of elements differs between the layouts, so the result is the same only if batch and
@@ -114,7 +118,8 @@ def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     """Rule of operations with a parameter ``layout``, which becomes channels last.
 
-    Return None for any other order, or for an array with further axes.
+    Return None if it is channels last already, for any other order, or if the array has other axes than
+    batch, channels and the spatial ones.
     """
     axes_of_space = len(next((params[name] for name in ("kernel", "size", "strides") if name in params), ()))
     if params["layout"] != CHANNELS_FIRST or order != to_last(x.ndim) or x.ndim != axes_of_space + 2:
@@ -122,7 +127,6 @@ def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     return {**params, "layout": CHANNELS_LAST}, order
 
 
-# Sections of elementwise operations.
 _BY_ELEMENT = ("elementwise", "activations", "special")
 # These operations combine elements along an axis, although their sections are elementwise.
 _BUT_FOR = {"glu", "softmax", "log_softmax", "view_as_complex", "view_as_real"}

@@ -17,9 +17,11 @@ from ...trees import iterate_structure, map_structure
 
 
 class RepeatedRun(NamedTuple):
-    """Items ``first`` to ``end`` of a sequence, each equal to the item ``period`` positions before it.
+    """Run of repetitions in a sequence.
 
-    The first ``period`` items are the exception: they start the run.
+    first: index of the first item.
+    end: index after the last item. The last repetition may be incomplete.
+    period: length of a repetition. From ``first + period`` on, each item equals the one ``period`` before it.
     """
 
     first: int
@@ -28,11 +30,11 @@ class RepeatedRun(NamedTuple):
 
 
 def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
-    """Yield the runs of ``keys`` with at least ``fewest`` periods (3 or more), short periods first.
+    """Yield the runs of ``keys`` with at least ``fewest`` periods; ``fewest`` is 3 or more.
 
-    Prefix doubling: keys are numbered, and the numbers of windows of ``2 w`` keys follow from those of
-    ``w`` keys. Equal windows of ``w`` keys at two positions that are ``w / 2 < p <= w`` apart repeat with
-    period ``p``, so each doubling takes linear time.
+    The order is that of the periods, rounded up to powers of 2. Prefix doubling: keys are numbered, and the
+    numbers of windows of ``2 w`` keys follow from those of ``w`` keys. Equal windows of ``w`` keys at two
+    positions that are ``w / 2 < p <= w`` apart repeat with period ``p``, so each doubling takes linear time.
 
     >>> [*find_repeated_runs(["a", *["b", "c"] * 3, "d"], 3)], [*find_repeated_runs(["a", "b", "a"], 3)]
     ([RepeatedRun(first=1, end=7, period=2)], [])
@@ -52,7 +54,10 @@ def _number_distinct(items: list[Any]) -> list[int]:
 
 
 def _runs_of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[RepeatedRun]:
-    """Yield the runs whose period is at most ``width`` and more than half of it."""
+    """Yield the runs whose period is at most ``width`` and more than half of it.
+
+    ``keys`` are the numbers of single keys, ``numbers`` those of windows of ``width`` keys.
+    """
     last: dict[int, int] = {}
     # `done` and `known` are the end and the period of the last run, which must not be found again.
     done, known = 0, 0
@@ -76,10 +81,10 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 
 @dataclass(frozen=True, slots=True)
 class NodeSignature:
-    """A node split into a key and leaves, which may differ between the steps of a loop.
+    """Node split into a key, which must be equal in all iterations of a loop, and leaves, which may differ.
 
-    key: number that equal nodes share; it covers everything but the leaves. It is negative for a node that
-        must not be part of a loop.
+    key: number of everything but the leaves; equal for equal nodes. It is negative for a node that must not
+        be part of a loop.
     leaves: the values that the node reads (also for sizes) and its numbers, in order.
     """
 
@@ -134,11 +139,12 @@ class SignatureCache:
 
 
 class GraphSignatures:
-    """Signatures of the nodes of one graph.
+    """Cache of the signatures of the nodes of one graph.
 
     Nodes that must not be part of a loop get a key that equals no other: random draws (unless
-    ``with_draws``), checks (unless ``with_checks``), nodes with arguments that are not hashable, and nodes
-    that touch written memory, except memory whose owner is in ``written``.
+    ``with_draws``), checks (unless ``with_checks``), nodes with arguments that are not hashable, calls whose
+    result Python read as a number, other nodes without outputs and writes, and nodes that touch written
+    memory, except memory whose owner is in ``written``.
     """
 
     def __init__(
@@ -193,9 +199,9 @@ def _draws(node: Node) -> bool:
 
 
 def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collection[Value]) -> Any:
-    """Return the part of ``node`` that equal steps share, and append the rest to ``leaves``.
+    """Return the part of ``node`` that equal iterations share, and append the rest to ``leaves``.
 
-    Raise ``TypeError`` if an argument is not hashable.
+    Raise ``TypeError`` if an argument is not hashable. The shapes of ``counters`` are left out.
     """
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
     outputs = tuple([read.spec(value) for value in node.outputs])
@@ -273,17 +279,21 @@ _FARTHEST = 4
 
 
 class Slot(NamedTuple):
-    """A result of a step: output number ``output`` of its node number ``node``."""
+    """Result of a step.
+
+    node: index of the node in the step.
+    output: index of the node's output.
+    """
 
     node: int
     output: int
 
 
 class EarlierResult(NamedTuple):
-    """Leaf that reads a result of its own step (distance 0) or of an earlier one.
+    """Leaf that reads a result of its own step or of an earlier one.
 
     slot: the result.
-    distance: how many steps back it was computed.
+    distance: number of steps since it was computed; 0 for the leaf's own step.
     """
 
     slot: Slot
@@ -301,10 +311,10 @@ class Invariant(NamedTuple):
 
 
 class AffineInteger(NamedTuple):
-    """Integer leaf that grows by the same amount in each step.
+    """Integer leaf that changes by the same amount in each step.
 
     first: its value in step 0.
-    by: the amount.
+    by: the amount, which may be negative.
     """
 
     first: int
@@ -323,10 +333,10 @@ Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]
 
 @dataclass(frozen=True)
 class IndexedBlock:
-    """A block with the signature of each node, and lookup tables.
+    """Block with the signatures of its nodes, and lookup tables.
 
     block: the block.
-    rows: the signatures.
+    rows: the signature of each node.
     place: node index and output index of each value that the block computes.
     users: indices of the nodes that read a value; -1 means an output of the block.
     """
@@ -356,7 +366,8 @@ class IndexedBlock:
 class RepeatedSteps:
     """``count`` steps of ``period`` nodes each, beginning at node ``first`` of the block.
 
-    patterns: for each node of a step, the patterns of its leaves; empty if they are not known.
+    program: the block.
+    patterns: for each node of a step, the patterns of its leaves; empty before they are determined.
     """
 
     program: IndexedBlock
@@ -400,10 +411,11 @@ def _shift(pattern: Pattern, steps: int) -> Pattern:
 def fit_steps(
     program: IndexedBlock, first: int, period: int, count: int, fewest: int
 ) -> RepeatedSteps | None:
-    """Return at least ``fewest`` consecutive steps that one loop can run; None if there are none.
+    """Return the first steps that one loop can run, if they are at least ``fewest``; None if there are none.
 
-    The patterns come from two neighbouring steps. Steps are added on both sides while they fit. The first
-    steps may read any value from before the loop in place of results of steps that would precede the loop.
+    ``count`` steps of ``period`` nodes begin at node ``first``. The patterns come from two neighbouring
+    steps, and steps are added on both sides while they fit. Instead of results of steps before the loop, the
+    first steps may read any value from before the loop.
     """
     low = 0
     while count - low >= fewest:
@@ -422,16 +434,17 @@ def fit_steps(
 
 
 class _PatternFit:
-    """Patterns of the leaves that fit steps ``about`` and ``about + 1``, and the neighbours they fit too."""
+    """Search for patterns of leaves that fit steps ``about`` and ``about + 1``, and all steps that fit."""
 
     def __init__(self, steps: RepeatedSteps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with patterns and the range from ``begin`` to ``end`` in which they fit.
+        """Return the steps with their patterns, and the first and the end of the range in which these fit.
 
-        ``begin`` is at least ``low``. Return None if a leaf has no pattern.
+        The range contains ``about`` or is empty, and begins at ``low`` or later. Return None if a leaf has
+        no pattern.
         """
         patterns = []
         for place in range(self.period):
@@ -451,7 +464,7 @@ class _PatternFit:
             end += 1
         while begin > low and self._fits(begin - 1):
             begin -= 1
-        # The first steps may read any values from before the loop in place of earlier results. So further
+        # The first steps may read any values from before the loop instead of earlier results. So further
         # steps are added as long as those after them that would read their results fit as well.
         while (
             begin > low
@@ -486,8 +499,8 @@ class _PatternFit:
     def _fits(self, step: int, begin: int | None = None) -> bool:
         """Return True if the leaves of ``step`` follow the patterns.
 
-        If ``begin`` is given, leaves that would read results from before step ``begin`` may be any value
-        that is computed before that step.
+        If ``begin`` is given, leaves whose pattern is a result of a step before ``begin`` may be any value
+        that is computed before step ``begin``.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
@@ -514,7 +527,7 @@ class _PatternFit:
         return index is None or index[0] < self.first + begin * self.period
 
     def _known_from(self) -> int:
-        """Return the first step before which all values that are the same in each step have been computed."""
+        """Return the first step before which all invariant values have been computed."""
         same = (
             pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Invariant)
         )
@@ -541,7 +554,7 @@ class CounterSequences:
 
     has_slices: True if a loop index may be the bound of a slice, because the target's loop indices are
         Python integers.
-    made: the nodes that make the sequences, and their rows, by content.
+    made: for the content of each sequence, the node that makes it and the value of its rows.
     """
 
     def __init__(self, steps: RepeatedSteps, has_slices: bool) -> None:
@@ -550,10 +563,10 @@ class CounterSequences:
         self.made: dict[Any, tuple[Node, Value]] = {}
 
     def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
-        """Return the node at ``place`` of the last step, with loop values instead of its changing numbers.
+        """Return ``node`` with rows of sequences instead of its changing numbers, after nodes that it needs.
 
-        The node is the last of the list, after nodes that it needs. Return None if a number cannot be
-        provided. ``row`` holds the patterns of the leaves of ``node``.
+        ``node`` is the node at ``place`` of the last step, and ``row`` has the patterns of its leaves.
+        Return None if a number cannot be provided.
         """
         changing = {
             at: pattern
@@ -582,9 +595,9 @@ class CounterSequences:
     def _windows(self, node: Node) -> list[Node] | None:
         """Return nodes for ``node`` in which slices have constant bounds.
 
-        A slice with moving bounds becomes a ``take``, because some compilers need static bounds. Return
-        the node itself if no slice moves. Return None unless it is a ``getitem`` with a single moving
-        slice, of a constant positive length and step 1.
+        A slice with moving bounds becomes a ``take``, because some compilers need static bounds. If no slice
+        moves, return only the node itself. Otherwise return None unless it is a ``getitem`` with exactly one
+        moving slice, of a constant positive length and step 1.
         """
         key = node.params["key"]
         moving = [
@@ -634,8 +647,8 @@ class CounterSequences:
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the array operands.
 
-        Return None if no sequence can provide it: the operation is not arithmetic, the dtypes differ, or
-        there are too many numbers for a list.
+        Return None if the operation is not in ``_ARITHMETIC``, if the dtypes differ, or if the numbers are
+        no ``arange`` and too many for a list or of a dtype that may round them.
         """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
@@ -653,8 +666,8 @@ class CounterSequences:
     def _index(self, node: Node, number: Pattern) -> Size | None:
         """Return ``number`` as a size that depends on the loop index, for the key of ``node``.
 
-        Return None unless ``node`` is a ``getitem`` or ``setitem`` and ``number`` is affine and keeps its
-        sign: a negative index counts from the end.
+        Return None unless ``node`` is a ``getitem`` or ``setitem`` and ``number`` is affine. Return None as
+        well if its sign changes, because a negative index counts from the end.
         """
         if (
             node.op not in _KEYED
@@ -686,7 +699,11 @@ class CounterSequences:
 
 
 class _LeafReplacement:
-    """Function for ``map_structure`` that replaces some leaves, numbered in order of their visit."""
+    """Function for ``map_structure`` that replaces some leaves.
+
+    Leaves are numbered in order of their visit, as in ``NodeSignature.leaves``. ``instead`` has the
+    replacements by number. An object can be used for one node only.
+    """
 
     def __init__(self, instead: Mapping[int, Any]) -> None:
         self.instead, self.at = instead, -1

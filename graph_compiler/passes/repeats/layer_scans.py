@@ -3,7 +3,7 @@
 Values that one layer passes to the next become the carry, weights that differ are stacked into sequences,
 and operands that are the same in all layers are captured. Operands that repeat with a fixed period, such
 as the masks of alternating windowed layers, are taken by the layer's index. If the layers differ in any
-other way, the calls remain.
+other way, the calls remain. :func:`scanned_layers` makes the pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _MOST_TURNS = 8
 
 
 def scanned_layers(fewest: int) -> GraphPass:
-    """Return a pass that replaces calls of one function by a ``scan``, if there are at least ``fewest``."""
+    """Return a pass that replaces calls of one function by a ``scan``, if there are at least ``fewest``.
+
+    Calls in regions and checkpointed calls remain.
+    """
 
     def run(graph: Graph) -> tuple[Graph, bool]:
         calls: dict[int, list[Node]] = {}
@@ -46,13 +49,13 @@ def scanned_layers(fewest: int) -> GraphPass:
 class _LayerLoop:
     """Calls of one function, and how their operands map to a ``scan``.
 
-    Integers are positions among the operands of a call.
+    Operands and results are given by their index in a call.
 
-    layers: the calls.
+    layers: the calls, in order.
     carried: pairs of an operand and the result that becomes this operand of the next layer.
-    stacked: weights that differ.
+    stacked: operands that are other weights in each layer.
     chosen: operands that repeat with a fixed period.
-    counted: operands that are the index of the layer, by which layers draw random numbers.
+    counted: operands that are the index of the layer, which layers use to draw different random numbers.
     """
 
     layers: Sequence[Node]
@@ -65,8 +68,8 @@ class _LayerLoop:
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
         """Return the loop of the calls ``layers``, in order.
 
-        Return None if the regions have other sizes, if an operand fits none of the four kinds and is not
-        the same in all layers, or if nothing is carried or nothing is stacked.
+        Return None if the regions get different sizes from the enclosing scope, if an operand fits none of
+        the four kinds and is not the same in all layers, or if nothing is carried or nothing is stacked.
         """
         weights = set(graph.parameters.values())
         # One body cannot have two sizes for the same symbol.
@@ -92,11 +95,12 @@ class _LayerLoop:
                 return None
         return cls(layers, carried, stacked, chosen, counted) if carried and stacked else None
 
-    # ------------------------------------------------------------------------------ the block
+    # ------------------------------------------------------------------------------ rewriting
     def nodes(self, graph: Graph) -> list[Node]:
-        """Return the nodes of the graph with the loop in place of the calls.
+        """Return the nodes of the graph with the loop instead of the calls.
 
         Nodes between the calls that do not depend on a layer move before the loop, the others after it.
+        Constants that were the indices of layers are dropped if nothing else reads them.
         """
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1
@@ -111,7 +115,6 @@ class _LayerLoop:
             made.update(node.outputs if is_after else ())
             (after if is_after else before).append(node)
         read = self._read(graph)
-        # The constants that were the indices of layers are dropped, unless something else reads them.
         numbers = {layer.inputs[place] for layer in self.layers for place in self.counted} - read
         left = (node for node in (*graph.nodes[:first], *before) if not numbers.issuperset(node.outputs))
         return [*left, *self._loop(read), *after, *graph.nodes[end:]]
@@ -174,7 +177,10 @@ class _LayerLoop:
         return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
 
     def _finals(self) -> list[Value]:
-        """Return the carried outputs of the last layer; a second carry of a result is a new value."""
+        """Return the values of the final carry: results of the last layer.
+
+        If the carry has a result twice, the second is a new value.
+        """
         found: list[Value] = []
         for _, result in self.carried:
             value = self.layers[-1].outputs[result]
@@ -182,7 +188,10 @@ class _LayerLoop:
         return found
 
     def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
-        """Return one layer as a scan body, with inputs and outputs in the order of the scan."""
+        """Return one layer as a scan body.
+
+        Its outputs are the carry and the results with the indices ``kept``, which the scan stacks.
+        """
         first, nodes = self.layers[0], list[Node]()
         region = first.regions[0]
         own = {
@@ -231,7 +240,7 @@ def _turns(operands: Sequence[Any]) -> int:
 
 
 def _number(graph: Graph, operand: Any) -> Any:
-    """Return the number of an int32 scalar that is made by ``full``; None for any other operand."""
+    """Return the number in ``operand`` if it is an int32 scalar made by ``full``; None otherwise."""
     made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
     return (
         made.params["fill_value"]

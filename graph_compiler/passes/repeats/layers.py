@@ -4,7 +4,7 @@ A model of 12 layers runs the same operations 12 times with other weights, whose
 (``encoder.layer.0.attention.weight``, ``encoder.layer.1.attention.weight``). The operations of all layers
 become one region, the values that differ become operands, and each layer becomes a ``call``
 (:mod:`graph_compiler.ops.control`). Lifting, passes and the writer then process one layer. Nodes that
-compute the same in all layers run once, before the first call.
+compute the same in all layers run once, before the first call. :func:`repeated_layers` is the pass.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class Difference(NamedTuple):
 
 
 def difference(one: str, other: str) -> Difference | None:
-    """Return the one number by which two names differ; None if they are equal or differ otherwise.
+    """Return the only number by which two names differ; None if they are equal or differ otherwise.
+
+    Return None as well if one of the two numbers has leading zeros.
 
     >>> difference("layers.0.fc2.weight", "layers.1.fc2.weight")
     Difference(before='layers.', after='.fc2.weight', one=0, other=1)
@@ -94,10 +96,10 @@ class Numbering(NamedTuple):
 
 
 def numbering(one: str, other: str) -> Numbering | None:
-    """Compare two paths, split at dots and slashes, part by part.
+    """Return how the trailing numbers of the parts of two paths differ. Dots and slashes separate parts.
 
     Return None if the parts differ in more than trailing numbers, or not at all. A part without a number
-    counts as number 0, as in Keras.
+    has the number 0, as in Keras.
 
     >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
     Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
@@ -138,7 +140,7 @@ class ArrayNames:
     def numbering(self, one: object, other: object) -> Numbering | None:
         """Return the :func:`numbering` of the names of two values.
 
-        Return None for other objects, for the same value twice, and for values without names.
+        Return None for objects that are no values, for the same value twice, and for values without names.
         """
         if one is other or not isinstance(one, Value) or not isinstance(other, Value):
             return None
@@ -147,7 +149,9 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a singular noun for the items of a path prefix; ``layer`` if its last word is too short.
+    """Return a singular noun for the items that ``parts``, the start of a path, name.
+
+    It is the last word, without a plural ``s``, or ``layer`` if that has fewer than 3 letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -164,9 +168,9 @@ def layers_in(
 ) -> RepeatedSteps | None:
     """Return the layers of a run, divided where the numbers in the names of the weights change.
 
-    Return None if no weights change or fewer than ``fewest`` layers fit. Among possible divisions, prefer
-    in this order: weights of a single number in a layer, numbers that advance evenly, more layers, few
-    arrays that cross from layer to layer, and module paths that have little in common.
+    Return None if no such number changes, or if fewer than ``fewest`` layers fit. Among possible divisions,
+    prefer in this order: few different numbers in a layer, numbers that advance evenly, more layers, few
+    arrays that one layer passes to the next, and module paths that have little in common.
     """
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
@@ -198,9 +202,10 @@ class _LayerBoundaries:
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
-        """Yield the node indices at which a layer may begin: those between weights of different numbers.
+        """Yield the node indices at which a layer may begin, in the first period of the run.
 
-        They lie in the first period of the run.
+        These are the nodes after the last one that reads a weight with one number, up to the first that
+        reads a weight with another number. They may repeat.
         """
         first, period = self.run.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
@@ -222,10 +227,10 @@ class _LayerBoundaries:
         return len({after - before for before, after in pairwise(numbers)})
 
     def rank(self, first: int) -> tuple[int, int, int]:
-        """Return a tuple that tells how well a layer can begin at ``first``; a smaller one is better.
+        """Return a tuple that rates a division in which a layer begins at ``first``; smaller is better.
 
-        Few arrays of the first layer should be read after it, and the module paths on both sides of the
-        boundary should have few leading parts in common.
+        Few arrays of the first layer should be read after it, and the module paths on both sides of its end
+        should have few leading parts in common. The last item is ``first``, which decides ties.
         """
         nodes, begin = self.program.block.nodes, first + self.period
         made = (value for node in nodes[first:begin] for value in node.outputs)
@@ -257,8 +262,7 @@ class GraphMemory:
     """Aliasing information of a graph.
 
     aliases: views and writes.
-    results: the arrays that the graph returns, and the owners of their memory. They must not be shared by
-        layers.
+    results: the arrays that the graph returns, and the owners of their memory. Layers must not share these.
     """
 
     aliases: Aliases
@@ -276,8 +280,9 @@ class GraphMemory:
 def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> LayerCalls | None:
     """Return the layers as calls; None if they cannot share one function.
 
-    That is so if a leaf is a layer's own result in one layer and comes from elsewhere in another, or if a
-    layer touches written memory that it does not own.
+    They cannot if an operand is the layer's own result in one layer and comes from elsewhere in another, if a
+    layer touches written memory of others or others read its own, or if a value of the last layer corresponds
+    to two values of another layer.
     """
     writing = _CallBuilder(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
@@ -285,9 +290,10 @@ def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> La
 
 
 class _CallBuilder:
-    """Builds the shared region and the calls of one run.
+    """Builder of the shared region and the calls of one run.
 
-    The last layer is the pattern. Inputs of the region are named by the weights' common parts.
+    The nodes of the last layer become the region. Inputs of the region are named by the common parts of the
+    weights' names.
     """
 
     def __init__(self, steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> None:
@@ -301,12 +307,12 @@ class _CallBuilder:
         self.made: dict[Slot, Value] = {}
         self.inside: list[Node] = []
 
-    # ------------------------------------------------------------------------------ what each node reads
+    # ------------------------------------------------------------------------------ sources of leaves
     def settle(self) -> bool:
-        """Determine the source of each leaf, and which nodes can be shared by all layers.
+        """Fill ``sources``, and ``shared`` with the nodes that can be shared by all layers.
 
         Return False if layers read a leaf from different sources, or if a layer touches written memory
-        that is not its own.
+        that is not its own or that others read.
         """
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
@@ -373,12 +379,11 @@ class _CallBuilder:
         )
         return any(not begin <= user < begin + self.steps.period for user in users)
 
-    # ------------------------------------------------------------------------------ the region
+    # ------------------------------------------------------------------------------ shared region
     def nodes(self) -> list[Node] | None:
-        """Return the shared nodes and the calls.
+        """Return the nodes that all layers share and the calls; :meth:`settle` must have returned True.
 
-        Return None if one value of the last layer, the pattern, corresponds to two values in another
-        layer.
+        Return None if one value of the last layer corresponds to two values in another layer.
         """
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
@@ -408,7 +413,7 @@ class _CallBuilder:
 
     def _input(self, given: LayerValues) -> Value:
         if given not in self.given:
-            # The nodes of the last layer are the pattern, so its names come first.
+            # The region is made of the nodes of the last layer, so its names come first.
             found = self.names.numbering(given[-1], given[0])
             name = found.inside if found is not None else ""
             self.given[given] = Value(name or given[-1].name, given[-1].spec)
@@ -437,14 +442,14 @@ class _CallBuilder:
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
     def _placed(self) -> list[Node]:
-        """Return the region's nodes with module paths that fit all layers: ``encoder.layer.*.attention``."""
+        """Return the region's nodes with module paths common to the layers: ``encoder.layer.*.attention``."""
         own = [place for place in range(self.steps.period) if place not in self.shared]
         return [
             _with_common_module(node, self.steps.node(0, place))
             for node, place in zip(self.inside, own, strict=True)
         ]
 
-    # ------------------------------------------------------------------------------ the calls
+    # ------------------------------------------------------------------------------ calls
     def _call(
         self,
         layer: int,
@@ -490,10 +495,11 @@ _SMALLEST = 8
 
 
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
-    """Return the graph with equal layers as calls of one region; the graph itself if there are none.
+    """Return the graph with equal layers as calls of one region; unchanged if fewer than 3 layers are equal.
 
-    Guards on sizes inside of layers become checks in the region. ``keys`` is a cache of signatures shared
-    with :func:`.to_scan.rolled`.
+    Only layers of at least 8 nodes are found, which read inputs, weights or constants with numbered names.
+    Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of signatures
+    shared with :func:`.to_scan.rolled`.
     """
     # Comparing names is much cheaper than describing all nodes, and most graphs have no numbered layers.
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (
@@ -541,7 +547,7 @@ def _without_guards(graph: Graph, guards: Iterable[Guard]) -> Graph:
 def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
     """Return the nodes with a check node for each inner guard on sizes, and the guard of each check.
 
-    A check follows the last node that computes one of its sizes.
+    A check follows the last node that computes one of its sizes, or comes first if no node computes one.
     """
     made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
     behind: dict[int, list[Node]] = {}
@@ -567,9 +573,9 @@ def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) 
 
 
 def _trim_taken(run: RepeatedRun, taken: set[int]) -> RepeatedRun | None:
-    """Return the run without taken nodes at its ends.
+    """Return the run without the nodes at its ends whose indices are in ``taken``.
 
-    Return None if fewer than ``FEWEST`` periods are left, or if a node in the middle is taken.
+    Return None if fewer than ``FEWEST`` periods are left, or if a node between them is taken.
     """
     first, end, period = run
     while first < end and first in taken:

@@ -1,8 +1,9 @@
 """Turn repeated nodes, as an unrolled Python loop leaves them, into a ``scan``.
 
 Values that one repetition passes to the next become the carry, rows of an array that are taken in order
-become sequences, and results that are stacked after the loop become outputs. Everything else must be the
-same in each repetition; otherwise the nodes stay unrolled.
+become sequences, and results that are stacked after the loop become outputs. Numbers that change become
+sequences if possible. Everything else must be the same in each repetition; otherwise the nodes stay
+unrolled. :func:`rolled` makes the pass.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
 
 
 def rest_node(node: Node, row: Value) -> Node | None:
-    """Return the part of ``node`` that remains once its row is taken: ``row[1:]`` for ``x[i, 1:]``.
+    """Return ``node`` applied to ``row``, the row that it takes: ``row[1:]`` for ``x[i, 1:]``.
 
-    Return None if nothing remains, because the node takes the row itself.
+    Return None if ``node`` takes the full row.
     """
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
@@ -94,7 +95,10 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
-    """Return the arrays that ``node`` stacks or concatenates along the first axis; None otherwise."""
+    """Return the arrays that ``node`` stacks or concatenates along the first axis.
+
+    Return None for any other node, and for a recorded concatenation.
+    """
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",
@@ -130,12 +134,12 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
 
 @dataclass(frozen=True)
 class GatheredResult:
-    """A slot whose values in all steps are stacked or concatenated by one node after the loop.
+    """Result of each step that one node after the loop stacks or concatenates.
 
-    slot: the result of a step.
-    user: index of that node.
-    place: index of the first of the values among its arrays.
-    result: the output of the loop.
+    slot: the result.
+    user: index of the node.
+    place: index of the result of step 0 among the arrays of the node.
+    result: the stacked output of the loop.
     nodes: nodes that compute the node's result from ``result``; empty if ``result`` is the node's result.
     """
 
@@ -147,9 +151,10 @@ class GatheredResult:
 
 
 def trim_steps(steps: RepeatedSteps, fewest: int) -> tuple[RepeatedSteps, Sequence[GatheredResult]] | None:
-    """Shorten ``steps`` until nothing else reads what they compute; return them and their gathered results.
+    """Drop steps at the end until later nodes read only results that a loop can return.
 
-    Return None if fewer than ``fewest`` steps are left, or no more than the steps that a step reads back.
+    These are the gathered results, which are returned with the steps, and the final carry. Return None if
+    fewer than ``fewest`` steps are left, or not more than the number of steps that a step looks back.
     """
     while steps.count >= max(fewest, _lookback(steps) + 1):
         # Nodes of the steps that were cut off now read results from outside, so both are found again.
@@ -208,12 +213,12 @@ def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others:
 
 
 def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that is used outside the steps and would be lost.
+    """Return the first step with a result that is used outside of the steps and that a loop cannot return.
 
-    A result is lost unless it is in ``gathered`` or late enough to be in the final carry. Return None if
+    A loop returns results in ``gathered``, and those late enough to be in the final carry. Return None if
     there is no such step.
     """
-    # For how many steps each slot is carried.
+    # Number of last steps whose result in a slot is in the final carry.
     carried: dict[Slot, int] = {}
     for row in steps.patterns:
         for pattern in row:
@@ -245,9 +250,9 @@ class LoopContext:
 class LoopReplacement:
     """Replacement of nodes of a block by a loop.
 
-    instead: new nodes, by the index that they replace.
-    replaced: indices of all nodes that disappear.
-    carried: how many arrays the loop carries.
+    instead: new nodes, by the index of the node that they replace.
+    replaced: indices of all nodes that are removed.
+    carried: number of arrays in the carry of the loop.
     """
 
     instead: Mapping[int, Sequence[Node]]
@@ -257,10 +262,10 @@ class LoopReplacement:
 
 @dataclass(frozen=True)
 class CarriedSlot:
-    """A carry of the values that a slot had in earlier steps.
+    """Item of the carry: the result of a slot in an earlier step, ``len(before)`` steps ago.
 
     slot: the result of a step.
-    before: the values in its place when the loop begins, oldest first.
+    before: initial values of this and the later items of the carry for the slot, oldest first.
     """
 
     slot: Slot
@@ -277,9 +282,9 @@ def build_loop(steps: RepeatedSteps, means: LoopContext, fewest: int) -> LoopRep
 
 
 class _CannotRoll(Signal):
-    """Signals that a step cannot be written as the body of a loop.
+    """Signal that a step cannot be written as the body of a loop.
 
-    Either two leaves are one value in some steps only, or a changing number cannot be provided.
+    One value of the last step would need two replacements, or a changing number cannot be provided.
     """
 
 
@@ -294,7 +299,7 @@ class _ScanBuilder:
         self.counters = CounterSequences(steps, means.counts)
 
     def loop(self) -> LoopReplacement | None:
-        """Return the loop; None if a step reads something that a loop cannot provide."""
+        """Return the replacement by a loop; None if a step cannot be written as its body."""
         try:
             for place in range(self.steps.period):
                 self._add(place)
@@ -302,7 +307,7 @@ class _ScanBuilder:
             return None
         return self._loop()
 
-    # ------------------------------------------------------------------------------ one step
+    # ------------------------------------------------------------------------------ loop body
     def _is_row(self, place: int) -> bool:
         patterns = self.steps.patterns[place]
         changing = [
@@ -375,7 +380,7 @@ class _ScanBuilder:
             self.sequences[key] = (rows_node(node, index.first, index.by, self.steps.count), row)
         return self.sequences[key][1]
 
-    # ------------------------------------------------------------------------------ the node
+    # ------------------------------------------------------------------------------ loop node
     def _loop(self) -> LoopReplacement:
         steps = self.steps
         read = {value for node in self.nodes for value in node.uses}
@@ -414,9 +419,9 @@ class _ScanBuilder:
         return LoopReplacement(instead, replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
-        """Yield the carried outputs, which are the values that the unrolled steps would compute.
+        """Yield the values of the final carry: those of the unrolled steps, so that users need no change.
 
-        So their users need no change. A value that is carried twice is a new one the second time.
+        If the carry has a value twice, the second is a new value.
         """
         given: set[Value] = set()
         for item in self.carried:
@@ -425,10 +430,10 @@ class _ScanBuilder:
             given.add(value)
 
     def _checks(self) -> Iterator[Node]:
-        """Yield checks that recorded arrays have all rows that are taken.
+        """Yield checks that arrays of recorded graphs have all rows that are taken.
 
-        Slicing an array with fewer rows would return fewer rows, where indexing one by one raises an
-        error. Canonical indices are checked when they are lifted.
+        A slice of an array with fewer rows would return fewer rows, whereas indexing raises an error.
+        Canonical indices are checked when they are lifted.
         """
         for (array, first, by), (node, _) in self.sequences.items():
             if node.record is not None and array not in self.fixed:
@@ -445,10 +450,10 @@ _MOST_INNER = 8
 
 
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
-    """Return a pass that turns at least ``fewest`` equal steps (never fewer than three) into loops.
+    """Return a pass that turns ``fewest`` or more repetitions of nodes into a ``scan``, also in regions.
 
-    With ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of signatures shared
-    with other passes.
+    ``fewest`` is raised to 3 if it is less. With ``counts``, a loop index may be the bound of a slice.
+    ``keys`` is a cache of signatures shared with other passes.
     """
     fewest = max(fewest, FEWEST)
 
@@ -466,7 +471,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
 
 
 def _with_guards(graph: Graph) -> Graph:
-    """Return the graph with checks among its nodes as guards, which can be evaluated before a call."""
+    """Return the graph with the checks among its nodes as guards, which a call can test before it runs."""
     known = {guard.condition for guard in graph.guards}
     found = dict.fromkeys(guard for node in graph.nodes if (guard := guard_of(node)) is not None)
     guards = [*graph.guards, *(guard for guard in found if guard.condition not in known)]
@@ -490,7 +495,7 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 
 
 class _RollingRound:
-    """One pass over a block that replaces runs of repeated nodes by loops, none of which overlap."""
+    """Search of one block for runs of repeated nodes that do not overlap, and their replacement by loops."""
 
     def __init__(self, program: IndexedBlock, means: LoopContext, fewest: int) -> None:
         self.program, self.means, self.fewest = program, means, fewest
@@ -515,10 +520,10 @@ class _RollingRound:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, run: RepeatedRun) -> None:
-        """Replace a run by the loop that carries the least, over all possible first nodes of a step.
+        """Replace a run by a loop: the one with the smallest carry among all possible first nodes of a step.
 
-        If a step contains a short unrolled loop with numbers of its own, the loop's step spans several
-        periods. Do nothing if no loop is found.
+        If no loop has one period as its step, try several periods, because a step may contain a short
+        unrolled loop with numbers of its own. Do nothing if no loop is found.
         """
         for times in range(1, _MOST_INNER + 1):
             longer = run._replace(period=run.period * times)

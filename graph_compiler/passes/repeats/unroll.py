@@ -18,16 +18,16 @@ from ...ir.rewrite import Rewriter, inline
 from ..driver import Pass, nodes_of, only_with
 from ..lowering.layout import changes_layout
 
-# ----------------------------------------------------------------------------------------------------- inline
-# Inline calls of functions, so that passes see the operations of all layers together.
+# --------------------------------------------------------------------------------------------- inlined calls
 
 
 @only_with("call")
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
-    """Return the graph with its calls inlined, except those that are recomputed for a gradient.
+    """Return the graph with its calls inlined, except for checkpointed calls and calls inside of regions.
 
-    With ``prefers``, inline only functions that would take or return arrays in another layout for the
-    operations in ``prefers``. Inlined nodes get the module path of their call.
+    With ``prefers``, inline only functions that would take or return channels-last arrays if the operations
+    in ``prefers`` ran in that layout. ``*`` in the module path of an inlined node is replaced by the part in
+    the path of its call.
     """
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
@@ -75,7 +75,7 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
-    """Return the graph with its calls inlined, except those that are recomputed, and without check nodes."""
+    """Return the graph as :func:`inlined_calls` does, and without the check nodes outside of its regions."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
 
@@ -86,10 +86,9 @@ MOST_NODES = 512
 
 
 def unrolled(most: int) -> Pass:
-    """Return a pass that unrolls each canonical ``scan`` of a constant length to at most ``most`` nodes.
+    """Return a pass that unrolls each canonical ``scan`` of constant length if at most ``most`` nodes result.
 
-    Loops without an iteration remain, and loops whose iterations are recomputed for a gradient
-    (``checkpoint``), because these save memory.
+    Loops without iterations remain, and so do loops with ``checkpoint``, which save memory.
     """
     return Pass("unroll", lambda block: _unroll_block(block, most), "deep")
 
