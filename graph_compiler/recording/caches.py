@@ -1,7 +1,7 @@
-"""``functools.lru_cache`` functions that a recording fills.
+"""Caches of ``functools.lru_cache`` that the recorded function fills.
 
-Every attempt starts with the caches that were empty before the first attempt empty again; the last attempt
-leaves them filled.
+Each attempt to record begins with empty caches, except those that had results before the first attempt. The
+last attempt leaves them filled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..trees import iterate_structure
 
 
 class Caches:
-    """The ``lru_cache`` functions of a recording, and those among them that were empty when first seen.
+    """The ``lru_cache`` functions that a recording reaches, with those that were empty when first registered.
 
     >>> import functools
     >>> cached, caches = functools.lru_cache(lambda n: n), Caches()
@@ -27,7 +27,7 @@ class Caches:
         self._known: dict[int, Any] = {}
 
     def begin(self, caches: Iterable[Any]) -> None:
-        """Start an attempt: register new ``caches``, and clear all that were empty when registered."""
+        """Begin an attempt: register new ``caches``, then clear all that were empty when registered."""
         for cache in caches:
             # A cache that had results before the first attempt keeps them, because the user's code may rely
             # on these.
@@ -39,9 +39,9 @@ class Caches:
 
 
 def cached_results(cache: Any) -> Iterator[Any]:
-    """Yield the cached results of a function in ``functools.lru_cache``, with the objects inside them.
+    """Yield the results that a ``functools.lru_cache`` function stores, and the objects inside them.
 
-    Other referents of the cache, such as the wrapped function, are yielded too.
+    Other referents of ``cache``, such as arguments and the wrapped function, are yielded, too.
 
     >>> import functools
     >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import GuardFailed
 from ..trees import same_static
 
-# --------------------------------------------------------------------------------------------------- versions
-# Versions of dicts and of objects' classes, to find out quickly that nothing has changed.
+# ------------------------------------------------------------------------------------------ memory versions
+# Versions of dicts and of objects' classes show quickly that nothing has changed.
 #
 # A model's attributes are hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
 # version tag in each dict that every change replaces (PEP 509), and each object begins with a pointer to its
@@ -45,9 +45,9 @@ class _Buffer(ctypes.Structure):
 
 
 class Scattered:
-    """The 64-bit words at the given addresses, as one buffer.
+    """Buffer of the 64-bit words at the given addresses, which reads memory anew at each access.
 
-    view: array of pointers, each followed to its word (``suboffsets`` of PEP 3118). The caller keeps the
+    view: the words, reached through an array of pointers (``suboffsets`` of PEP 3118). The caller keeps the
         memory and this object alive while the view is read.
 
     >>> numbers = (ctypes.c_uint64 * 3)(5, 6, 7)
@@ -81,7 +81,7 @@ Dicts = Sequence[dict[Any, Any]]
 
 
 class Versions(NamedTuple):
-    """Versions of dicts' entries, of objects' classes, and of words of memory.
+    """Access to the versions of dicts' entries, of objects' classes, and of words of memory.
 
     now: the current versions; equals an earlier ``copy()`` until one of them changes.
     copy: returns a copy of the current versions.
@@ -92,11 +92,12 @@ class Versions(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Words of memory to compare.
+    """Words of memory that are compared with earlier values.
 
-    addresses: the addresses. A word that is the address of other words comes before them.
-    stand(): True while the addresses may be read. Once it is False, a word has changed that comes before
-        those that were freed.
+    addresses: addresses of the words, in the order of comparison. A word that is a pointer to other words
+        comes before these.
+    stand(): True while all addresses may be read. After it becomes False, a word that comes before the freed
+        ones has changed, so a comparison ends there.
     """
 
     addresses: tuple[int, ...]
@@ -117,7 +118,7 @@ _CLASS, _VERSION = (
 
 
 def memory_versions(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
-    """Return versions that are read directly from memory. They are valid only if :data:`is_readable`.
+    """Return versions that are read directly from memory, which is valid only if :data:`is_readable` is True.
 
     >>> held = {"step": 1}
     >>> read = versions_read_by(lambda: list(held.items()))
@@ -145,7 +146,7 @@ def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
 
 
 class _Told:
-    """Object whose ``==`` calls ``read`` and compares the result."""
+    """Object whose ``==`` compares the current result of ``read`` with the other operand."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -161,7 +162,10 @@ def versions_read_by(read: Callable[[], Any]) -> Versions:
 
 
 def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
-    """Return a ``VersionsOf`` that calls ``version`` for each dict, and reads classes by ``type``."""
+    """Return a ``VersionsOf`` that calls ``version`` for each dict.
+
+    It reads classes by ``type``, and words directly from memory.
+    """
 
     def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
         other = _scattered(_addresses(words), words).copy if words else tuple
@@ -173,7 +177,7 @@ def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
 
 
 def dict_of_class(cls: type) -> dict[str, Any] | None:
-    """Return the dict of a class, of which ``vars`` returns only a proxy; None if it cannot be reached.
+    """Return the dict behind the proxy ``vars(cls)``, or None if it cannot be reached.
 
     >>> dict_of_class(Versions)["copy"] is Versions.copy
     True
@@ -202,8 +206,8 @@ def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     return known if len(known) == len(found) else []
 
 
-# -------------------------------------------------------------------------- whether they tell of every change
-# The rest tests once per process whether versions detect every kind of change.
+# -------------------------------------------------------------------------------------- detection of changes
+# A test, once per process, finds out whether versions detect every kind of change.
 class _Object:
     step = 0
 
@@ -246,10 +250,10 @@ def _classes(item: Any) -> Iterator[None]:
 
 
 def detects_every_change(versions_of: VersionsOf) -> bool:
-    """Return True if ``versions_of`` detects every kind of change and is stable otherwise.
+    """Return True if ``versions_of`` detects every kind of change, and its versions are stable otherwise.
 
-    It does not where, for example, watchers of a dict miss attributes that are stored in an object (Python
-    3.13).
+    Changes are made to items of a dict, attributes of an object and of its classes, and the class of an
+    object. For example, watchers of dicts miss attributes that are stored in an object (Python 3.13).
     """
     item, held = _Object(), dict[str, Any]()
     return (
@@ -263,7 +267,7 @@ def detects_every_change(versions_of: VersionsOf) -> bool:
 def detects(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
     """Return True if the versions after each change differ from all earlier ones, and are stable in between.
 
-    If ``repeats`` is True, they need to differ only from those before the last change.
+    If ``repeats`` is True, they need to differ only from the versions right before the change.
 
     >>> held = {}
     >>> detects(versions_read_by(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
@@ -288,8 +292,7 @@ is_readable = (
 )
 
 
-# ----------------------------------------------------------------------------------------------------- guards
-# Guards on what a recording relies on besides the arguments of a call.
+# -------------------------------------------------------------------------------------- guards and conditions
 
 # Straight-line code is faster than a loop, but takes a millisecond per guard to compile.
 _MANY = 500
@@ -307,16 +310,18 @@ if hasattr(os, "register_at_fork"):
 
 
 class EnvironmentGuard(NamedTuple):
-    """An expression that must be true at each call. It is executed, so its text is never taken from a file.
+    """Expression on objects outside the arguments that must be true at each call.
+
+    It is executed, so its text is never taken from a file.
 
     text: the expression, with a pair of braces for each item.
     items: objects that fill the braces.
     what: description for messages.
     of: the dict whose entries are all that the expression depends on; None if there is no such dict.
-    class_of: the object whose class is all that it depends on; None if there is none.
-    words: words of memory of which at least one changes with everything that it depends on; None if there
-        are none.
-    is_thread_mode: True for a mode that the framework holds per thread.
+    class_of: the object whose class is all that the expression depends on; None if there is no such object.
+    words: words of memory, one of which changes if anything changes that the expression depends on; None if
+        there are no such words.
+    is_thread_mode: True for a mode that the framework stores per thread.
     """
 
     text: str
@@ -333,7 +338,7 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Something computed from entries of dicts, and again by ``refresh`` after they have changed."""
+    """Object computed from entries of ``dicts``, which ``refresh`` computes again after a change."""
 
     dicts: list[dict[Any, Any]]
 
@@ -378,8 +383,8 @@ def condition(
     """Return the condition that all guards in ``facts`` hold.
 
     With ``versions_of``, guards that depend on dicts, classes or words of memory are evaluated again only
-    after one of their versions has changed; without it, all are evaluated at each call. Evaluating the
-    condition also refreshes ``derived``, so that it is up to date if the condition holds.
+    after one of their versions has changed; without it, all are evaluated at each call. ``derived``
+    is refreshed with the guards on versions, so that it is up to date if the condition holds.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -430,9 +435,10 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return a list of one guard for all ``facts``, which evaluates them only if a version has changed.
+    """Return a list of one guard for all ``facts``, which evaluates these only if a version has changed.
 
-    It refreshes ``derived`` then, too. Return an empty list if there is no version to compare.
+    If they hold then, the guard also refreshes ``derived``. Return an empty list if there is no version to
+    compare.
     """
     dicts = _distinct(
         [
@@ -490,9 +496,9 @@ def same_fact(
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Return True if ``item`` is the object ``before`` or an equal number, string or tuple of these.
+    """Return True if ``item`` is the object ``before``, or an equal number, string or tuple of these.
 
-    Equal means of the same type, too.
+    Equal objects have the same type, too.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)
@@ -517,11 +523,11 @@ _SIMPLE = (bool, int, float, str, type(None))
 
 
 class EnvironmentGuards:
-    """Guards that are checked before each call, with a description of the first that does not hold.
+    """The environment guards of a recording, which are checked together before each call.
 
-    versions_of: reads versions of dicts, classes and memory; None if the framework and Python count no
-        changes.
-    derived: what is computed again from entries of dicts while the guards are checked.
+    versions_of: function that returns the versions of dicts, classes and memory; None if there are no
+        versions, so that each call evaluates every guard.
+    derived: objects to refresh while the guards are checked.
 
     >>> settings = {"scale": 2}
     >>> guard = EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)
@@ -551,7 +557,7 @@ class EnvironmentGuards:
     def simple(self) -> Condition:
         """The condition of the guards that compare a dict entry with a number, a bool, a string or None.
 
-        A compiler of the framework can check these itself.
+        A compiler of the framework can trace these.
         """
         return condition(
             fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE
@@ -559,7 +565,7 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
-        """These guards without those on modes that the framework holds per thread."""
+        """These guards without those on modes of the framework per thread, and without ``derived``."""
         return EnvironmentGuards([fact for fact in self._facts if not fact.is_thread_mode], self._versions_of)
 
     def with_derived(self, derived: Derived) -> EnvironmentGuards:

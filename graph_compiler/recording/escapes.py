@@ -1,4 +1,4 @@
-"""Check that objects which a graph returns unchanged at every call hold no recorded arrays."""
+"""Check (``refuse_escapes``) that objects which every call of a graph returns refer to no recorded arrays."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ _RUNNING: dict[type, str] = {
     Iterator: _ITEMS,
     AsyncGenerator: _ITEMS,
 }
-# Limit for the number of objects that are searched from one.
+# Limit for the number of objects that one search visits.
 _MOST = 10_000
 
 
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
-    """Raise ``TracingError`` if a static part of ``result`` holds recorded arrays or sizes.
+    """Raise ``TracingError`` if a static object in ``result`` refers to recorded arrays or sizes.
 
-    A static part is an object that is no leaf, for example a closure or a set: every call returns the same
-    object, with the arrays of the recording. Coroutines, iterators and asynchronous generators are refused
-    whatever they hold, because their code runs after the recording. Static parts of ``arguments`` are
-    allowed. ``name`` is the function's name in the message.
+    A static object is neither a container nor an array, for example a closure or a set. Every call returns
+    the same one, with the arrays of the recording. A coroutine, iterator or asynchronous generator raises in
+    any case, because its code runs after the recording. Static objects of ``arguments`` are allowed.
+
+    is_recorded: returns True for an array or size of the recording.
+    name: name of the function in the message.
     """
     if not (held := _statics(result)):
         return
@@ -62,10 +64,10 @@ def _statics(tree: Tree) -> list[Any]:
 
 
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
-    """Return True if an object for which ``is_recorded`` is True can be reached from ``root``.
+    """Return True if ``is_recorded`` is True for ``root`` or an object that can be reached from it.
 
-    Of a function, the closure and the default values are searched, but not its module. Classes, modules,
-    code and objects of this package are not entered. After 10,000 objects the search ends with False.
+    The search enters the closure and the default values of a function, but not its globals. It does not
+    enter classes, modules, code and objects of this package. After 10,000 objects it ends with False.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

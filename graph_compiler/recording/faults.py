@@ -1,10 +1,8 @@
 """Distinction of bugs of this package from exceptions of the user's code and of frameworks.
 
-No fallback may hide a bug.
-
-An exception belongs to the owner of the innermost Python frame of its traceback, without the frames of
-frameworks and of the standard library: the user if their code called the framework, this package
-otherwise. Functions of this package that only forward a call of the user are marked
+No fallback may hide a bug. :func:`is_fault` tells bugs apart, by the innermost Python frame of the
+traceback. :func:`owner_of_problem` blames whoever called a framework: it skips the frames of frameworks and
+of the standard library. Functions of this package that only forward a call of the user are marked
 (:mod:`graph_compiler.forwarding`) and count as the user's.
 """
 
@@ -24,7 +22,7 @@ Owner = Literal["user", "framework", "own"]
 GENERATED = "<graph_compiler "
 # Functions of these modules are copied into generated code.
 _PRELUDE = ".prelude."
-# A function with this many calls at a time is the one that recurses.
+# A function with this many unfinished calls is taken for the one that recurses.
 _DEEP = 10
 # Attribute of an exception with the result of ``is_fault``.
 _VERDICT = "_graph_compiler_is_fault"
@@ -51,8 +49,8 @@ def owner_of_frame(frame: FrameType) -> Owner:
 def owner_of_problem(problem: BaseException) -> Owner:
     """Return the owner of the innermost frame of the traceback that is not a framework's.
 
-    Return ``"framework"`` if there is none. A ``RecursionError`` belongs to the user if one of their
-    functions calls itself, whatever the innermost frame.
+    Return ``"framework"`` if there is no such frame. A ``RecursionError`` belongs to the user if one of
+    their functions calls itself, whatever the innermost frame.
     """
     if _is_users_recursion(problem):
         return "user"
@@ -76,8 +74,9 @@ def _is_users_recursion(problem: BaseException) -> bool:
 def is_fault(problem: BaseException) -> bool:
     """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
 
-    An error of this package is a bug if its class is in ``BUGS``, any other exception if the innermost
-    frame of its traceback is this package's. Without a traceback it is none. The verdict is stored on the
+    An error of this package is a bug if it is an instance of a class in ``BUGS``. Any other exception is a
+    bug if the innermost frame of its traceback is this package's; it is not if it has no traceback, if it is
+    no ``Exception``, or if a function of the user recurses without end. The result is stored on the
     exception and does not change later.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))

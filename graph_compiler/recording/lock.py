@@ -1,4 +1,4 @@
-"""The lock that admits one recording at a time, the recordings that are open, and the stage of the newest."""
+"""The lock that admits one recording at a time, the open recordings, and the stage of the newest one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from typing import Any
 from .reachability.snapshot import ObjectSnapshot
 from .state.places import Reserved
 
-# ------------------------------------------------------------------------------------------------------ stage
-# Progress of the newest conversion: its stage, and the number of calls recorded so far.
-#
-# Updating it costs one assignment.
+# ------------------------------------------------------------------------------------------ current stage
 
 
 class _Stage:
-    """The current stage.
+    """Progress of the newest conversion, for messages: its stage and the number of calls recorded so far.
 
-    name: empty while nothing is converted.
+    Updating it costs one assignment.
+
+    name: name of the stage; empty while nothing is converted.
     calls: the list of recorded calls, of which only the length is shown.
     """
 
@@ -47,7 +46,7 @@ class _Stage:
 stage = _Stage()
 
 
-# ------------------------------------------------------------------------------------------------------- lock
+# ----------------------------------------------------------------------------------------- recording lock
 # One lock serves all frameworks. With one for each, two that record each other's functions would wait for
 # each other forever.
 recording_lock = threading.RLock()
@@ -109,7 +108,7 @@ class _Active:
         self._here.framework = name
 
     def knows(self, item: Any) -> bool:
-        """Return True if the snapshot of this thread's innermost recording contains ``item``, a container."""
+        """Return True if the container ``item`` is in the snapshot of this thread's innermost recording."""
         worlds: list[ObjectSnapshot] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 
@@ -128,7 +127,7 @@ active = _Active()
 
 @contextmanager
 def recording(framework: str | None = None) -> Iterator[None]:
-    """Mark this thread as recording a function of ``framework`` inside the block."""
+    """Mark this thread as recording a function of ``framework`` inside the block, without taking the lock."""
     active.change(+1)
     # A function of one framework may be recorded inside a recording of another one.
     before, active.framework = active.framework, framework

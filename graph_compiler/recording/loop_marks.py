@@ -1,8 +1,8 @@
 """Marks on the iterations of loops of the user's code whose trip count is symbolic.
 
-:mod:`.syntax` finds the loop that a frame runs, :mod:`.purity` shows that an iteration changes only
-variables and arrays, and :mod:`.watching` marks the iterations and replaces ``range``, ``enumerate`` and
-``zip``.
+:class:`Loops` marks the iterations, and :func:`loop_shims` replaces ``range``, ``enumerate``, ``zip`` and
+``reversed`` for that. :mod:`.loop_syntax` finds the loop that a frame runs, and checks that an iteration
+changes only variables and arrays.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ from .loop_syntax import Found, Purity, for_at, for_over, is_given_to, is_source
 from .patches.builtin_names import ClassShim
 from .patches.patch import Replacement
 
-# --------------------------------------------------------------------------------------------------- watching
-# Marks on the iterations of loops that run while a function is recorded.
+# -------------------------------------------------------------------------------------------- loop iterables
 
 
 @dataclass(frozen=True)
 class MarkedItems:
-    """The items that a loop over ``range(start, stop, step)`` would have.
+    """Iterable of a loop, as ``range(start, stop, step)`` and a function of its numbers.
 
-    item(number): the loop variable's value for a number of the range.
-    plain(): the iterable if the iterations cannot be marked.
+    item(number): value of the loop variable for a number of the range.
+    plain(): the iterable to use if the iterations cannot be marked.
     """
 
     start: Any
@@ -98,9 +97,11 @@ _DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of ints that bound a ``range`` in the function.
+    """Return the paths in ``(args, kwargs)`` of ints that bound the ``range`` of a ``for`` in the function.
 
-    Functions that it calls count too. For a traced function, return the paths of all numbers.
+    The bounds may also be in functions of the user to which it passes the argument, up to three calls
+    deep. For a traced function, return the paths of all ints and floats. Return an empty set if the source
+    is not found.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
@@ -202,7 +203,7 @@ _TELLING, _MANY = 6, 32
 
 
 class LoopCallbacks(NamedTuple):
-    """Callbacks that a frontend provides for marking loops.
+    """What a frontend provides for marking loops.
 
     library: name of the module whose functions express the loop (``"jax.numpy"``).
     value_of(item): the value of an array of the recording and a key that compares its properties beyond
@@ -211,8 +212,8 @@ class LoopCallbacks(NamedTuple):
     made(size): the symbolic number for a size.
     here(): the source location of the user's code.
     is_open(): True if calls are being recorded.
-    position(): the current point of the recording: how many nodes it has, or, in JAX, an index from which
-        that is computed later.
+    position(): the current point of the recording: the number of its nodes or, in JAX, an index from which
+        that number is computed later.
     """
 
     library: str
@@ -225,7 +226,14 @@ class LoopCallbacks(NamedTuple):
 
 
 class Loops:
-    """Recorder of where each iteration of a Python loop with a symbolic trip count begins and ends."""
+    """Marker of the iterations of Python loops that have a symbolic trip count or an array as condition.
+
+    A mark stores where an iteration begins in the recording, and what the variables of the loop refer to
+    there. The constructor sets ``recorder.loops``, and the marked loops are added to
+    ``recorder.graph.loops``.
+
+    steps: the loop of each loop index.
+    """
 
     def __init__(self, recorder: Any, means: LoopCallbacks) -> None:
         self.recorder, self.means = recorder, means
@@ -259,9 +267,10 @@ class Loops:
         return True
 
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
-        """Return what the ``for`` that ``frame`` begins iterates over; None if the loop cannot be marked.
+        """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Arguments of another shim are returned unchanged.
+        Return ``steps`` itself if it is an argument of another shim, whose result the ``for`` iterates over,
+        and None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None
@@ -359,7 +368,11 @@ class Loops:
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard."""
+        """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
+
+        Begin to mark the ``while`` at its first condition, and add a mark after the last condition of each
+        test. ``answer`` is the truth value of ``condition`` in this recording.
+        """
         known = self.means.value_of(condition)
         if (
             frame is None
@@ -418,11 +431,13 @@ class Loops:
             self._asking.remove(asking)
         return True
 
-    # ------------------------------------------------------------------------------ what is relied on
+    # ------------------------------------------------------------------------------ loop indices
     def answered(self, size: Size, origin: Origin) -> bool:
-        """Return True if all further iterations answer the comparison ``size`` alike.
+        """Return True if the comparison ``size``, which reads indices of running loops, needs no guard here.
 
-        It needs no guard then.
+        In the first iteration of the innermost of these loops, it never does. In a later iteration, the
+        result must provably be the same in all iterations but the first. If it needs none, it is added to
+        ``questions`` of that loop, and becomes a guard when the loop is reconstructed, if necessary.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
@@ -439,7 +454,7 @@ class Loops:
         return True
 
     def settled(self, size: Size) -> Any:
-        """Return ``size`` with numbers instead of loop indices; these loops then stay unrolled."""
+        """Return ``size`` with numbers instead of loop indices, and leave the loops of these unrolled."""
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:
             return size
@@ -447,7 +462,7 @@ class Loops:
             self.steps[index].is_open = self.steps[index].is_whole = False
         return substitute(size, lambda symbol: symbol.hint if symbol.source in counted else Size.of(symbol))
 
-    # ------------------------------------------------------------------------------ what variables hold
+    # ------------------------------------------------------------------------------ variable states
     def _state(self, found: Found, variables: Mapping[str, Any]) -> dict[Path, VariableState] | None:
         state: dict[Path, VariableState] = {}
         containers: dict[int, Path] = {}

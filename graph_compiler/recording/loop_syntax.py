@@ -1,4 +1,4 @@
-"""Syntax of the loop that a frame runs, and a check by syntax of what its iterations change."""
+"""Syntax of the loop that a frame runs, and a check by syntax of what its iterations change (``Purity``)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .code.ownership import owner_of, package_of
 from .code.syntax import Position, nodes_around, nodes_at, syntax_of
 from .control_flow.jumps import Liveness, walk, writes
 
-# ----------------------------------------------------------------------------------------------------- syntax
-# The loop that a frame runs, found in its source by the position of the current instruction.
+# ----------------------------------------------------------------------------------------------- loop syntax
+# The position of the current instruction of a frame leads to the loop in the source.
 
 Loop = Union[ast.For, ast.While]
 _OPNAME = dis.opname
@@ -30,11 +30,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop in the source.
+    """A loop in the source of a function.
 
-    names: variables that are live at the start of an iteration.
-    after: variables that are read outside the loop.
-    own: variables that its function assigns.
+    names: variables in the loop that are live at the start of an iteration.
+    after: variables that the function reads outside the loop.
+    own: parameters of the function, and variables that it assigns, without globals and nonlocals.
     """
 
     loop: Loop
@@ -44,10 +44,10 @@ class Found:
 
 
 class Conditions(NamedTuple):
-    """The conditions that the test of a ``while`` joins.
+    """The conditions that the test of a ``while`` joins by ``and`` or ``or``.
 
-    negated: for each, True if it is under ``not``.
-    any_of: True if they are joined by ``or``.
+    negated: for each condition, True if it is under ``not``; empty if the test has another form.
+    any_of: True if the conditions are joined by ``or``.
     """
 
     negated: tuple[bool, ...]
@@ -57,8 +57,8 @@ class Conditions(NamedTuple):
 def for_over(frame: FrameType) -> Found | None:
     """Return the ``for`` loop whose iterable or iterator the current instruction of ``frame`` produces.
 
-    Return None if there is none, if it has an ``else`` clause, or if it cannot be found in the source
-    (always on Python 3.10).
+    Return None if there is no such loop, if it has an ``else`` clause, or if it cannot be found in the
+    source (always on Python 3.10).
     """
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
@@ -92,7 +92,8 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
     """Return the ``while`` whose condition the current instruction tests, its index, and all conditions.
 
-    Return None if there is none, or if it has an ``else`` clause.
+    Return None if there is no such loop, if it has an ``else`` clause, or if its test nests conditions in
+    another way than :class:`Conditions` can express.
     """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
@@ -219,7 +220,7 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
     return frozenset(found)
 
 
-# ----------------------------------------------------------------------------------------------------- purity
+# ------------------------------------------------------------------------------------------ iteration effects
 # Check by syntax that an iteration changes only its function's variables and array elements.
 #
 # Each name and attribute that the statements read is looked up without running user code. It must be an
@@ -261,23 +262,23 @@ _DEEPEST = 8
 
 
 class SideEffect(Signal):
-    """An iteration may have an effect that a graph cannot have."""
+    """Raised if an iteration may have an effect that a graph cannot have."""
 
 
 class Purity:
-    """Check of loops.
+    """Check that the iterations of loops change only variables and array elements.
 
-    ``is_value`` is True for arrays and symbolic numbers of the recording, whose operators are all
-    recorded.
+    is_value(item): True for an array or symbolic number of the recording, whose operators are all recorded.
     """
 
     def __init__(self, is_value: Callable[[Any], bool]) -> None:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the iterations of a loop have no other effect.
+        """Return True if the iterations of a loop provably change only variables and array elements.
 
-        A loop in a traced function must have neither branches nor calls of the user's functions.
+        Return False for a ``while`` with ``break``, and in a traced function for a loop with branches or
+        calls of the user's functions.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
@@ -375,7 +376,7 @@ class _Statements:
         ):
             raise SideEffect
 
-    # ------------------------------------------------------------------------------ what expressions are
+    # ------------------------------------------------------------------------------ values of expressions
     def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
             return self.space.of(node.id)

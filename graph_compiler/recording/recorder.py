@@ -1,8 +1,8 @@
-"""Builds a recorded graph: maps arrays to values, adds the calls that were made, and adds guards.
+"""Construction of a recorded graph (``Recorder``): values of arrays, calls that were made, and guards.
 
-No framework is known here. A value represents one array *object* of the user's program. A node may write
-to values (``record.writes``), and its outputs may be views of other values (``record.views``: output index
--> value).
+This code is independent of frameworks. A value represents one array *object* of the user's program. A node
+may write to values (``record.writes``), and its outputs may be views of other values (``record.views``:
+output index -> value).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Savepoint:
 
 
 class LengthAsked(TracingError):
-    """The number of scanned pairs was read inside a block that must work for any number of pairs."""
+    """Raised if a block that must work for any number of scanned pairs reads their number."""
 
 
 class Recorder:
-    """One recording in progress.
+    """The graph of a recording in progress, with the values of the arrays that the user's code holds.
 
     varying: values that may differ between calls; a guard on any other value is left out.
     numbers: inputs that are Python numbers.
@@ -84,7 +84,7 @@ class Recorder:
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
-        """Register ``array`` as the object of ``value`` by a weak reference, and return ``value``."""
+        """Register ``array`` as the object of ``value``, without keeping it alive, and return ``value``."""
         # Intermediate arrays are freed when the user's code drops them, as they are without a recording.
         self._values[id(array)] = (_weak_reference(array), value)
         return value
@@ -153,12 +153,12 @@ class Recorder:
         record: CallRecord,
         regions: tuple[Region, ...] = (),
     ) -> Node:
-        """Append a node that makes ``outputs``, and return it.
+        """Append a node that computes ``outputs`` to the current block, and return it.
 
         Outputs, and values that the node writes to, are marked as varying if an operand varies, or if the
         node draws random numbers, reads symbolic sizes or depends on the devices. They are marked as
-        random if the node or an operand is. Outputs that ``record.views`` lists get the base of the viewed
-        value.
+        random if the node draws random numbers or an operand is random. Outputs that ``record.views`` lists
+        get the base of the viewed value.
         """
         node = Node(op, inputs, params, origin, outputs, record, regions)
         if (
@@ -215,12 +215,12 @@ class Recorder:
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Collect the calls made inside the context in the list that it yields.
+        """Yield a list, and append the nodes of calls made inside the context to it instead of the graph.
 
         The list becomes the body of an operation with regions. ``arguments`` are the inputs of the body.
         ``of_pairs`` marks them as arrays whose length may be any number and is invisible to the user's
-        code: reading it raises ``LengthAsked``. At the end, arrays made in the block and guards that
-        became checks in it are forgotten.
+        code: reading it raises ``LengthAsked``. At the end, forget the arrays that were made in the block
+        and the guards that became checks in it.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
@@ -251,7 +251,7 @@ class Recorder:
         return bool(self._around)
 
     def is_inside(self, value: Value) -> bool:
-        """Return True if ``value`` was made in an open block or is an argument of one."""
+        """Return True if ``value`` was made in an open block or is an argument of an open block."""
         if not self._around or value in self.arguments:
             return bool(self._around)
         nodes, makers = self._around[0]
@@ -270,8 +270,10 @@ class Recorder:
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """Return the number that ``size`` has in this recording, and add a guard that it stays the same.
 
-        No guard is added if a loop mark answers the question, or for a condition (a ``bool``) on the
-        number of pairs of an open block. Raise ``LengthAsked`` if that number itself is read.
+        No guard is added for a comparison that a loop mark covers, or for a condition (a ``bool``) on the
+        number of pairs of an open block. Raise ``LengthAsked`` if that number itself is read. If ``size``
+        contains the index of a marked loop otherwise, its current number is used, and the loop stays
+        unrolled.
         """
         if self.loops is not None and self.loops.answered(size, origin):
             return size.hint
@@ -292,7 +294,10 @@ class Recorder:
         return size.hint
 
     def refuse_any_length(self) -> None:
-        """Raise ``LengthAsked`` if an open block must work for any number of pairs."""
+        """Raise ``LengthAsked`` if an open block must work for any number of pairs.
+
+        Call this before code runs that could read the number unseen.
+        """
         if any(self._pairs):
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
@@ -313,7 +318,7 @@ class Recorder:
         return Savepoint(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
 
     def give_up(self, since: Savepoint) -> None:
-        """Restore the guards and assumptions of the graph to those at ``since``. Checks in blocks stay."""
+        """Restore the guards and assumptions of the graph to those at ``since``; checks in blocks remain."""
         del self.graph.guards[since.guards :]
         self._guards, self.graph.assumptions = set(since.keys), since.assumptions
 
@@ -335,7 +340,10 @@ def _reads_sizes(node: Node) -> bool:
 
 
 def _weak_reference(array: Any) -> Callable[[], Any]:
-    """Return a callable that returns ``array``, or None once it has been garbage-collected."""
+    """Return a callable that returns ``array``, or None once that has been garbage-collected.
+
+    An object that does not support weak references is kept alive instead.
+    """
     try:
         return weakref.ref(array)
     except TypeError:

@@ -1,4 +1,4 @@
-"""The request to a frontend, and its answer: a recording."""
+"""The ``Request`` to a frontend to record a call, and its result, a ``Recording``."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MOST_LETTERS = 300
 
 @dataclass(frozen=True)
 class AbandonedWay:
-    """A way of making a graph that was abandoned for another one.
+    """An attempt to make a graph that failed and was followed by another one.
 
     way: description of what was tried.
-    problem: class and first line of the exception that ended it.
-    place: file and line of the innermost frame of user code; without one, of the innermost frame of all;
+    problem: class and first non-empty line of the exception that ended the attempt.
+    place: file and line of the innermost frame of user code or, if there is none, of the innermost frame;
         ``"an unknown line"`` if the exception has no traceback.
     """
 
@@ -40,7 +40,7 @@ class AbandonedWay:
 
 
 def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedWay:
-    """Log that ``way`` to make the graph ``name`` ended with ``problem``, and return a record of it."""
+    """Log that the attempt ``way`` to make the graph ``name`` ended with ``problem``, and return a record."""
     # Exceptions of compilers have many lines; the first one says what happened.
     first = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")[:_MOST_LETTERS]
     made = AbandonedWay(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
@@ -61,8 +61,8 @@ def _place(problem: BaseException) -> str:
 class GivenArguments:
     """Callable that calls ``function`` with the arguments in ``given`` bound by name.
 
-    Positional arguments of a call fill the other parameters in order. The signature lacks the given
-    parameters.
+    Positional arguments of a call fill the other parameters in order. The signature does not have the
+    parameters that are given.
 
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))
@@ -101,9 +101,9 @@ def give_arguments(
 ) -> tuple[GivenArguments, tuple[Any, ...], dict[str, Any]]:
     """Bind the arguments that ``which`` selects, by name or position, to their values in a call.
 
-    ``which`` is a string, an int, or an iterable of them. Return the function with these arguments bound,
+    ``which`` is a string, an int, or an iterable of these. Return the function with these arguments bound,
     and the remaining ``args`` and ``kwargs``. Raise ``InvalidOption`` if ``function`` has no signature, or
-    if the call does not pass a selected argument.
+    if a selected argument is not passed.
 
     >>> function, args, kwargs = give_arguments(lambda w, x: w * x, "w", (2, 5), {})
     >>> function.given, args, function(*args)
@@ -147,7 +147,7 @@ def _name_of(which: Any, names: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """One call to be recorded, and the purpose of the recording.
+    """One call to be recorded, with the options of the recording.
 
     function: what is called.
     args: its positional arguments.
@@ -159,8 +159,8 @@ class Request:
     numbers: True if Python numbers that are stored outside, or read from arrays, become symbols.
     draws: True if random numbers drawn by Python and NumPy become inputs instead of constants.
     auto_dynamic: counts of the changes between earlier recordings of the function; None disables counting.
-    loaded: returns a recorded graph as a function of its framework, which runs the iterations of loops
-        that need not be recorded; None records every iteration.
+    loaded: function that turns a recorded graph into a function of its framework, to run iterations of
+        loops that need not be recorded; None records every iteration.
     why: reason why no existing variant matched the call.
     """
 
@@ -180,7 +180,7 @@ class Request:
 
 @dataclass
 class Recording:
-    """A recorded graph with what is needed to run it.
+    """Result of a recording: the graph, and what is needed to run it.
 
     graph: the graph.
     weights: the frontend's implementation of :class:`graph_compiler.contracts.Weights`.

@@ -1,8 +1,7 @@
-"""Search for the hypotheses under which a function can be recorded.
+"""Search for the hypotheses under which a function can be recorded (``search_recording``).
 
-An attempt that refutes one is followed by an attempt without it.
-
-A frontend provides the attempt and the functions that give up hypotheses, the weakest first.
+An attempt that refutes a hypothesis is followed by an attempt without it. A frontend provides the attempt,
+and functions that give up hypotheses after an exception, in the order in which they are tried.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _MOST_DISTURBED = 3
 
 @dataclass(frozen=True)
 class Refutation(Generic[H]):
-    """Result of an attempt that found one of its hypotheses to be wrong.
+    """Result of an attempt to record that found one of its hypotheses to be wrong.
 
     hypotheses: the hypotheses of the next attempt.
     problem: the exception that refuted the hypothesis; None if there was none.
@@ -46,9 +45,9 @@ It returns None if it has nothing to give up, and may raise the exception if no 
 
 
 def gives_up(words: str) -> Callable[[Way], Way]:
-    """Return a decorator for :data:`GiveUp` functions that stores ``words``.
+    """Return a decorator for :data:`GiveUp` functions that stores ``words`` as their attribute ``way``.
 
-    They describe for the user what the function gives up.
+    The words describe, in logs, the way of recording that the function gives up.
     """
 
     def mark(function: Way) -> Way:
@@ -68,10 +67,11 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that refutes nothing.
 
-    After an exception, the first function in ``give_up`` that returns hypotheses decides how to go on. If
-    all return None and the attempt recorded lists of traced loops as arrays, the next attempt does not.
-    Otherwise, or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the
-    text of ``too_many`` after ``most`` attempts that returned ``Refutation``; exceptions do not count.
+    Its ``gave_up`` lists the attempts that ended with an exception. After an exception, the first function
+    in ``give_up`` that returns hypotheses determines those of the next attempt. If all return None and the
+    attempt recorded lists of traced loops as arrays, the next attempt does not. Otherwise, or if the
+    exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of ``too_many``
+    after ``most`` attempts that returned a ``Refutation``; exceptions do not count.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)
@@ -108,7 +108,10 @@ def search_recording(
 
 
 def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:
-    """Return the next hypotheses and a description of what they give up; None if nothing can be given up."""
+    """Return the next hypotheses and a description of what they give up.
+
+    Return None if nothing can be given up. A function in ``give_up`` may raise instead.
+    """
     for one in give_up:
         weaker = one(hypotheses, problem)
         if weaker is not None:
@@ -120,9 +123,9 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 class DisturbanceRetry(Generic[H]):
     """``GiveUp`` function that retries with all hypotheses after an exception that another thread may cause.
 
-    Such an exception is of class ``kind``, for example an unseen draw of random numbers. Return None for
-    other exceptions. Raise the exception if this is the only thread, or after three retries of this
-    object.
+    Such an exception is of class ``kind``, for example that of an unrecorded draw of random numbers. A call
+    returns None for other exceptions. It raises the exception if this is the only thread, or after three
+    retries of this object.
     """
 
     way = "recording while another thread draws random numbers"
