@@ -58,9 +58,11 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls anything but a recordable public function of NumPy.
+    """Raise :class:`InvalidFile` if a node calls a function that a saved graph may not call.
 
-    Raise it, too, if a method or operator has too few operands.
+    Allowed are public functions, methods and operators of NumPy that can be recorded, ufuncs of
+    ``scipy.special``, and operations with regions. Raise it, too, if a method or operator has too few
+    operands.
     """
     for node in every(graph.nodes):
         if runs_blocks(node.op):

@@ -54,7 +54,7 @@ class CallCapture(Protocol):
 
 
 class UnrecordedIterations:
-    """Runner of loop iterations that are not recorded, with a graph made of those that are.
+    """Runner of loop iterations that are not recorded, with a graph made of the recorded ones.
 
     loaded: loads a recorded graph as a function.
     any: True once iterations were run in this way.

@@ -346,10 +346,11 @@ def _note_sharing(
 ) -> None:
     """Add to ``graph`` its assumptions on which inputs are the same object, are disjoint, and are contiguous.
 
-    The first ``count`` inputs are arguments, the rest is state. Inputs that are written to must share no
-    memory with other arrays; that all are contiguous is assumed only if the recording depends on it. Raise
-    :class:`TracingError` if a written array shares memory with another one, after telling ``views`` about
-    the stored arrays, so that the next attempt can record views among them.
+    The first ``count`` inputs are arguments, the rest is state. Inputs that are written to must share
+    no memory with other arrays. That all are contiguous is assumed only if the recording depends on it.
+    Raise :class:`TracingError` if a written array shares memory with another one, after telling
+    ``views`` about the stored arrays, so that the next attempt can record views among them. Also set
+    ``call_inputs`` and the demanded precision of matrix products.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))

@@ -312,10 +312,10 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 class Flags:
     """Flags of a traced array, as ``array.flags``.
 
-    Flags of contiguity are those of the recorded array, which other calls must then share. ``writeable``
-    and ``owndata`` raise :class:`TracingError` for memory that the caller passed in or that the function
-    stores, because they may differ in other calls, unless the function itself made a read-only view of it.
-    Setting a flag raises, too.
+    Flags of contiguity are those of the recorded array, which other calls must then share. Setting a
+    flag raises :class:`TracingError`. So does reading ``writeable`` or ``owndata`` of memory that the
+    caller passed in or that the function stores, because they may differ in other calls. A read-only
+    view that the function itself made of writeable memory is an exception.
     """
 
     def __init__(self, array: Traced) -> None:
@@ -352,8 +352,8 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if two arrays share memory. ``max_work`` is ignored.
 
-    Raise :class:`TracingError` if the answer may depend on sizes: both are parts of one array, or one is
-    empty.
+    Scalars share none. Raise :class:`TracingError` if the answer may depend on sizes: both are parts of
+    one array, or one is empty.
     """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(

@@ -210,8 +210,8 @@ def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool
 def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
     """Return True if the size of ``value``, which an open block defines, depends on array elements.
 
-    That is so if an operation in an open block that leads to ``value`` has an output size that depends on
-    elements, or an operand that states a shape and is computed.
+    That is so if ``value`` is computed, directly or indirectly, by an operation of an open block whose
+    output size depends on elements, or which has a computed operand that states a shape.
     """
     waiting, seen = [value], {value}
     while waiting:
@@ -266,7 +266,7 @@ def _taken_results(
 
 
 def _as_array(reader: GraphReader, operation: Any, held: TensorValue, tensors: Sequence[Any]) -> TensorValue:
-    """Convert ``held`` to an array if it is a list that a branch writes to; otherwise return it unchanged.
+    """Return ``held``, converted to an array if it is a ``PartialList`` that a branch writes to.
 
     ``tensors`` are the inputs of the branches' graphs that receive ``held``.
     """

@@ -27,10 +27,11 @@ _KIND = "_gradient_op_type"
 
 
 def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> Sequence[TensorValue]:
-    """Lift ``IdentityN``: return the operands, those of a custom gradient from a ``custom_derivative`` node.
+    """Lift ``IdentityN``. Without a custom gradient, return the operands.
 
-    No node is added if the rule has no gradient for any differentiable operand. If the rule cannot be traced
-    or is that of a third derivative, taking a gradient of the results raises an error.
+    With a custom gradient, the results of the function come from a ``custom_derivative`` node, unless
+    the rule has no gradient for any differentiable operand. If the rule cannot be traced, or would be
+    applied to a third derivative, taking a gradient of the results raises an error.
     """
     try:
         name = operation.get_attr(_KIND).decode()

@@ -43,7 +43,7 @@ class NumberTrace(Sizes, Protocol):
         """Return the only element of a tensor as a symbolic number, or the tensor if it must be concrete."""
 
     def length(self, tensor: Any) -> Any:
-        """Return the first size of a tensor, or None for any other object and if the size is unknown."""
+        """Return the first size of a tensor. Return None if it is unknown, and for any other object."""
 
 
 def symbols_of(trace: NumberTrace) -> Symbols:

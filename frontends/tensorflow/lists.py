@@ -193,7 +193,7 @@ def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None
     """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
 
     ``shape`` is the row shape to use if the list has none. Raise ``UnsupportedOperation`` if neither is
-    known, or if ``held`` is a list of which a loop body knows only the current row.
+    known, or if ``held`` is neither an array nor a ``PartialList``.
     """
     item = held.item
     if isinstance(item, Value):
@@ -359,7 +359,7 @@ def gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListPopBack``, which returns the list without its last row, and that row.
 
-    A list that stands for the rows of a loop is returned unchanged.
+    An ``InputRow`` or ``RepeatedRow`` is returned unchanged, together with its row.
     """
     held = operands[0]
     if isinstance(held.item, (InputRow, RepeatedRow)):

@@ -400,7 +400,7 @@ class _WhileLoop:
 
     # ------------------------------------------------------------------------------ results
     def results(self) -> list[TensorValue]:
-        """Append the loop node and return what the results of the operation are.
+        """Append the loop node and return the results of the operation.
 
         :meth:`read` must have returned an empty list before.
         """

@@ -117,8 +117,8 @@ def _window_shape(
 ) -> Shape | None:
     """Return the output shape of a convolution or pooling.
 
-    Return None if the channels are not last or their number is unknown, if the padding is explicit, or if
-    the output has no element along a spatial axis.
+    Return None if the channels are not last or their number is unknown, if the padding is explicit, if
+    the ranks of input and window differ, or if the output has no element along a spatial axis.
     """
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")

@@ -54,7 +54,7 @@ READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "Variable
 def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
     """Return the new value of a variable for an operation in ``WRITES``, or the result of one in ``READS``.
 
-    ``array`` is what the variable holds.
+    ``array`` is the current value of the variable, and ``operands`` are those after its handle.
     """
     kind = operation.type
     if kind == "ResourceGather":
@@ -101,7 +101,9 @@ def attributes_of(operation: Any) -> dict[str, Any]:
 
 
 def plain(item: Any) -> Any:
-    """Return an attribute as plain data: a dtype as its name, a shape as a tuple, bytes as ``str``.
+    """Return an attribute as plain data: a dtype as its name, a shape and a list as tuples, bytes as ``str``.
+
+    A shape of unknown rank is None. Other items are returned unchanged.
 
     >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
     ('float32', 'SAME', (1, 2), (None, 2))

@@ -215,9 +215,9 @@ def _python_function(item: Any) -> Iterator[Any]:
 
 
 def _parts(item: Any) -> list[Any]:
-    """Return what a walk visits from ``item``.
+    """Return the objects that a walk visits from ``item``.
 
-    This is the Python function of a ``tf.function``, the call methods of a layer or module, and for a
+    These are the Python function of a ``tf.function``, the call methods of a layer or module, and for a
     Keras object its class and the parts that belong to the user.
     """
     found = list(_python_function(item))

@@ -231,7 +231,7 @@ class GraphReader:
         self.orders = ORDERS
         # True inside of a branch that is not taken, or a loop without an iteration.
         self.is_hypothetical = False
-        # What each tensor of the graph that is being read is, by the id of the tensor.
+        # Results in the graph that is being read, by the id of the tensor.
         self.held: dict[int, TensorValue] = {}
         # The tables ``held`` of the graphs around the one that is being read.
         self.enclosing: list[dict[int, TensorValue]] = []
@@ -247,9 +247,9 @@ class GraphReader:
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, TensorValue]) -> None:
-        """Read the operations of ``graph`` that were not read yet; store what their outputs are in ``held``.
+        """Read the operations of ``graph`` that were not read yet, and store their results in ``held``.
 
-        ``given`` maps the ids of the graph's inputs to what they are.
+        ``given`` has a ``TensorValue`` for each input of the graph, by the id of the input.
         """
         self.held.update(given)
         # A graph is read again for each shape that Python asks for, so only new operations are looked at.
@@ -268,9 +268,9 @@ class GraphReader:
     def values_of(
         self, graph: Any, given: Mapping[int, TensorValue], tensors: Sequence[Any]
     ) -> list[TensorValue]:
-        """Read a function's graph from its start, and return what its ``tensors`` are.
+        """Read a function's graph from its start, and return the ``TensorValue`` of each of ``tensors``.
 
-        ``given`` maps the ids of the function's inputs to what they are. ``held`` is the same afterwards.
+        ``given`` has a ``TensorValue`` for each input of the function, by its id. ``held`` is restored.
         """
         # The same tensors have other values in each call of a function.
         self.enclosing.append(self.held)
@@ -285,9 +285,9 @@ class GraphReader:
             self.held = self.enclosing.pop()
 
     def found(self, tensor: Any) -> TensorValue | None:
-        """Return what ``tensor`` is in the graph that is being read or in one around it, or None.
+        """Return the ``TensorValue`` of ``tensor`` in the graph that is being read or an outer one, or None.
 
-        A gradient rule captures tensors of any graph around it, also those that this graph captured after
+        A gradient rule captures tensors of any outer graph, also those that this graph captured after
         its captures were read.
         """
         for held in (self.held, *reversed(self.enclosing)):
@@ -311,7 +311,10 @@ class GraphReader:
             self.is_hypothetical = before
 
     def _take_captures(self, graph: Any, progress: _ReadProgress) -> None:
-        """Handle the arrays and variables that a graph has captured since it was last read."""
+        """Store what a graph has captured since it was last read.
+
+        Arrays become constants, and variables become parameters.
+        """
         # ``graph.captures`` would build a new list of pairs for each access.
         outside, inside = graph.external_captures, graph.internal_captures
         fresh, progress.captured = zip(outside[progress.captured :], inside[progress.captured :]), len(inside)
@@ -323,7 +326,7 @@ class GraphReader:
             self.held[id(inner)] = held
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
-        """Return what a resource handle is; add its variable as a parameter if the variable is new.
+        """Return the ``TensorValue`` of a resource handle, and add its variable as a parameter if it is new.
 
         A handle of something other than a variable (a table, an iterator) adds nothing.
         """
@@ -341,10 +344,10 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return what ``array`` is in the graph, adding it as a constant if necessary.
+        """Return the ``TensorValue`` of ``array``, and add it as a constant if necessary.
 
-        A scalar or small integer array becomes known numbers (:func:`~.known_numbers.is_few`). An array that
-        the recorder has a value for becomes that value. A string, variant or resource has no item.
+        A scalar or small integer array becomes known numbers (:func:`~.known_numbers.is_few`). An array
+        that the recorder has a value for becomes that value. A string, variant or resource has no item.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
@@ -481,7 +484,7 @@ class GraphReader:
     ) -> list[TensorValue]:
         """Append a node for an operation and return its results, whose arrays in the call are ``seen``.
 
-        An operand is what a tensor is, or a list of these. Known arrays become nested tuples of numbers.
+        An operand is a ``TensorValue`` or a list of these. Known arrays become nested tuples of numbers.
         """
         static = static_places(operation.type)
         inputs = tuple(

@@ -157,7 +157,7 @@ class TracingHypotheses:
 
     fixed: axes whose sizes are constants.
     reading: how numbers that Python reads from tensors are treated.
-    known: places that are known to be state.
+    known: places of state, because earlier attempts or recordings found them to change.
     numbers: True if Python numbers in ``known`` become symbols.
     """
 

@@ -79,10 +79,9 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Return True if the code that asks belongs to one of these packages.
+    """Return True if the code that called the caller of this function belongs to one of ``packages``.
 
-    That code is the caller's caller. If it belongs to NumPy or formats containers, its own caller counts
-    instead.
+    If that code belongs to NumPy or formats containers, the code that called it counts instead.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):

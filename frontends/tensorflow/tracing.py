@@ -205,7 +205,7 @@ class TensorFlowTrace:
         return tensor
 
     def held(self, tensor: Any) -> TensorValue:
-        """Read all operations that were added to the graph, and return what ``tensor`` is.
+        """Read all operations that were added to the graph, and return the ``TensorValue`` of ``tensor``.
 
         If an operation fails on the arrays of the call, store its error in ``failed`` and raise it.
         """
@@ -230,8 +230,8 @@ class TensorFlowTrace:
         """Return the only element of ``tensor``, an int or a float, as a symbolic number.
 
         Return ``tensor`` itself if it has more elements or another type of element, does not belong to
-        this graph, or is random. So too if its element is the same at every call but is not a known
-        number, and if ``reading`` makes all numbers constants. Reading an element that varies sets
+        this graph, or is random. Also return it if its element is the same at every call but is not a
+        known number, or if ``reading`` makes all numbers constants. Reading an element that varies sets
         ``reading.any``.
         """
         if not (

@@ -126,7 +126,6 @@ class VariableWeights(contracts.Weights):
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode
-        # State outside of variables.
         self.places: tuple[StatePlace, ...] = ()
         self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
         # Names by the id of the handle.

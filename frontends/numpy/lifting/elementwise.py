@@ -563,7 +563,7 @@ def astype(
 
 @rows.row("view")
 def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
-    """Lift ``ndarray.view``: a reshape to the same shape, or a bitcast."""
+    """Lift ``ndarray.view``: a reshape to the same shape, or a bitcast. ``type`` has no row."""
     if type is not None:
         raise UnsupportedOperation("a view as another class of arrays has no counterpart")
     if dtype is None or dtype_name(dtype) == x.dtype:

@@ -187,7 +187,10 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> Any:
-    """Lift ``numpy.histogram2d`` as a matrix product of the bin memberships along both axes."""
+    """Lift ``numpy.histogram2d`` as a matrix product of the bin memberships along both axes.
+
+    ``density`` has no row.
+    """
     if density:
         raise UnsupportedOperation("density= of histogram2d has no row; divide by the areas and the sum")
     alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
@@ -211,7 +214,10 @@ def histogram2d(
 def histogramdd(
     b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """Lift ``numpy.histogramdd`` of points in rows, or of a list of coordinate arrays."""
+    """Lift ``numpy.histogramdd`` of points in rows, or of a list of coordinate arrays.
+
+    ``density`` has no row.
+    """
     if density:
         raise UnsupportedOperation("density= of histogramdd has no row; divide by the volumes and the sum")
     points = (
@@ -468,7 +474,10 @@ def polyfit(
     w: Any = None,
     cov: Any = False,
 ) -> Any:
-    """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1."""
+    """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1.
+
+    ``full``, ``cov`` and a ``deg`` that is no integer have no row.
+    """
     deg = b.fix(deg) if isinstance(deg, Size) else deg
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")

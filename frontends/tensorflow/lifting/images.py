@@ -142,7 +142,10 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     **_: Any,
 ) -> Any:
-    """Lift ``CropAndResize``, which samples each box of an image at a grid of ``crop_size``."""
+    """Lift ``CropAndResize``, which samples each box of an image at a grid of ``crop_size``.
+
+    Positions outside of the image become ``extrapolation_value``. The result is float32.
+    """
     count, new = boxes.shape[0], numbers(crop_size, "the size of a crop")
     sides = [b.getitem(boxes, key=((None, None, 1), place)) for place in range(4)]
     lines, columns = (
@@ -254,7 +257,10 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 
 
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
-    """Return the positions along an axis at which a box is sampled, ``[box, count]``."""
+    """Return the positions along an axis at which a box is sampled, ``[box, count]``.
+
+    They are evenly spaced from ``start`` to ``end``; for a count of 1, the middle.
+    """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
         middle = b.multiply(b.multiply(b.add(start, end), 0.5), last)

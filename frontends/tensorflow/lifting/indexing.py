@@ -193,9 +193,9 @@ def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = Fal
 
 
 def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) -> Any:
-    """Return for each row True if fewer than ``k`` predictions exceed that of the target class.
+    """Return a mask of the rows in which fewer than ``k`` predictions exceed that of the target class.
 
-    Rows with a prediction that is not finite, or with a target out of range, are False.
+    It is False for rows with a prediction that is not finite, or with a target out of range.
     """
     column = b.reshape(b.astype(targets, dtype="int64"), shape=(*targets.shape, 1))
     classes = predictions.shape[1]

@@ -306,9 +306,10 @@ def _first(
 
 
 def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict[str, Any]) -> Value:
-    """Return values for what is outside of the images, as the option ``noise`` says.
+    """Return values for the positions outside of the images, as the option ``noise`` says.
 
-    They are zeros, normal samples, or uniform ones in the range of each channel.
+    They are zeros (``zero``), normal samples (``gaussian``), or else uniform ones in the range of each
+    channel.
     """
     kind = options.get("noise", "uniform")
     if kind == "zero":

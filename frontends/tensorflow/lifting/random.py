@@ -118,7 +118,7 @@ def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int,
 
 
 def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return for each element of a vector True if it does not occur again later."""
+    """Return a mask of the elements of a vector that do not occur again later."""
     place = b.arange(start=0, stop=x.shape[0], step=1, dtype="int32")
     behind = b.less(b.reshape(place, shape=(x.shape[0], 1)), place)
     again = b.logical_and(behind, b.equal(b.reshape(x, shape=(x.shape[0], 1)), x))

@@ -29,7 +29,10 @@ def lstm_cell(
     *, forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False,
     order: tuple[int, ...] = _ENTER_NEW_FORGET_LEAVE, **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``LSTMBlockCell``: the gates, state and output of one time step."""
+    """Lift ``LSTMBlockCell``: one time step, with results in the order ``i, cs, f, o, ci, co, h``.
+
+    ``order`` has the indices of input gate, cell input, forget gate and output gate in ``w``.
+    """
     parts = _gates(b, x, h_prev, w, b_, 4)
     enter, new, forget, leave = (parts[place] for place in order)
 
