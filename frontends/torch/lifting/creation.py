@@ -1,4 +1,4 @@
-"""Creation of tensors: filled, counted, or from Python numbers and lists; copies, casts and padding."""
+"""Creation of tensors: filled, as ranges, or from Python numbers and lists; copies, casts and padding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _METHODS = {
     "char": "int8", "double": "float64", "float": "float32", "half": "float16", "int": "int32",
     "long": "int64", "short": "int16",
 }  # fmt: skip
-# Functions that give the same numbers, wherever and however they lie in memory.
+# Functions that return the elements of their operand, perhaps on another device or in another layout.
 _SAME = (
     "alias", "alias_copy", "clone", "contiguous", "cpu", "cuda", "ipu", "lift", "lift_fresh",
     "lift_fresh_copy", "mps", "mtia", "pin_memory", "positive", "__pos__", "requires_grad_", "resolve_conj",
@@ -61,7 +61,10 @@ rows.table({
 def to(
     b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``Tensor.to`` as a cast. Devices and other options are ignored."""
+    """Lift ``Tensor.to`` as a cast to a given dtype, or to that of a given tensor.
+
+    Devices and other options are ignored. Without a dtype or tensor, the result is ``input`` itself.
+    """
     for item in (*target, other):
         if isinstance(item, (torch.dtype, type)):
             dtype = item
@@ -88,9 +91,9 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
-    """Build an array of `shape` filled with `value`, a number, a size or an array of one element.
+    """Build an array of ``shape`` filled with ``value``, a number, a size or an array of one element.
 
-    Without `dtype` it has the dtype that torch derives from `value`.
+    Without ``dtype``, the array has the dtype that torch derives from ``value``.
     """
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
@@ -98,7 +101,7 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
     return b.full(shape=shape, fill_value=convert_number(value, name), dtype=name)
 
 
-# ------------------------------------------------------------------------------ of one number
+# ------------------------------------------------------------------------------ filled arrays
 # Targets have no uninitialized arrays, so those of ``empty`` are zeros.
 @rows.row("zeros", "empty", "empty_permuted")
 def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
@@ -162,7 +165,7 @@ def new(b: TorchBuilder, input: Any, *given: Any, **options: Any) -> Any:
     return new_zeros(b, input, *given, **options) if given else new_zeros(b, input, 0)
 
 
-# ------------------------------------------------------------------------------ counted
+# ------------------------------------------------------------------------------ ranges
 @rows.row("arange")
 def arange(
     b: TorchBuilder,
@@ -189,9 +192,10 @@ def arange(
 
 
 def _may_wrap(name: str, *bounds: Any) -> bool:
-    """Return True if a bound may be outside the range of a narrow integer dtype `name`.
+    """Return True if a bound may be outside the range of ``name``, a narrow integer dtype.
 
-    NumPy then raises, while torch wraps around.
+    NumPy then raises, while torch wraps around. Return False for other dtypes, and True for symbolic
+    bounds.
     """
     if name not in _NARROW:
         return False
@@ -315,7 +319,7 @@ def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
     return vander(b, x, x.shape[-1] if N is None else N, increasing=True)
 
 
-# ------------------------------------------------------------------------------ of given numbers
+# ------------------------------------------------------------------------------ arrays of given numbers
 @rows.row("tensor")
 def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
     """Lift ``torch.tensor``, which copies `data` without its gradient."""
@@ -377,8 +381,8 @@ def _leaves(data: Any) -> Iterator[Any]:
 def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
     """Return the dtype that torch chose for the call's result while recording.
 
-    If nothing is recorded, promote the dtypes of `leaves`, or return the default float type without
-    leaves.
+    If no result is recorded, promote the dtypes of ``leaves``; without leaves, return the default float
+    type.
     """
     if b.recorded:
         return b.recorded[0].dtype
@@ -422,7 +426,8 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """Lift ``torch.nn.functional.pad``.
 
-    `pad` has a pair (before, after) for each axis, beginning with the last. Negative amounts crop.
+    ``pad`` has a pair (before, after) for each axis, beginning with the last; other axes stay as they are.
+    Negative amounts crop.
     """
     amounts = given((pad,))
     pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]

@@ -1,4 +1,4 @@
-"""Determinants, inverses, solvers and matrix decompositions."""
+"""Determinants, inverses, solvers and matrix decompositions; collectives and kernels of derivatives."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ rows.table({
 
 @rows.row("logdet")
 def logdet(b: TorchBuilder, input: Any) -> Any:
-    """Lift ``torch.logdet``, which is NaN for a negative determinant of a real matrix."""
+    """Lift ``torch.logdet``, whose result for a real matrix is NaN if the determinant is negative."""
     sign, logarithm = b.slogdet(input)
     if "complex" in input.dtype:
         return b.add(b.log(sign), b.astype(logarithm, dtype=input.dtype))
@@ -90,7 +90,8 @@ def logdet(b: TorchBuilder, input: Any) -> Any:
 def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
     """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, undefined in torch, is NaN.
 
-    With `check_errors` torch raises for a singular matrix, so it is lifted like ``torch.linalg.inv``.
+    With ``check_errors`` torch raises for a singular matrix, so the call is lifted like
+    ``torch.linalg.inv``.
     """
     if check_errors:
         return aten_inv_ex(b, A)
@@ -130,9 +131,10 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
-    """Return True if `B` holds one vector for each matrix of `A`, by torch's rule.
+    """Return True if ``B`` holds one vector for each matrix of ``A``, by torch's rule.
 
-    If `B` has more than one axis, guard that its sizes equal those of `A`.
+    It does if it has one axis, or the shape of ``A`` without the last axis. In the second case, guard that
+    the sizes stay equal.
     """
     if B.ndim == 1:
         return True
@@ -171,7 +173,8 @@ rows.table({
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, undefined in torch, is NaN.
 
-    With `check_errors` torch raises for a singular matrix, so it is lifted like ``torch.linalg.solve``.
+    With ``check_errors`` torch raises for a singular matrix, so the call is lifted like
+    ``torch.linalg.solve``.
     """
     if check_errors:
         return _solved(b, A, B, left), _status(b, A)
@@ -272,7 +275,7 @@ def aten_svd(
 def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """Lift ``torch.svd``, which returns V and not its adjoint.
 
-    Without `compute_uv`, square arrays of zeros replace the singular vectors.
+    Without ``compute_uv``, square arrays of zeros replace the singular vectors, whatever ``some`` is.
     """
     if not compute_uv:
         rows_count, columns = input.shape[-2:]

@@ -1,4 +1,4 @@
-"""Finds the rows of torch calls, and writes back what calls leave in the tensors that they write to."""
+"""Lifting of torch graphs (:func:`lift_graph`): the row of each call, and the values that calls write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .nn.normalisation import batch_norm_statistics, instance_norm_statistics
 from .table import TorchBuilder, assume_agreement, assume_demands, rows
 
 # ------------------------------------------------------------------------------------------------- statistics
-# Calls that write to other arguments than their first.
+# Calls that write to arguments other than their first.
 #
 # A row maps a bare name to a function of the call's arguments, which returns a dict from position or keyword
 # to the new value.
@@ -82,7 +82,7 @@ WRITTEN["embedding"] = _renormalised("input", "weight", "padding_idx", "max_norm
 WRITTEN["embedding_bag"] = _renormalised("input", "weight", "offsets", "max_norm", "norm_type")
 
 
-# ------------------------------------------------------------------------------------------------- the driver
+# ----------------------------------------------------------------------------------------------------- driver
 _ARITHMETIC: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.truediv,
     operator.pow,
@@ -102,10 +102,10 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Lift a call without a row by tracing it to ATen kernels.
+    """Lift a call without a row by tracing it to ATen kernels, which have rows.
 
-    Guard on the sizes that the trace depends on. Raise ``UnsupportedOperation`` if torch cannot trace it
-    or a kernel has no row.
+    Guard on the sizes that the trace depends on. Raise ``UnsupportedOperation`` if torch cannot trace the
+    call, or if a kernel has no row.
     """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
@@ -123,10 +123,11 @@ def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, An
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
-    """Guard on the sizes in `values` and `given` that torch's tracer specialized on.
+    """Guard on the sizes in ``values`` and ``given`` that torch's tracer specialized on.
 
-    The trace contains the sizes passed as numbers (`given`) as constants, and sizes 0 and 1. Equal sizes
-    share a symbol. If the traced code compared sizes (not `is_general`), all of them are fixed.
+    The trace contains as constants the sizes that were passed as numbers (``given``), and sizes of 0 and 1.
+    Sizes that are equal now share a symbol in it. If the traced code compared sizes (not ``is_general``),
+    all of them are fixed.
     """
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):
@@ -353,9 +354,10 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Rename keywords to those of the row, and remove ``inplace`` from `kwargs` if the row lacks it.
+    """Return ``kwargs`` with the keywords of the row, and without ``inplace`` if the row lacks it.
 
-    They may have NumPy's spelling (``axis`` for ``dim``), or that of another overload.
+    The given keywords may have NumPy's spelling (``axis`` for ``dim``), or that of another overload.
+    ``inplace`` is also removed from ``kwargs`` itself.
     """
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:

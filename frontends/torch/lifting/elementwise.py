@@ -1,4 +1,4 @@
-"""Elementwise functions of the array API standard, of ``torch.special``, quantization and others."""
+"""Elementwise functions: those of the array API standard, of ``torch.special``, quantization and others."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ def with_fixed_numbers(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments with symbolic numbers replaced by their recorded values, with guards.
 
-    Numbers stay symbolic in the arguments that `_ELEMENTS` and `_FLOATS` list for the call `key`. In an
-    index, numbers that were read from arrays become arrays.
+    Numbers stay symbolic in the arguments that ``_ELEMENTS`` and ``_FLOATS`` list for the call ``key``. In
+    an index, numbers that were read from arrays become arrays. Return the arguments unchanged if the graph
+    has no such numbers.
     """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
@@ -129,9 +130,10 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """Apply `operation` in `dtype`, or in float32 if torch keeps the number `y` exact next to half precision.
+    """Apply ``operation`` in ``dtype``, or in float32 if torch keeps the number ``y`` exact there.
 
-    A loss of the last digits of `y` is ignored, unless the result is discontinuous in them (`exactly`).
+    torch does so next to half precision. A loss of the last digits of ``y`` is ignored, unless the result
+    is discontinuous in them (``exactly``).
     """
     if dtype in HALF and keeps(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
@@ -139,10 +141,11 @@ def computed(
 
 
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if rounding `y` to the half-precision `dtype` may matter.
+    """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
 
-    A 0-d array of another dtype may always matter. A number does if it overflows or underflows, or, with
-    `exactly`, if it changes at all.
+    It may for a 0-d array of another dtype than bool, and for a number read from an array. For other
+    numbers it does if the number overflows or underflows, or, with ``exactly``, if it changes at all. Other
+    arrays, sizes and complex numbers do not matter.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
@@ -160,9 +163,9 @@ def held(number: float, dtype: str) -> float:
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
-    """Apply `operation` to `x`, in float32 if `x` has half precision.
+    """Apply ``operation`` to ``x``, in float32 if ``x`` has half precision.
 
-    torch does so if a number decides where the result changes.
+    torch does so for functions that change at a threshold, which half precision would round.
     """
     return (
         b.cast(operation(b.cast(x, "float32"), **params), x.dtype)
@@ -271,7 +274,10 @@ for _name, _op in _LOGICAL.items():
 
 @rows.row("logaddexp")
 def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """Lift ``torch.logaddexp``. For complex numbers, that with the larger real part is factored out."""
+    """Lift ``torch.logaddexp``.
+
+    For complex numbers, the operand with the larger real part is factored out.
+    """
     x, y = b.promote(input, other)
     if not is_complex(x.dtype):
         return b.logaddexp(x, y)
@@ -325,7 +331,7 @@ def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("pow", "__pow__")
 def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
-    """Lift ``torch.pow``. For bools, anything to the power of False is True."""
+    """Lift ``torch.pow``. For two bools, the result is ``input or not exponent``."""
     x, y = b.promote(input, exponent)
     if (x if hasattr(x, "spec") else y).dtype == "bool":
         return b.logical_or(b.array(x, "bool"), b.logical_not(b.array(y, "bool")))
@@ -344,7 +350,8 @@ def sign(b: TorchBuilder, input: Any) -> Any:
 def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
     """Lift ``torch.round``, half to even.
 
-    For `decimals`, numbers are scaled by torch's own operations, because other ones round differently.
+    If ``decimals`` is not 0, numbers are scaled by the same operations as in torch, because others would
+    round differently.
     """
     if not is_inexact(input.dtype) or decimals == 0:
         return b.round(input) if is_inexact(input.dtype) else input
@@ -678,8 +685,9 @@ def per_channel_with_mask(
 ) -> tuple[Any, Any]:
     """Lift ``aten::fake_quantize_per_channel_affine_cachemask``.
 
-    Unlike the call with one scale, torch computes levels in int64. Guard that integer zero points are in
-    range, as torch requires.
+    The second result is True where the level was not clipped. Unlike the call with one scale, torch
+    computes levels in int64, so levels that overflow become the smallest one. Guard that integer zero
+    points are in range, as torch requires.
     """
     kind = _computed_in(input)
     for part in (scale, zero_point):

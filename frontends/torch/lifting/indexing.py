@@ -51,9 +51,9 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 
 
 def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
-    """Return True if `index` has a dtype or rank that torch accepts only for an empty index.
+    """Return True if ``index`` has a dtype or rank that torch accepts only for an empty index.
 
-    The sizes of 0 are then fixed.
+    Its sizes of 0 are then fixed.
     """
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
@@ -66,7 +66,7 @@ def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
 # ---------------------------------------------------------------------------------------------- reading
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """Lift ``torch.gather``, where `index` may be shorter than `input` along the axes other than `dim`."""
+    """Lift ``torch.gather``. ``index`` may be shorter than ``input`` along the axes other than ``dim``."""
     if picks_nothing(b, input, index):
         return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
@@ -78,9 +78,9 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """Lift ``torch.take_along_dim``, which broadcasts the other axes.
+    """Lift ``torch.take_along_dim``, which broadcasts the other axes than ``dim``.
 
-    Without `dim` it indexes the flattened array. Along `dim`, indices wrap around.
+    Without ``dim`` it indexes the flattened array. Along ``dim``, indices wrap around.
     """
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
@@ -108,9 +108,10 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return `x` with `source` written at `index` along `dim`, or combined by torch's reduction `reduce`.
+    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``.
 
-    0-d arrays are treated as vectors, and a longer `source` is cut to the shape of `index`.
+    0-d arrays are treated as vectors, and a longer ``source`` is cut to the shape of ``index``. Return
+    ``x`` itself if ``index`` has a dtype or rank that torch accepts only for an empty index.
     """
     if picks_nothing(b, x, index):
         return x
@@ -164,9 +165,9 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return `x` with the slices of `source` written to those that `index` selects along `dim`.
+    """Return ``x`` with the slices of ``source`` written to those that ``index`` selects along ``dim``.
 
-    They are combined by torch's reduction `reduce` if it is not None.
+    If torch's reduction ``reduce`` is not None, they are combined with the old slices.
     """
     target, values, places, along = (
         vector(b, x),
@@ -429,10 +430,11 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """Lift ``torch.segment_reduce`` over consecutive segments along `axis`, with given lengths or offsets.
+    """Lift ``torch.segment_reduce`` over consecutive segments along ``axis``.
 
-    Guard that the segments are in order and, unless `unsafe`, that `lengths` add up to the size of the
-    axis. Raise ``NotImplementedError`` for an unknown `reduce`.
+    The segments are given by ``lengths`` or, without these, ``offsets``. Guard that the segments are in
+    order and, unless ``unsafe``, that ``lengths`` add up to the size of the axis. Raise
+    ``NotImplementedError`` for an unknown ``reduce``.
     """
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
@@ -496,7 +498,10 @@ def _with_initial_value(
 def histogramdd(
     b: TorchBuilder, input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    """Lift ``torch.histogramdd``, which counts points in bins. The last bin includes its right edge."""
+    """Lift ``torch.histogramdd``, which counts points in bins. The last bin includes its right edge.
+
+    Points outside of all bins are not counted.
+    """
     count = b.fix(input.shape[-1])
     points = b.reshape(input, shape=(product(input.shape[:-1]), count))
     edges = _edges(b, points, count, bins, None if range is None else tuple(range))

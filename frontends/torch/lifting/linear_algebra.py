@@ -1,4 +1,4 @@
-"""Products, norms and Fourier transforms."""
+"""Products, norms, distances, correlation, histograms, integrals and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 
 def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """Return ``beta * input + alpha * product``. With `beta` 0, NaN in `input` is ignored.
+    """Return ``beta * input + alpha * product``. If ``beta`` is the number 0, NaN in ``input`` is ignored.
 
-    For bools, sums are "or" and products "and".
+    For bools, sums are "or" and products are "and".
     """
     if product.dtype == "bool":
         one = b.logical_and(product, bool(alpha))
@@ -209,8 +209,8 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     """Lift ``torch.linalg.lstsq``, which returns the solution, residuals, rank and singular values.
 
-    The driver decides which results are empty: residuals by ``gelsy`` (the default), the rank by ``gels``,
-    and singular values by all but ``gelsd`` and ``gelss``. Raise ``NotImplementedError`` for another
+    The driver decides which results are empty: ``gelsy``, the default, returns no residuals, ``gels`` no
+    rank, and only ``gelsd`` and ``gelss`` return singular values. Raise ``NotImplementedError`` for another
     driver.
     """
     if driver not in _DRIVERS:
@@ -231,10 +231,10 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """Return the squared residual of each column, or None if torch returned an empty array.
+    """Return the sum of squared residuals of each column, or None if torch returned an empty array.
 
-    torch does so unless there are more rows than columns, and if `rank` (unless None) is below the number
-    of columns. Guard on these conditions.
+    torch does so unless there are more rows than columns, and also if ``rank``, unless None, is below the
+    number of columns. Guard on these conditions.
     """
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
@@ -286,7 +286,10 @@ def norm(
     out: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """Lift ``torch.norm``, where "fro" is the 2-norm over any axes and "nuc" the nuclear norm of matrices."""
+    """Lift ``torch.norm``, where "fro" is the 2-norm over any axes and "nuc" the nuclear norm of matrices.
+
+    A number ``p`` is the order of a vector norm.
+    """
     x = _given(b, input, dtype)
     if p == "nuc":
         return _matrix_norm(b, x, p, dim, keepdim)
@@ -495,9 +498,10 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 # ---------------------------------------------------------------------------------------------- several axes
 def _sizes_and_axes(b: TorchBuilder, x: Any, s: Any, dim: Any) -> dict[str, Any]:
-    """Convert torch's `s` and `dim` to the parameters ``s`` and ``axes``.
+    """Convert torch's ``s`` and ``dim`` to the parameters ``s`` and ``axes``.
 
-    Without `dim`, ``axes`` are the last axes. -1 in `s` is the size of the axis.
+    Without ``dim``, ``axes`` are the last axes, as many as ``s`` has sizes, or all axes without ``s``. -1
+    in ``s`` is the size of the axis.
     """
     if isinstance(s, int):
         s = (s,)
@@ -539,7 +543,7 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
     rows.row(f"fft_{_name}n")(_over_several(f"{_name}n", two=False))
 
 
-# ---------------------------------------------------------------------------------------------- ATen's own
+# ---------------------------------------------------------------------------------------------- ATen kernels
 # ATen's numbers for the scaling: 0 for none, 1 by the root of the size, 2 by the size.
 _FORWARD = ("backward", "ortho", "forward")
 _INVERSE = ("forward", "ortho", "backward")

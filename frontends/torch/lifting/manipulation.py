@@ -1,4 +1,4 @@
-"""Shapes: views, permutations, broadcasting, concatenation, splitting; window functions."""
+"""Shapes: views, permutations, broadcasting, concatenation, splitting, writes to parts; window functions."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in `shape` by the size that the number of elements `total` implies.
+    """Replace -1 in ``shape`` by the size that the number of elements ``total`` implies.
 
-    It is 0 if the other sizes have a product of 0.
+    The size is 0 if the others have a product of 0.
     """
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
@@ -128,9 +128,9 @@ def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
 
 
 def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
-    """Reshape `x` to at least `rank` axes, as ``torch.atleast_1d`` to ``atleast_3d`` do.
+    """Reshape ``x`` to at least ``rank`` axes, as ``torch.atleast_1d`` to ``atleast_3d`` do.
 
-    Axes are inserted in front up to rank 2. The third one is appended.
+    Axes are inserted in front up to rank 2. The third axis is appended.
     """
     shape: tuple[Any, ...] = x.shape
     if len(shape) < min(rank, 2):
@@ -278,7 +278,11 @@ def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
 def repeat_interleave(
     b: TorchBuilder, input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Any:
-    """Lift ``torch.repeat_interleave``. A single array is the number of repeats of each of its indices."""
+    """Lift ``torch.repeat_interleave``.
+
+    Without ``repeats``, ``input`` is the number of repeats of each of its indices. Without ``dim``,
+    ``input`` is flattened.
+    """
     if repeats is None:
         repeats, input = input, b.arange(start=0, stop=input.shape[0], step=1, dtype=input.dtype)
     if dim is None or input.ndim == 0:
@@ -353,7 +357,7 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
 # ---------------------------------------------------------------------------------------------- joining
 @rows.row("cat", "concat", "concatenate")
 def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """Lift ``torch.cat``, which skips empty vectors if another array has more axes."""
+    """Lift ``torch.cat``, which skips empty vectors if another array has more axes. Their sizes are fixed."""
     arrays = list(b.promote(*tensors))
     rank = max(array.ndim for array in arrays)
     kept = [array for array in arrays if array.ndim == rank or b.fix(array.shape[0]) != 0]
@@ -529,7 +533,7 @@ def unbind(b: TorchBuilder, input: Any, dim: int = 0) -> Any:
     return tuple(b.unstack(input, axis=place, count=count))
 
 
-# ---------------------------------------------------------------------------------------------- one part
+# ---------------------------------------------------------------------------------------------- slices
 rows.table({
     ("select", "select_copy"): lambda b, input, dim, index: pick(b, input, axis(dim, input.ndim), index),
     # aten.slice: ``input[start:end:step]`` along one axis
@@ -619,7 +623,11 @@ def as_strided_scatter(
 
 
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
-    """Return ``weights[0] + sum(weights[k] * cos(2 pi k n / period))``."""
+    """Return the window ``weights[0] + sum(weights[k] * cos(2 pi k n / period))``.
+
+    The period is ``length``, or ``length - 1`` unless ``periodic``. For a ``length`` below 2, return ones,
+    and guard on that.
+    """
     name = dtype_name(dtype)
     if _is_short(b, length):
         return b.ones(shape=(length,), dtype=name)
@@ -660,7 +668,7 @@ rows.table({
 def bartlett_window(
     b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``torch.bartlett_window``: ``1 - abs(2 n / period - 1)``."""
+    """Lift ``torch.bartlett_window``: ``1 - abs(2 n / period - 1)``, or ones for a length below 2."""
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=dtype_name(dtype))
     counted = b.arange(stop=window_length, dtype=dtype_name(dtype))
@@ -677,7 +685,10 @@ def kaiser_window(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """Lift ``torch.kaiser_window``: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``."""
+    """Lift ``torch.kaiser_window``: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``.
+
+    The result is ones for a length below 2.
+    """
     name = dtype_name(dtype)
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=name)

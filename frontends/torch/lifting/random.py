@@ -177,7 +177,10 @@ def _is(number: Any, value: float) -> bool:
     return isinstance(number, (int, float)) and number == value
 
 
-# -------------------------------------------------------------------------- fills: x.uniform_() is uniform(x)
+# ---------------------------------------------------------------------------------------------- fills
+# A call such as ``x.uniform_()`` is lifted by the row ``uniform`` of its bare name.
+
+
 def _float(x: Any) -> str:
     return x.dtype if "float" in x.dtype or "complex" in x.dtype else "float32"
 
@@ -271,14 +274,14 @@ def initial_kaiming_uniform(
 ) -> Any:
     """Lift ``torch.nn.init.kaiming_uniform_``, whose bound derives from the fan-in or fan-out.
 
-    The fan is fixed.
+    A guard fixes the fan.
     """
     fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
     bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
     return uniform(b, tensor, -bound, bound)
 
 
-# ----------------------------------------------------------------------------- draws from given distributions
+# -------------------------------------------------------------------------------- parameters given as arrays
 @rows.row("bernoulli")
 def bernoulli(b: TorchBuilder, input: Any, p: Any = None, *, generator: Any = None) -> Any:
     probability = input if p is None else p

@@ -1,4 +1,4 @@
-"""Reductions, running statistics, differences and gradients."""
+"""Reductions, order statistics, cumulative reductions, differences and numerical gradients."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .table import TorchBuilder, axes, axis, rows
 
 
 def over(dim: Any, x: Any) -> Any:
-    """Convert torch's `dim` to ``axis``: None for all axes, an int for one axis, or a tuple.
+    """Convert torch's ``dim`` to ``axis``: None for all axes, an int for one axis, or a tuple.
 
-    A 0-d array has None for any `dim`.
+    Without ``dim``, and for an empty one or a 0-d array, return None.
     """
     found = axes(dim, x.ndim)
     if found is None or x.ndim == 0:
@@ -107,8 +107,8 @@ for _name in ("var", "std"):
 def _extreme(name: str) -> Callable[..., Any]:
     """Return the row of ``max`` or ``min``.
 
-    It reduces all axes, one axis with the indices as another result, or takes the larger or smaller of two
-    arrays.
+    Without ``dim`` the row reduces all axes. With ``dim`` it reduces one axis, and returns the indices as a
+    second result. If ``dim`` or ``other`` is an array, it takes the larger or smaller of two elements.
     """
 
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
@@ -238,7 +238,7 @@ rows.row("quantile")(_quantile(skip_nan=False))
 rows.row("nanquantile")(_quantile(skip_nan=True))
 
 
-# ----------------------------------------------------------------------------------------- running statistics
+# -------------------------------------------------------------------------------------- cumulative reductions
 def _running(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int, *, dtype: Any = None) -> Any:
         x = b.cast(input, _accumulator(input.dtype) if dtype is None else dtype)
@@ -279,7 +279,7 @@ for _name in ("cummax", "cummin"):
 def diff(
     b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """Lift ``torch.diff``. If `n` is 0, `prepend` and `append` are ignored."""
+    """Lift ``torch.diff``. If ``n`` is 0, return ``input`` and ignore ``prepend`` and ``append``."""
     if n == 0:
         return input
     place = axis(dim, input.ndim)
@@ -296,9 +296,9 @@ Bounds = tuple[int | None, int | None]
 def gradient(
     b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
 ) -> tuple[Value, ...]:
-    """Lift ``torch.gradient`` by central differences.
+    """Lift ``torch.gradient`` by central differences, with one-sided ones of ``edge_order`` at the edges.
 
-    `spacing` is one step, a step for each axis, or the coordinates along each axis.
+    ``spacing`` is one step, a step for each axis, or the coordinates along each axis.
     """
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     spacing = 1 if spacing is None else spacing

@@ -1,10 +1,11 @@
 """The table of rows, the builder that rows write with, and conditions on sizes that torch checks.
 
-A function or method of torch has its bare name (``add`` is the row of ``torch.add``, ``Tensor.add``,
-``Tensor.__add__``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place). A Python function of
-``torch.nn.functional`` is looked up as ``nn.functional.<name>`` first and by its bare name next, a method
-as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected operators (``__rsub__(self, other)``) have
-rows of their own. ``axis``, ``keepdims`` and ``out`` are handled before a row is called.
+The row of a function or method of torch is registered under its bare name: ``add`` is the row of
+``torch.add``, ``Tensor.add``, ``Tensor.__add__``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place. If
+another row is registered for only one kind of function, it comes first: ``nn.functional.<name>`` for a
+Python function of ``torch.nn.functional``, ``Tensor.<name>`` for a method, ``aten.<name>`` for a kernel.
+Reflected operators (``__rsub__(self, other)``) have rows of their own. ``axis``, ``keepdims`` and ``out``
+are handled before a row is called.
 """
 
 from __future__ import annotations
@@ -40,9 +41,7 @@ class TorchBuilder(RaisingBuilder):
 
     def __init__(self, graph: Graph, has_floats: bool = False) -> None:
         super().__init__(graph)
-        # True if calls take floats that are computed from sizes.
         self.has_floats = has_floats
-        # Maps results of ``get_rng_state`` to the stream of that moment.
         self.states: dict[Value, Any] = {}
 
     def result_type(self, *operands: Any) -> str:
@@ -52,7 +51,7 @@ class TorchBuilder(RaisingBuilder):
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
-        """Cast the operands to the dtype that torch computes in, or to `dtype`.
+        """Cast the operands to the dtype that torch promotes them to, or to ``dtype``.
 
         Numbers next to an array stay numbers. If all operands are numbers, they become 0-d arrays.
         """
@@ -148,10 +147,10 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guard on the sizes that torch requires to be equal in the call `key`, by the table :data:`AGREEMENTS`.
+    """Guard on the sizes that torch requires to be equal in the call ``key``, by :data:`AGREEMENTS`.
 
-    The first alternative that fits the ranks of the arguments applies. Sizes that differ were broadcast
-    and are fixed.
+    The first alternative that fits the ranks of the arguments applies; if none fits, there is no guard.
+    Sizes that differ now were broadcast, and are fixed.
     """
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
@@ -241,7 +240,10 @@ def _of_pooling(node: Node) -> Demands:
 
 
 def _of_fractional_pooling(node: Node) -> Demands:
-    """Yield demands by which random windows fit. In three dimensions torch requires one more element."""
+    """Yield the least sizes at which random windows fit.
+
+    In three dimensions torch requires one more element.
+    """
     yield from _of_channels(node)
     kernel = node.params["kernel"]
     for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
@@ -289,10 +291,10 @@ def _of_sliding_window(node: Node) -> Demands:
 
 
 def _of_padding(node: Node) -> Demands:
-    """Yield limits on padding.
+    """Yield the least size of each padded axis.
 
-    Reflection needs one element more than it adds, wrapping as many, and cropping must not remove more
-    than all.
+    Reflection needs one element more than it adds on a side, and wrapping as many as it adds. Cropping must
+    not remove more elements than there are.
     """
     mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
@@ -305,7 +307,7 @@ def _of_padding(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- signals
 def _of_transform(node: Node) -> Demands:
-    """Yield the least size of each transformed axis.
+    """Yield the least size of each transformed axis, or of its length in the result if that is given.
 
     It is 2 for an axis of half a spectrum that is inverted to the default length, else 1.
     """
@@ -394,7 +396,7 @@ def _of_samples(node: Node) -> Demands:
 
 
 def _of_resampling(node: Node) -> Demands:
-    """Yield that no axis but the batch is empty, before or after."""
+    """Yield that no axis but the batch is empty, before or after resampling."""
     space = node.params["size"]
     for size in (*node.inputs[0].shape[1:], *space):
         yield "ge", size, 1
@@ -453,8 +455,8 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Add the guard ``relation(size, number)`` if the recorded sizes satisfy it.
 
-    ``("ge", size, 1)`` is left out for a computed size, because it would only exclude an empty array, and
-    so is any smaller `number`.
+    ``("ge", size, 1)`` is left out for a computed size, because it would only exclude an empty array.
+    ``("ge", size, number)`` is always left out for a smaller ``number``.
     """
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

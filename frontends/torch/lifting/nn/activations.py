@@ -1,4 +1,4 @@
-"""Activation functions and dropout."""
+"""Activation functions, softmax, dropout and linear layers."""
 
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ def drop(
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
     """Set dropped elements to the saturation value of selu, and rescale all to preserve mean and variance.
 
-    Axes in `shared_axes` are dropped as a whole. Return `x` itself unless `training`, and for `p` 0.
+    All elements along ``shared_axes`` are dropped together. Return ``x`` itself unless ``training``, and
+    for ``p`` 0. Return zeros for ``p`` 1.
     """
     if not training or p == 0:
         return x
@@ -243,7 +244,10 @@ rows.table(
 def gumbel_softmax(
     b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
-    """Lift ``torch.nn.functional.gumbel_softmax``. With `hard`, one-hot arrays have the soft gradient."""
+    """Lift ``torch.nn.functional.gumbel_softmax``.
+
+    With ``hard``, the result is one-hot at the maximum, but has the gradient of the soft one.
+    """
     axis = dim % logits.ndim
     noisy = b.divide(
         b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau)

@@ -74,9 +74,9 @@ def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
 def embedding_renorm(
     b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0
 ) -> Any:
-    """Lift ``aten::embedding_renorm``, which scales the rows at `indices` down to `max_norm`.
+    """Lift ``aten::embedding_renorm``, which scales the rows at ``indices`` down to the norm ``max_norm``.
 
-    Gradients pass as if they were not scaled.
+    Gradients pass as if the rows were not scaled. Return ``weight`` itself if ``max_norm`` is None.
     """
     if max_norm is None:
         return weight
@@ -98,7 +98,10 @@ def embedding_renorm(
 
 @rows.row("one_hot")
 def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
-    """Lift ``torch.nn.functional.one_hot``. Without `num_classes`, the largest index is fixed."""
+    """Lift ``torch.nn.functional.one_hot``.
+
+    If ``num_classes`` is -1, a guard requires the largest index of the recorded call.
+    """
     if isinstance(num_classes, int) and num_classes == -1:
         num_classes = b.recorded[0].shape[-1]
         b.graph.guards.append(Guard(b.equal(b.max(input), int(num_classes) - 1), True, b.origin))
@@ -218,7 +221,7 @@ def flash_attention_for_cpu(
 ) -> Any:
     """Lift ``aten::_scaled_dot_product_flash_attention_for_cpu``.
 
-    Its second result is the logsumexp of each query's scores.
+    The second result is the logsumexp of each query's scores.
     """
     output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
@@ -271,7 +274,8 @@ def multi_head_attention_forward(
 ) -> Any:
     """Lift ``torch.nn.functional.multi_head_attention_forward``.
 
-    `query`, `key` and `value` are [tokens, batch, features] or [tokens, features].
+    ``query``, ``key`` and ``value`` are [tokens, batch, features] or [tokens, features]. The second result,
+    the attention weights, is None unless ``need_weights``.
     """
     batched = query.ndim == 3
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight

@@ -1,4 +1,4 @@
-"""Convolutions, their gradients and padding."""
+"""Convolutions and their gradients, and ``unfold`` and ``fold``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) 
 
 
 def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
-    """Return padding as pairs. For ``"same"``, an odd element is added at the end, as in torch."""
+    """Return padding as pairs. For ``"same"``, an odd total adds one element more at the end, as in torch."""
     if padding == "valid":
         return both_sides(0, len(kernel))
     if padding != "same":
@@ -243,7 +243,8 @@ def convolution_backward(
 ) -> Any:
     """Lift ``aten::convolution_backward``: gradients of input, weight and bias.
 
-    Those that `output_mask` excludes are None. Raise ``NotImplementedError`` for a transposed convolution.
+    A gradient is None if ``output_mask`` excludes it. Raise ``NotImplementedError`` for a transposed
+    convolution.
     """
     if transposed:
         raise NotImplementedError("the gradient of a transposed convolution")
@@ -262,7 +263,7 @@ def _of_input(
 ) -> Any:
     """Return the gradient of the input by a transposed convolution, padded where no window reached.
 
-    The sizes are fixed.
+    Guards fix the spatial sizes of the input and of the gradient.
     """
     sizes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
     reached = [

@@ -19,10 +19,10 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Return a decorator that adds the rows of ``torch.nn.functional.NAME`` and of ATen's `kernels`.
+    """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
-    By default the kernel has the same name, if ATen has it. The formula has the signature of the kernel,
-    with ``reduction`` as one of none, mean, sum and batchmean. It is returned unchanged.
+    Without ``kernels``, the kernel has the same name, if ATen has it. The formula has the signature of the
+    kernel, with ``reduction`` as one of none, mean, sum and batchmean. It is returned unchanged.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -57,7 +57,8 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
     """Return none, mean, sum or batchmean, from torch's older and newer arguments.
 
-    `size_average` and `reduce` take precedence over `reduction` if one of them is set.
+    If ``size_average`` or ``reduce`` is not None, ``reduction`` is ignored. ``reduction`` may be the number
+    that ATen's kernels take.
     """
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
@@ -71,7 +72,10 @@ def reduced(b: TorchBuilder, losses: Any, reduction: str) -> Any:
 
 
 def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
-    """Multiply `losses` by `weight` and reduce them. A mean is divided by the sum of the weights."""
+    """Multiply ``losses`` by ``weight``, unless that is None, and reduce them.
+
+    A weighted mean is divided by the sum of the weights.
+    """
     if weight is None:
         return reduced(b, losses, reduction)
     total = reduced(b, b.combined("multiply", losses, weight), "none" if reduction == "none" else "sum")
@@ -198,7 +202,10 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.gaussian_nll_loss``, where `var` may lack the last axis."""
+    """Lift ``torch.nn.functional.gaussian_nll_loss``, where ``var`` may be a number or lack the last axis.
+
+    Guard that no element of ``var`` is negative, as torch requires.
+    """
     if hasattr(var, "ndim"):
         b.expect(b.all(b.greater_equal(var, 0)), True)
     else:
@@ -232,7 +239,8 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """Lift ``torch.nn.functional.binary_cross_entropy_with_logits``.
 
-    The loss is ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``.
+    The loss is ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``, times ``weight``.
+    ``pos_weight`` is 1 if it is None.
     """
     input, target = b.promote(input, target)
     positive = b.log_sigmoid(input)
@@ -370,7 +378,8 @@ def multi_margin_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.multi_margin_loss``.
 
-    The loss is ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``. `p` is fixed.
+    The loss is ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``, with ``weight[target]`` as a
+    factor. ``p`` is 1 or 2, and a guard fixes it.
     """
     single = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
@@ -468,7 +477,8 @@ def triplet_margin_loss(
     """Lift ``torch.nn.functional.triplet_margin_loss``.
 
     The loss is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, with the p-norm as the
-    distance ``d``.
+    distance ``d``. With ``swap``, ``d(positive, negative)`` replaces ``d(anchor, negative)`` where it is
+    less.
     """
     near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:

@@ -90,7 +90,10 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast the values to the recorded dtypes. None becomes an empty array if torch returned one."""
+    """Cast the values to the recorded dtypes. None becomes an empty array if torch returned one.
+
+    Values beyond the recorded results are dropped.
+    """
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -103,7 +106,8 @@ def _native_batch_norm(
 ) -> Any:
     """Return the output, the mean, and ``1 / sqrt(variance + eps)``.
 
-    The latter two are those of the batch, or empty unless `training`.
+    Mean and variance are those of the batch if ``training``. Otherwise the running statistics ``stats`` are
+    used, and the last two results are empty.
     """
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
@@ -236,9 +240,9 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return the normalized axes, the last ones.
+    """Return the normalized axes, which are the last ones.
 
-    Guard that `x` and the arrays `affine`, if not None, have the sizes `normalized_shape` there.
+    Guard that ``x``, and those of ``affine`` that are not None, have the sizes ``normalized_shape`` there.
     """
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):

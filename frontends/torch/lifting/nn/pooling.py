@@ -1,4 +1,4 @@
-"""Pooling, unpooling, interpolation and grid sampling."""
+"""Pooling, unpooling, interpolation, grid sampling and shuffles of pixels and channels."""
 
 from __future__ import annotations
 
@@ -117,9 +117,10 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
-    """Emit adaptive average pooling, as a mean or an ordinary pooling if these agree at every size of `x`.
+    """Emit adaptive average pooling to ``size``.
 
-    Return `x` itself if it has the size already.
+    Emit a mean or an ordinary pooling instead if that agrees at every size of ``x``. Return ``x`` itself if
+    it has the size already.
     """
     rank = len(size)
     if all(_known(out, 1) for out in size):
@@ -133,10 +134,10 @@ def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
 
 
 def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
-    """Emit adaptive max pooling, as an ordinary pooling if the two agree at every size of `x`.
+    """Emit adaptive max pooling, or an ordinary pooling if the two agree at every size of ``x``.
 
-    ``max`` is never used, because equal elements share its gradient, while that of a pooling goes to one
-    element.
+    The operation ``max`` is never used, because equal elements share its gradient, while that of a pooling
+    goes to one element.
     """
     kernel = _even_kernel(x, size)
     if kernel is None:
@@ -319,9 +320,9 @@ def _interpolate(
     antialias: bool = False,
     ignore: bool = False,
 ) -> Any:
-    """Resample `x` to `size`, or by `factors` if `size` is None.
+    """Resample ``x`` to ``size``, or by ``factors`` if ``size`` is None.
 
-    With `ignore`, the factors only determine the size.
+    ``factors`` also scale the positions that are sampled, unless ``ignore`` or ``align_corners`` is true.
     """
     space = x.shape[2:]
     if size is None:

@@ -1,8 +1,9 @@
-"""Recurrent layers: ``torch.lstm`` etc. compute all layers and directions, and become one operation for each.
+"""Recurrent layers and cells, and packed sequences.
 
-There are two overloads: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-batch_first), and, for packed sequences, (data, batch_sizes, hx, params, has_biases, num_layers, dropout,
-train, bidirectional).
+``torch.lstm`` and its relatives compute all layers and directions at once. They become one operation for
+each layer and direction. There are two overloads: (input, hx, params, has_biases, num_layers, dropout,
+train, bidirectional, batch_first), and, for packed sequences, (data, batch_sizes, hx, params, has_biases,
+num_layers, dropout, train, bidirectional).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def pack_padded_sequence(
 ) -> tuple[Any, Any]:
     """Lift ``torch._pack_padded_sequence``, which returns the packed rows and the batch sizes.
 
-    The number of rows and the greatest length are guarded.
+    Guards fix the number of rows and the greatest length.
     """
     (count, *_), (steps,) = b.recorded[0].shape, b.recorded[1].shape
     _holds_for(b, b.sum(lengths), count)
@@ -66,7 +67,7 @@ def pad_packed_sequence(
 ) -> tuple[Any, Any]:
     """Lift ``torch._pad_packed_sequence``, which returns the padded array and the lengths.
 
-    The largest batch size is guarded.
+    A guard fixes the largest batch size.
     """
     batch = b.recorded[1].shape[0]
     _holds_for(b, b.max(batch_sizes), batch)
@@ -167,7 +168,7 @@ def _layers(
 ) -> tuple[Any, list[Any]]:
     """Return the outputs of the last layer, and the stacked last states of all layers and directions.
 
-    `length` is the length of each sequence, or None if none is padded.
+    ``length`` is the length of each sequence, or None if no sequence is padded.
     """
     directions = 2 if bidirectional else 1
     count = num_layers * directions
