@@ -183,8 +183,8 @@ class _Results:
     def _object(self, name: str, item: Any) -> str:
         """Return the name of a class or function in the source.
 
-        Import ``item`` if its module has it under its own name. Otherwise bind it as a global, named like
-        ``name``.
+        Import ``item`` if its module has it under its own name and is not ``__main__``. Otherwise bind it as
+        a global, named like ``name``.
         """
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)

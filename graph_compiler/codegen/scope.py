@@ -193,7 +193,7 @@ class Scope:
         """Return the expression for a symbol, and write the line that reads a size unless it was read before.
 
         A size that the region shares with the enclosing scope is read there, before the block. The expression
-        for the number in an array is the text of the array.
+        for the only element of an array is the text of the array.
         """
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
@@ -297,9 +297,10 @@ class Scope:
         self._delete(node, gone)
 
     def _is_inlinable(self, node: Node) -> bool:
-        """Return True if the value of ``node`` is used once in this block and in no variable of the user.
+        """Return True if the result of ``node`` is used once and the user's code stores it in no variable.
 
-        Return False inside a ``with`` block, and for calls that write or draw random numbers.
+        Return False for an output of the block, inside a ``with`` block, and for calls that write or draw
+        random numbers.
         """
         if self.context or node.writes or node.is_random:
             return False
@@ -411,7 +412,7 @@ class Scope:
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
-        """Write ``del`` for large values in ``gone`` whose names the outputs of ``node`` did not reuse."""
+        """Write ``del`` for values in ``gone`` of 64 KiB or more whose names ``node`` did not reuse."""
         large = [
             self.text[value]
             for value in gone
@@ -470,7 +471,10 @@ class Scope:
         return text
 
     def apart(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
-        """Write a region as a separate function, which reads all sizes from its arguments, and return it."""
+        """Write a region in an inner scope, for a separate function, and return it.
+
+        All sizes are read from the arguments of that function. Reads of sizes that nothing uses are removed.
+        """
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
         scope.text.update(zip(block.inputs, inputs, strict=True))

@@ -1,4 +1,4 @@
-"""``scan``, ``fori_loop``, ``checkpoint`` and ``stop_gradient`` for functions of every framework."""
+"""``scan``, ``fori_loop``, ``checkpoint``, ``name`` and ``stop_gradient`` for every framework."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
     Raises:
         InvalidOption: The policy is none of these.
+        NotCompilable: ``function`` is not callable.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -155,6 +156,7 @@ def scan(
             pair, or the carry changes its number of arrays or a shape. JAX casts a carry to its first dtypes,
             torch and NumPy let the dtypes change.
         InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
+        NotCompilable: ``f`` is not callable.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -187,6 +189,7 @@ def fori_loop(
     Raises:
         CallMismatch: The state changes its number of arrays or a shape.
         InvalidOption: ``low`` or ``high`` is not an integer, or ``checkpoint`` is invalid.
+        NotCompilable: ``body`` is not callable.
 
     >>> import torch
     >>> from graph_compiler import transforms

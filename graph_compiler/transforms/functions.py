@@ -486,9 +486,10 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 class DifferentiatedCall:
     """One call, as a function of the differentiable arrays of its differentiated arguments.
 
-    Calling the object returns the differentiable results, and everything else that the function returned.
-    The constructor raises ``CallMismatch`` if an argument is missing or has no derivative, and
-    ``InvalidOption`` if none is chosen.
+    Calling the object returns the differentiable results, and everything else that the function returned. The
+    constructor raises ``CallMismatch`` if an argument is missing or has no derivative (for ``vjp``, ``jvp``
+    and ``linearize``: if no argument has one), and ``InvalidOption`` if no argument is chosen. It prepares
+    the function if Python numbers became arrays.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.

@@ -39,7 +39,7 @@ class DerivativeVerification:
 
     dtype: name of the least precise dtype in the computation.
     error: largest difference between the derivative and the central differences, relative to the largest
-        element of both in the same result.
+        element of both in the same result (at least 0.001).
     """
 
     dtype: str
@@ -175,9 +175,10 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
 def _central_differences(
     found: Function, call: DifferentiatedCall, own: list[Any], directions: list[Any], precision: float
 ) -> list[Any]:
-    """Return the directional derivative of each result by fourth-order central differences.
+    """Return the derivative of each differentiable result along ``directions`` by central differences.
 
-    ``found`` is called four times. ``precision`` is the machine epsilon that the step is chosen by.
+    The differences are of fourth order: ``found`` is called four times. The step size is computed from
+        ``precision``, the machine epsilon.
     """
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     # This step balances the truncation error, of fourth order, and the rounding error.
