@@ -16,8 +16,8 @@ def prefixes(
     """Compute the inclusive scan of ``arrays`` along ``axis`` with the associative function ``combine``.
 
     ``combine(*first, *second)`` takes one slice of each array before the matching slices after them, and
-    returns a tuple. The nonnegative ``axis`` has the same static length in all arrays. Arrays of length 0
-    or 1 are returned unchanged.
+    returns a tuple. The nonnegative ``axis`` must have the same static length in all arrays. Arrays of
+    length 0 or 1 are returned unchanged.
 
     Adjacent pairs are combined and scanned recursively, which yields the results at odd indices. One more
     call combines these with the elements after them, which yields the results at even indices. So

@@ -42,9 +42,9 @@ class NotTraceable(Exception):
 def dropped_checks(graph: Any) -> list[Any]:
     """Add boolean scalars to ``graph`` that are all True if no kernel of its operations would raise.
 
-    Return these scalars. Raise ``NotForXla`` if no such check exists, if the operation is in a loop,
-    branch or inner function, if XLA computes an operation differently, if a size depends on elements, or
-    if the call could not be repeated because it writes to variables.
+    Return these scalars. Raise ``NotForXla`` if an operation with checks is in a loop, branch or inner
+    function, if a check cannot be added, if XLA computes an operation differently, if a size depends on
+    elements, or if the call could not be repeated because it writes to variables.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:

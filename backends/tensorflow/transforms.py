@@ -182,7 +182,7 @@ class TensorFlowDerivatives(Derivatives):
         """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results on axis 0.
 
         If ``function`` has operations that TensorFlow cannot convert, such as the second derivative of a
-        branch, and the number of slices is static, ``function`` runs slice by slice. Samples of
+        branch, it runs slice by slice; an unknown number of slices raises ``ValueError`` then. Samples of
         TensorFlow's own generators differ between the slices; unless ``how.randomness`` is
         ``"different"``, raise ``CallMismatch`` for them.
         """

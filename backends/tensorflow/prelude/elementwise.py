@@ -93,7 +93,7 @@ def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """Return the magnitude of ``x1`` with the sign of ``x2``.
 
-    The gradient with respect to ``x1`` is 0 where ``x1`` is 0. ``x2`` gets none.
+    The gradient with respect to ``x1`` is 0 where ``x1`` is 0. No gradient flows to ``x2``.
     """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
@@ -218,7 +218,10 @@ def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Return the next representable number after ``x1`` towards ``x2``."""
+    """Return the next representable number after ``x1`` towards ``x2``.
+
+    If they are equal, this is ``x2``. If one of them is NaN, it is NaN.
+    """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     # TensorFlow has kernels for float32 and float64 only.

@@ -164,7 +164,7 @@ def with_same_batch(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]
 
 
 def solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Solve ``x1 @ x == x2`` for ``x``; ``x2`` may be a single vector."""
+    """Solve ``x1 @ x == x2`` for ``x``. ``x2`` may be a vector."""
     if len(x2.shape) == 1:
         column = tf.broadcast_to(x2[:, None], tf.concat([tf.shape(x1)[:-1], [1]], 0))
         return tf.linalg.solve(x1, column)[..., 0]
@@ -503,7 +503,7 @@ def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the non-negative frequencies of the Fourier transform of real ``x``.
 
-    ``axis`` is cut or zero-padded to ``n`` elements first.
+    ``axis`` is cut or zero-padded to ``n`` elements first. ``norm`` is that of ``fft``.
     """
     x = x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
     x = fitted(moved_axis(x, axis, -1), n)
@@ -511,7 +511,10 @@ def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 
 
 def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfft``. The result has ``n`` elements, by default ``2 * (size - 1)``."""
+    """Compute the inverse of ``rfft``. The result has ``n`` elements, by default ``2 * (size - 1)``.
+
+    ``norm`` is that of ``ifft``.
+    """
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
     x = fitted(x, n // 2 + 1)
@@ -523,13 +526,16 @@ def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``.
 
-    The result has ``n`` elements, by default ``2 * (size - 1)``.
+    The result has ``n`` elements, by default ``2 * (size - 1)``. ``norm`` is that of ``fft``.
     """
     return irfft(tf.math.conj(x), n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
 
 
 def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``hfft``."""
+    """Compute the inverse of ``hfft`` of real ``x``, cut or zero-padded to ``n`` elements.
+
+    The result has only the first half of the Hermitian-symmetric signal. ``norm`` is that of ``ifft``.
+    """
     return tf.math.conj(rfft(x, n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
 
 
@@ -548,7 +554,10 @@ def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 
 
 def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others."""
+    """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others.
+
+    Each axis is cut or zero-padded to its size in ``s`` unless that is None.
+    """
     x = rfft(x, None if s is None else s[-1], axes[-1], norm)
     return fftn(x, None if s is None else s[:-1], axes[:-1], norm)
 

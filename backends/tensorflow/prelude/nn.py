@@ -277,10 +277,11 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> tf.Tensor:
-    """Compute the cross entropy of ``softmax(logits)`` against class indices.
+    """Compute the cross entropy of ``softmax(logits)`` against the class indices ``target``.
 
-    ``weight``, ``ignore_index`` and ``reduction`` are those of ``nll_loss``. ``label_smoothing`` is the
-    share of the target probability that is spread over all classes.
+    Classes are on axis 1 of ``logits``, or on its only axis. ``weight``, ``ignore_index`` and
+    ``reduction`` are those of ``nll_loss``. ``label_smoothing`` is the share of the target probability
+    that is spread over all classes.
     """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
@@ -407,7 +408,10 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
+
+    A weight or bias of None is skipped.
+    """
     rank, wide = len(x.shape), widened(x)
     scale = tf.math.rsqrt(tf.cast(variance, wide.dtype) + epsilon)
     if weight is not None:
@@ -426,7 +430,10 @@ def layer_norm(
     axis: Any = -1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with the moments over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with the moments over ``axis``.
+
+    A weight or bias of None is skipped.
+    """
     return tf.cast(affine_over(standardised(widened(x), axis, epsilon), weight, bias), x.dtype)
 
 
@@ -446,9 +453,10 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> tf.Tensor:
-    """Normalize each of ``groups`` groups of channels, which are in ``axis``, over all axes but the first.
+    """Normalize each group of channels of each sample over its channels and the spatial axes.
 
-    Then multiply by ``weight`` and add ``bias``, with one element for each channel.
+    Channels are on ``axis``, in ``groups`` groups of equal size. Then multiply by ``weight`` and add
+    ``bias``, which have one element for each channel or are None.
     """
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
@@ -471,7 +479,8 @@ def instance_norm(
 ) -> tf.Tensor:
     """Normalize each channel of each sample over the spatial axes.
 
-    Then multiply by ``weight`` and add ``bias``, with one element for each channel.
+    Channels are on ``axis``. Then multiply by ``weight`` and add ``bias``, which have one element for
+    each channel or are None.
     """
     rank = len(x.shape)
     weight, bias = (
