@@ -44,10 +44,10 @@ class ChangedState:
         self._trees: tuple[Tree, ...] = ()
 
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
-        """Put a traced input for each array and number into the locations.
+        """Replace each array in the locations, and each number that becomes an input, by a traced input.
 
         A list to which the function is assumed only to append is replaced by a shim of ``list_shims``
-        instead.
+        instead. Sets ``values``.
         """
         trees: list[Tree] = []
         values: list[Any] = []
@@ -349,10 +349,11 @@ class NumpyWeights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace all arrays by traced arrays, and imported NumPy functions by recording ones.
+        """Replace reachable arrays and generators by proxies, and imported NumPy functions by recording ones.
 
-        Arrays at the locations in ``kept`` become inputs, other arrays parameters. Raise
-        :class:`TracingError` if an object in ``kept`` can also be reached from elsewhere.
+        Arrays at the locations in ``kept`` become inputs, other arrays parameters. Arrays of strings,
+        objects or dates stay. Raise :class:`TracingError` if an object in ``kept`` can also be reached
+        from elsewhere.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
@@ -421,8 +422,9 @@ class NumpyWeights(contracts.Weights):
         """Return the new arrays of parameters that were replaced, by name, and the locations of new state.
 
         An array counts as replaced if the new one has its shape and dtype; any other change is state.
-        ``is_given`` returns True for containers whose changes are found in another way: those in arguments
-        and known state.
+        ``is_given`` returns True for containers whose changes are found in another way: those in
+        arguments and known state. The shims of lists are removed first; ``ListRead`` is raised if the
+        function has read one.
         """
         self._list_shims.take_out()
         arrays: dict[str, Any] = {}

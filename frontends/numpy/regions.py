@@ -73,7 +73,7 @@ class _NumpyBlock(RecordedBlock):
     """A recorded region.
 
     written: arrays of the enclosing scope to which the region writes.
-    like: for each output, its recorded value, and True if it is a Python number.
+    like: for each output, its array or scalar while recording, and True if it is a Python number.
     """
 
     written: dict[Value, Any]

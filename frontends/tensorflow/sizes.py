@@ -210,7 +210,7 @@ class Shape(PartialShape):
 
 
 class RequiredShape(PartialShape):
-    """Shape of a tensor in an inner function: reading an unknown size raises ``RuntimeError``.
+    """Shape of a tensor in an inner ``tf.function``: reading an unknown size raises ``RuntimeError``.
 
     The recording then starts again with fixed sizes of the arguments.
     """

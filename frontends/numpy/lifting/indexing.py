@@ -127,9 +127,9 @@ rows.table({
 
 # ---------------------------------------------------------------------------------------------- sets
 def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
-    """Return the unique elements, with all NaN, which sort last, as one.
+    """Return the unique elements of ``x``, with all NaN merged into one at the end.
 
-    If not ``alone``, also return their indices, inverse and counts.
+    If not ``alone``, also return the indices, the inverse and the counts.
     """
     values, *others = (b.unique_values(x, hint=hint),) if alone else b.unique_all(x, hint=hint)
     nan = b.isnan(values)

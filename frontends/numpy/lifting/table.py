@@ -1,8 +1,8 @@
 """Lifting table of NumPy, the builder of its rows, and ranges of integers.
 
 A row has the signature of the NumPy function, after the builder. A method uses the row of the function
-with its name, unless ``ndarray.<name>`` has one. ``out``, and ``where`` of ufuncs, are handled before a
-row is called.
+with its name, unless ``ndarray.<name>`` has one. ``out``, and ``where`` of ufuncs, are handled outside of
+the rows.
 """
 
 from __future__ import annotations
