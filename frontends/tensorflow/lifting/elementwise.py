@@ -664,8 +664,8 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that computes a Fresnel integral, which is odd.
 
-    It is the rational function ``near`` for arguments below 1.6. For larger ones ``part`` combines two
-    auxiliary functions. Beyond 36974 it is 0.5.
+    For magnitudes below ``sqrt(2.5625)`` it is the rational function ``near``. For larger ones ``part``
+    combines two auxiliary functions. From 36974 on it is 0.5.
     """
 
     def small(b: TensorFlowBuilder, y: Value) -> Any:
