@@ -75,7 +75,8 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Return the derivative of ``maximum(x1, x2)`` with respect to ``x1``.
 
-    It is 0 where ``x1 < x2``, 1/2 where they are equal, and 1 otherwise, also for NaN.
+    It is 0 where ``x1 < x2``, 1/2 where they are equal, and 1 otherwise, also for NaN. This is also the
+    derivative of ``minimum(x1, x2)`` with respect to ``x2``.
     """
     return tf.where(
         x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1))
@@ -85,7 +86,8 @@ def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Return the derivative of ``minimum(x1, x2)`` with respect to ``x1``.
 
-    It is 0 where ``x2 < x1``, 1/2 where they are equal, and 1 otherwise, also for NaN.
+    It is 0 where ``x2 < x1``, 1/2 where they are equal, and 1 otherwise, also for NaN. This is also the
+    derivative of ``maximum(x1, x2)`` with respect to ``x2``.
     """
     return share_above(x2, x1)
 
