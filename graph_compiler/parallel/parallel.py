@@ -264,7 +264,8 @@ class _ParallelProgram:
 
     flat: the function that a device runs.
     run: the compiled function of parameters and arrays.
-    is_checked: False until results under ``"first"`` were found equal on all devices.
+    is_checked: False until results under ``"first"`` were found equal on all devices; True for other
+        reductions.
     """
 
     flat: FlattenedDeviceFunction

@@ -291,6 +291,7 @@ def shard(
             ``batch`` names an axis that the mesh lacks.
         NotCompilable: The target has no layouts (NumPy, TensorFlow), or ``graph`` is neither a graph nor a
             ``TrainState``.
+        CallMismatch: The state was already consumed.
 
     >>> import jax, torch, graph_compiler
     >>> from graph_compiler import parallel

@@ -31,7 +31,7 @@ class reporting_errors:
     what: name of the code in the message.
     given: its arguments, of which the message states dtypes and shapes.
     place: end of the message, such as the file and line.
-    target: if not None, only exceptions by which functions of the target reject arguments are turned.
+    target: if not None, only exceptions by which functions of the target reject arguments are converted.
 
     >>> import numpy as np
     >>> with reporting_errors("the model Net", (np.zeros(3), None), ""):
@@ -105,11 +105,11 @@ class LossFunction:
 
     @property
     def variants(self) -> Sequence[Any]:
-        """Variants recorded of the loss; empty if it is called directly."""
+        """Recorded variants of the loss; empty if it is called directly."""
         return () if self._graph is None else self._graph.variants
 
     def arguments(self, outputs: Any, wanted: Any) -> tuple[Any, Any]:
-        """Return the outputs and the target in the order of the function's parameters."""
+        """Return ``outputs`` and the target ``wanted`` in the order of the function's parameters."""
         return (wanted, outputs) if self._is_reversed else (outputs, wanted)
 
     def record(self, outputs: Any, wanted: Any) -> None:

@@ -253,9 +253,9 @@ class TrainingPlan:
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
         """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
 
-        If the loss is scaled, gradients that are not finite change nothing but the scale. Return the next
-        state and the metrics of the update: ``gradient_norm`` and ``loss_scale`` if the options ask for them,
-        none without an update.
+        If the loss is scaled and the gradients are not finite, the parameters, the optimizer and the running
+        means do not change, and the scale halves. Return the next state and the metrics of the update:
+        ``gradient_norm`` and ``loss_scale`` if the options ask for them, none without an update.
         """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:

@@ -333,8 +333,8 @@ class TrainState:
     ) -> TrainState:
         """Return the state before the first step.
 
-        The model is trained in training mode; parts of a torch model in training mode that are in eval mode
-        stay there. It keeps its own weights until :meth:`to_source`.
+        The model is trained in training mode. If a torch model is in training mode already, those of its
+        modules that are in eval mode stay in it. The model keeps its own weights until :meth:`to_source`.
 
         Args:
             model: A ``torch.nn.Module``, flax module, Keras model, function with ``parameters``, or graph of
@@ -350,11 +350,11 @@ class TrainState:
             parameters: Names or positions of the arguments of a JAX function that are its parameters, as in
                 :func:`graph_compiler.compile`.
             accumulate: Number of batches for one update, with the mean of their gradients.
-            clip_norm: Largest norm of all gradients together.
+            clip_norm: Largest norm of all gradients together; larger gradients are scaled down to it.
             schedule: :func:`graph_compiler.training.schedule`, or a function from the number of updates to
                 the learning rate.
             ema: Decay of a running mean of the parameters (:attr:`ema`).
-            freeze: Patterns of names (``fnmatch``) of parameters to keep.
+            freeze: Patterns (``fnmatch``) of the names of parameters that are not trained.
             precision: ``"float32"``, ``"bf16"`` or ``"f16"``: dtype of matrix products, convolutions and
                 attention. All else is float32. For float16 the loss is scaled, and updates with non-finite
                 gradients are skipped.
