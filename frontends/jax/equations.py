@@ -57,10 +57,10 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Trace the implementation of a primitive of another package. Return None for a primitive of JAX.
+    """Trace the implementation of a primitive of another package.
 
-    The jaxpr has the operands of ``equation`` as inputs. The implementation is the other package's code,
-    so its exceptions propagate.
+    Return None for a primitive of JAX or of this package. The jaxpr has the operands of ``equation`` as
+    inputs. The implementation is the other package's code, so its exceptions propagate.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):

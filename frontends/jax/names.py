@@ -120,7 +120,7 @@ _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "th
 class ValueNumbers:
     """Value numbering: values that are computed in the same way get equal numbers.
 
-    A value of the enclosing scope, of which ``follow`` has not seen the node, is its own number.
+    A value whose node was not passed to ``follow``, such as one of the enclosing scope, is its own number.
     """
 
     def __init__(self) -> None:

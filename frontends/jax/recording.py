@@ -430,7 +430,7 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Make the arrays of a graph that the function calls parameters, and return ``arrays``.
+        """Register the arrays of a graph that the function calls as parameters, and return ``arrays``.
 
         The reader then recognizes them among the constants of the traced program.
         """

@@ -72,8 +72,8 @@ def compares(frame: FrameType) -> bool:
 def wants_answer(frame: FrameType) -> bool:
     """Return True if code outside of JAX is comparing sizes in ``frame``, rather than calling JAX.
 
-    Return False in modules of JAX and of the libraries in ``_INTERNAL``. A call counts as a comparison if
-    it is one of a function in ``_CONTAINERS``, or if its name is unknown.
+    Return False in modules of JAX and of the libraries in ``_INTERNAL``. A call counts as a comparison if it
+    calls a function in ``_CONTAINERS``, or if the name of the function is unknown.
     """
     if _module(frame).startswith(_INTERNAL):
         return False

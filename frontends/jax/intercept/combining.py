@@ -35,7 +35,7 @@ OPERATIONS: dict[str, Combine] = {
 def operation(program: Any) -> str | None:
     """Return the primitive in ``OPERATIONS`` that ``program`` applies to its two inputs, by name.
 
-    Return None if ``program`` does anything else. Nested calls are opened.
+    A nested call is searched, too. Return None if ``program`` does anything else.
     """
     program = getattr(program, "jaxpr", program)
     if (

@@ -107,7 +107,7 @@ Place = tuple[Any, ...]
 
 
 class Answers:
-    """Queues of the arrays that each instruction of the user's code reads in the untraced run."""
+    """Arrays that each instruction of the user's code reads in the untraced run, in order."""
 
     def __init__(self) -> None:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
@@ -181,7 +181,7 @@ class TracerReads:
     """Answers of a recording's tracers to reads of their elements.
 
     answers: arrays that the untraced run read.
-    reading: says whether numbers may become symbols, and notes that one did.
+    reading: object that decides whether numbers may become symbols, and stores that one did.
     numbers: graph values of the numbers that became symbols.
     """
 

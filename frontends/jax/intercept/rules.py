@@ -44,10 +44,10 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """If ``program`` consists of one ``jax.checkpoint`` call, return the called program and True.
+    """Return the program that ``program`` calls by ``jax.checkpoint``, and True, if it does nothing else.
 
-    Return ``program`` and False if it is anything else, or if the operands of the call include a literal,
-    a constant, or the same variable twice.
+    Otherwise return ``program`` and False. Do so, too, if the operands of the call include a literal, a
+    constant, or the same variable twice.
     """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None

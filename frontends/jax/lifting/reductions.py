@@ -99,7 +99,7 @@ def sliding_windows(
 
 @rows.row("sort_p")
 def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
-    """Sort all operands by the first ``num_keys`` of them, in lexicographic order."""
+    """Sort all operands by the first ``num_keys`` of them, in lexicographic order and always stably."""
     axis = int(dimension)
     if len(operands) == 1 and not is_complex(operands[0].dtype):
         return (b.sort(operands[0], axis=axis, stable=True),)
