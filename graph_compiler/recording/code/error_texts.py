@@ -1,9 +1,8 @@
-"""Reads whose result only decides whether an error is raised, or only appears in a message.
+"""Recognition of reads whose result only decides whether an error is raised, or only appears in a message.
 
-An example is ``if not valid.all(): raise ValueError(...)``.
-
-A graph recorded without the error is right for every call for which the condition is the same, whatever
-the elements are.
+An example is ``if not valid.all(): raise ValueError(...)`` (:func:`in_check`, :func:`is_message`). A graph
+recorded without the error is right for every call for which the condition is the same, whatever the
+elements are.
 """
 
 from __future__ import annotations
@@ -28,11 +27,10 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` uses ``argument`` of ``call`` only for raising errors.
+    """Return True if ``function`` uses ``argument`` of ``call`` only to raise or in ``is``.
 
-    It may also compare it by ``is``. ``argument`` is a node of ``call.args`` or ``call.keywords``. Return
-    False if ``function`` is not written in Python, its source is not found, it handles exceptions, or the
-    parameter for ``argument`` is unknown.
+    ``argument`` is a node of ``call.args`` or ``call.keywords``. Return False if ``function`` is not written
+    in Python, its source is not found, it handles exceptions, or the parameter for ``argument`` is unknown.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
@@ -45,7 +43,7 @@ def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool
 def is_handled(frame: FrameType | None) -> bool:
     """Return True if a ``try`` statement is around the current instruction of ``frame`` or of a caller.
 
-    The search ends at the first frame of this package.
+    The search ends at the first frame of this package. Frames without known source are skipped.
     """
     while frame is not None and owner_of(frame) != "own":
         if any(isinstance(node, _HANDLES) for node in nodes_around(frame.f_code, frame.f_lasti)):
@@ -120,8 +118,9 @@ def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that the current instruction of ``frame`` makes is used only in a message.
 
     A message is an argument of a logging method, ``print`` or ``warnings.warn``, or of a function that
-    only raises it and whose exception is not caught. Output of ``print`` to a file or a ``StringIO`` is no
-    message. Every string made in the module ``logging`` itself is one.
+    only raises it and whose exception is not caught. Output of ``print`` to a file other than
+    ``sys.stderr``, or to a ``StringIO``, is no message. Every string made in the module ``logging`` itself
+    is a message.
     """
     if frame is None:
         return False
@@ -147,8 +146,8 @@ def _is_kept(call: ast.Call) -> bool:
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
     """Return the call that receives the string made at ``instruction``, and its argument with the string.
 
-    Calls that build the string, such as ``str``, are skipped. Return None if the string may be used
-    otherwise.
+    Calls that build the string, such as ``str``, are skipped. Return None if the string may have another
+    use.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
@@ -213,8 +212,8 @@ def in_check() -> bool:
     """Return True if the code that reads a value now uses it only to decide whether to raise.
 
     That is so in an ``assert`` statement, and in an ``if`` without ``else`` whose body only raises, unless
-    a ``try`` in the same function surrounds it. Frames of this package and of modules that forward the
-    question are skipped.
+    a ``try`` in the same function surrounds it. Frames of this package, and of modules that only forward
+    the read, are skipped.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

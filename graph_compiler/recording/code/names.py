@@ -1,4 +1,4 @@
-"""Names in bytecode: what code reads, sets, imports and stores, and names for recorded values from it."""
+"""Names in bytecode: those that code reads, sets, imports and stores; names of recorded values from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """Return the names of globals and attributes that ``code`` and functions inside it read or import.
+    """Return the names of globals and attributes that ``code`` and functions inside it read.
+
+    Names that a ``from`` import reads of a module count, too.
 
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
@@ -109,10 +111,11 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
-    """Return parts of the names of attributes that ``code`` reads by string, as with ``getattr``.
+    """Return parts of the names of attributes that ``code`` and functions inside it read by string.
 
-    They are the string constants that are identifiers. The result contains the empty string, which is part
-    of every name, if there are none, or if the code uses ``vars``, ``eval``, ``globals`` or the like.
+    Of code that uses ``getattr`` or the like, these are the string constants that are identifiers. The
+    result contains the empty string, which is part of every name, if such code has no such constants, or
+    if code uses ``vars``, ``eval``, ``globals`` or the like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -178,10 +181,10 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """Return the variables that store the value made at offset ``instruction``.
+    """Return the names of the variables that store the value made at offset ``instruction``.
 
-    They are several for an unpacked tuple. Return an empty tuple if the value is used in a larger
-    expression.
+    An unpacked tuple is stored in several. Return an empty tuple if the value is not stored in variables
+    right away, for example because it is used in a larger expression.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -240,10 +243,10 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 
 
 def name_by_variables(nodes: Iterable[Node]) -> None:
-    """Name the outputs of the last call of each expression after the variables that store its result.
+    """Rename the outputs of the last call of each expression after the variables that store its result.
 
-    Calls that one expression makes (those inside a library function, say) follow each other, and the last
-    of them makes its result. Its outputs keep their names if their number differs from that of the
+    Calls that one expression makes (inside a library function, for example) follow each other, and the last
+    of them returns the result. Its outputs keep their names if there are more or fewer of them than
     variables.
     """
     before: Node | None = None

@@ -142,7 +142,7 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
 
 
 def _is_installed(file: str) -> bool:
-    """Return True if an installed distribution in a folder of ``sys.path`` lists the file's package."""
+    """Return True if an installed distribution in a folder of ``sys.path`` lists the package of ``file``."""
     folders = [
         folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
     ]
@@ -164,9 +164,9 @@ def _installed_in(folder: str) -> frozenset[str]:
 
 
 def _folders() -> Iterator[tuple[str, str]]:
-    """Yield pairs of a package, one of the imported frameworks or this one, and its folder.
+    """Yield each imported framework package, and this package, with its folder.
 
-    The folder is yielded as imported, and with symbolic links resolved.
+    Each comes with the folder as imported, and again with symbolic links resolved.
     """
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
@@ -190,10 +190,10 @@ def skip_patch_frames(frame: FrameType) -> FrameType:
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of user or library code at or above ``frame``; frames of Python are skipped.
+    """Return the innermost frame of user or library code at or above ``frame``, or None if there is none.
 
-    Return None if a frame of a framework, of this package, or of a module such as ``logging`` comes first:
-    then the value is read for its own use.
+    Frames of patches and of Python are skipped. Return None, too, if a frame of a framework, of this
+    package, or of a module such as ``logging`` comes first, because that reads a value for its own use.
     """
     frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:

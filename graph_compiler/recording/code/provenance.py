@@ -1,4 +1,4 @@
-"""Location in the user's code at which a call was made, taken from the running frames."""
+"""Location in the user's code at which a call was made (``Locator``), taken from the running frames."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
 
 
 class Locator:
-    """Finds the innermost frame outside frameworks, and the module object that is being called.
+    """Search of the running frames for the user's line, and for the module object that is being called.
 
     module_call: code object of the framework's method that calls a module, whose ``self`` is the module;
         None if the framework has no modules.
-    path_of: returns the path of a module in the model.
+    path_of: returns the path of a module in the model, or None for an unknown module.
     """
 
     def __init__(
@@ -36,7 +36,8 @@ class Locator:
     def locate(self, call: str, depth: int = 2) -> Origin:
         """Return the origin of ``call``: file, line, module, and the variables that store the result.
 
-        The search starts ``depth`` frames up. Without a frame outside frameworks, the origin has no file.
+        The search starts ``depth`` frames up, and skips frames of frameworks and of this package. If no
+        other frame is found, the origin has no file.
         """
         place: FrameType | None = None
         path: str | None = None
@@ -70,9 +71,9 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the code calling this package calls right now.
+        """Return the object that the current instruction of the code outside this package calls.
 
-        Return None if its source does not show the object, or if that code is a framework's.
+        Return None if the source does not show the object, or if the code is a framework's.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":

@@ -61,7 +61,10 @@ def callee_of(frame: FrameType) -> Any:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file; None if it is not found or several start on its line."""
+    """Return the ``def`` of a function in its file.
+
+    Return None if it is not found, if it is an ``async def``, or if several start on its line.
+    """
     tree = _parsed(code.co_filename)
     found = (
         []
@@ -79,7 +82,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     """Return the ``def`` or ``lambda`` of a function in its file.
 
-    Return None if it is not found or several start on its line.
+    Return None as :func:`definition_of` does, or if several lambdas start on the line of a lambda.
     """
     if code.co_name != "<lambda>":
         return definition_of(code)
@@ -123,9 +126,9 @@ _PLACE = re.compile(r":\d+")
 
 @contextmanager
 def adding_location(function: Any) -> Iterator[None]:
-    """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised inside.
+    """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised in the block.
 
-    A message that contains a line number already is not changed.
+    A message that already contains a line number, such as ``:12``, is not changed.
 
     >>> try:
     ...     with adding_location(adding_location):
@@ -147,7 +150,7 @@ def adding_location(function: Any) -> Iterator[None]:
 
 
 def place_of(function: Any) -> str:
-    """Return the file and line of a function in brackets, for the end of a message.
+    """Return the file and line of ``function`` in parentheses, for the end of a message.
 
     Return an empty string if ``function`` has no Python code.
 
@@ -161,8 +164,8 @@ def place_of(function: Any) -> str:
 def code_of(function: Any) -> CodeType | None:
     """Return the code of a function, a callable object or a model, without its decorators and partials.
 
-    Of an object, it is the code of its entry method, or of ``__call__``. Return None if that is not
-    Python.
+    The code of an object is that of its entry method, such as ``forward``, or of ``__call__``. Return None
+    if that is not written in Python.
     """
     # A partial has no line of its own.
     while isinstance(function, functools.partial):
@@ -174,9 +177,8 @@ def code_of(function: Any) -> CodeType | None:
 
 
 # -------------------------------------------------------------------------------------- forwarding decorators
-# Decorators that forward their arguments unchanged.
-#
-# Nothing depends then on whether a call passes an argument by position or by keyword.
+# If decorators forward their arguments unchanged, nothing depends on whether a call passes an argument by
+# position or by keyword.
 
 # With these a function may look at its own arguments.
 _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
@@ -185,9 +187,8 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
-    The strings are the constants in the code of those decorators that come from libraries
-    (:func:`is_of_library`). Return None if another decorator may treat positional and keyword arguments
-    differently.
+    The strings are the constants in the code of decorators for which :func:`is_of_library` is True. Return
+    None if any other decorator may treat positional and keyword arguments differently.
 
     >>> import functools
     >>> def counting(function):
@@ -209,11 +210,10 @@ def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Return True if ``function`` comes from a package whose decorators treat all arguments alike.
+    """Return True if ``function`` is of a package whose decorators treat all arguments alike.
 
-    They do not distinguish positional and keyword arguments; such packages are registered under the trait
-    ``handing_on``. They may still look up arguments whose names, or prefixes of them, are strings in their
-    code.
+    They do not distinguish positional and keyword arguments, but may look up arguments whose names, or
+    prefixes of names, are strings in their code. Packages register under the trait ``handing_on``.
     """
     module = (
         function.__globals__.get("__name__")
@@ -239,9 +239,9 @@ def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
     """Return True if ``function`` passes all its arguments on to ``inner``, in order.
 
     It must take ``*args`` and ``**kwargs``, use these for nothing else, and not inspect its arguments, as
-    by ``locals``. Its named parameters may be used elsewhere too, as their values do not depend on how
-    they are passed. Return False if there are defaults or keyword-only parameters, or if the source is not
-    found.
+    by ``locals``. Its named parameters may be used elsewhere, too, because their values do not depend on
+    how they are passed. Return False if there are defaults or keyword-only parameters, or if the source is
+    not found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     # A default changes the arguments that reach ``inner``.
