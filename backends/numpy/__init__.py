@@ -1,6 +1,6 @@
-"""NumPy target: canonical operations in ``numpy``, or in ``scipy.special`` for functions that NumPy lacks.
+"""NumPy as a target: canonical operations in ``numpy``, or in ``scipy`` for functions that NumPy lacks.
 
-It has no compiler and no derivatives, so graphs run operation by operation.
+NumPy has no compiler and no derivatives, so graphs run operation by operation.
 """
 
 from __future__ import annotations

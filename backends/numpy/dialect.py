@@ -1,6 +1,6 @@
 """Writing of canonical nodes for NumPy, with half precision computed in float32.
 
-Every function ignores floating-point warnings, as tensor libraries do.
+Generated functions ignore floating-point errors such as overflow, as tensor libraries do.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 
 
 class NumpyRows(Rows):
-    """Rows that cast half-precision operands to float32, and the results back.
+    """Table of rows that casts half-precision operands to float32, and the results back.
 
-    Operations that compute no elements, or round only once, run in half precision.
+    Operations that compute no elements run in half precision. So do operations that round only once, unless
+    an operand is a Python number.
     """
 
     def expression(
@@ -105,7 +106,7 @@ def _widened(item: Any) -> Any:
 
 
 def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
-    # Results that are indices or booleans stay as they are.
+    # Results that are indices or booleans are not cast.
     half = {spec.dtype for spec in out} & set(HALF)
     if not half:
         return text

@@ -1,4 +1,4 @@
-"""Graph as an object that holds its parameters. NumPy has no modules, and no derivatives to train with."""
+"""Graphs as callable objects with their own parameters, because NumPy has no modules."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from ...forwarding import passes_on
 
 
 class GraphModule:
-    """Callable that runs a graph with its own arrays, ``parameters``, by their original names.
+    """Callable that runs a graph with its own arrays instead of those of the graph.
 
-    ``module[name] = array`` replaces one, cast to its dtype. Raise ``ValueError`` for an unknown name or
-    another shape.
+    ``module[name] = array`` replaces an array of ``parameters``. The new array is cast to the dtype of the
+    old one. ``ValueError`` is raised for an unknown name or another shape.
+
+    parameters: the arrays by their original names.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -23,9 +25,10 @@ class GraphModule:
 
     @passes_on
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
-        """Run the graph, and store the buffers that it updates.
+        """Run the graph, store the buffers that it updates, and return its result.
 
-        ``rng`` is the generator of its random numbers; None stands for a new one.
+        ``rng`` is the generator of its random numbers. By default, each call gets a new generator from the
+        sequence that ``graph.seed`` resets.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._step(self._held, args, kwargs, key=key, training=None, is_traced=False)

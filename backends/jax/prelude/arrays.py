@@ -138,7 +138,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
-    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source`` in order."""
+    """Return a copy of ``x`` whose elements where ``mask`` is True are those of ``source``, in order."""
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:
         return x

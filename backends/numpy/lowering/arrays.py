@@ -213,7 +213,7 @@ def _argsort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
 
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
-    # A node with one output must not return a tuple.
+    # An operation of one output does not return a tuple.
     return f"np.nonzero({x}){'[0]' if x.ndim == 1 else ''}"
 
 

@@ -10,9 +10,10 @@ from .table import rows
 
 
 class _StackedLists(Lists):
-    """Results of a loop, collected in lists and stacked by ``np.stack`` after the loop.
+    """Stacked outputs of a loop, collected in lists and joined by ``np.stack`` after the loop.
 
-    This is for recorded calls, whose shapes are constants.
+    They serve recorded calls. After a loop without iterations, an output is an empty array of the recorded
+    shape.
     """
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
@@ -22,7 +23,7 @@ class _StackedLists(Lists):
 
 
 class _PreallocatedRows(Results):
-    """Results of a loop, collected in rows of an array that is allocated before the loop.
+    """Stacked outputs of a loop, collected in the rows of arrays that are allocated before the loop.
 
     place: name of the loop index.
     """

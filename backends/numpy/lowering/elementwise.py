@@ -57,8 +57,8 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 def quotient(function: str, template: str) -> Callable[..., str]:
     """Return a row that writes ``template``, or a checked call of ``function`` for integers.
 
-    The check raises for a division by zero, as in torch, where NumPy returns 0. A divisor that is a number
-    other than 0 needs no check.
+    The checked call raises for a division by zero, as torch does, while ``function`` alone returns 0. A
+    divisor that is a number other than 0 needs no check.
     """
 
     def row(x1: Operand, x2: Operand) -> str:

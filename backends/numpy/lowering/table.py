@@ -1,4 +1,4 @@
-"""Lowering table that the other files of this folder fill."""
+"""The table of rows that the other files of this package fill."""
 
 from ....ops.collectives import COLLECTIVES
 from ..dialect import NumpyRows, compute_dtype

@@ -1,8 +1,9 @@
-"""Helpers that generated NumPy source uses, one file for each section of the vocabulary.
+"""Helper functions that generated NumPy source uses, one file for each section of the operations.
 
-Each is copied into the source that needs it, so it imports nothing from this package: it uses only ``np``,
-``math``, ``reduce``, ``sliding_window_view`` and ``scipy.special``. Arguments of generated calls are never
-modified. Half-precision arrays are converted to float32 before they are passed to most helpers.
+Generated source contains a copy of each helper that it calls. So a helper uses other helpers, and imported
+names only if the source may import them, too (``np``, ``math``, ``reduce``, ``sliding_window_view``,
+``scipy.special``). Arguments of generated calls are never modified. Half-precision arrays are converted to
+float32 before they are passed to most helpers.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Prelude helpers that create arrays, or write through indices and masks into copies."""
+"""Creation, windows, padding, scatters and masked writes. Arguments are never modified."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
+
+    Each number is computed from the nearer end.
+    """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     return np.where(
@@ -18,10 +21,10 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
 
 
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
-    """Return the windows of ``size`` elements along ``axis``, every ``step`` elements.
+    """Return the windows of ``size`` elements along ``axis``, which start every ``step`` elements.
 
-    The window is a new last axis. An array without axes counts as constant. The result is a read-only
-    view.
+    The elements of a window are on a new last axis. A 0-d array is repeated ``size`` times. The result is a
+    read-only view.
     """
     if x.ndim == 0:
         return np.broadcast_to(x, (size,))
@@ -31,9 +34,9 @@ def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.nda
 def as_strided(
     x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> np.ndarray:
-    """Return an array of ``shape`` with elements of the flattened ``x``.
+    """Return a new array of ``shape`` with elements of flattened ``x`` (row-major).
 
-    Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of it.
+    Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of flattened ``x``.
     """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -44,8 +47,11 @@ def as_strided(
 def pad(
     x: np.ndarray, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0
 ) -> np.ndarray:
-    """Pad ``x`` by ``mode``: constant (``value``), reflect, edge or wrap. Negative amounts crop."""
-    # ``np.pad`` accepts no negative amounts, so the array is cropped before.
+    """Pad ``x`` by ``mode``: "constant" (``value``), or with its own elements.
+
+    These are mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap"). Negative amounts crop.
+    """
+    # ``np.pad`` accepts no negative amounts, so the array is cropped first.
     inner = x[
         tuple(
             slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(x.shape, padding)
@@ -70,14 +76,16 @@ def pad(
 
 def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
     """Return a copy of ``x`` with ``x[key]`` set to ``values``."""
-    # Arguments are never modified, so the write goes to a copy.
     result = np.array(x)
     result[key] = values
     return result
 
 
 def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """Return the index that takes ``indices`` along ``axis`` and the same position on the other axes."""
+    """Return the tuple of index arrays that selects ``indices`` along ``axis``.
+
+    On all other axes, it selects the position of the index itself. ``axis`` is not negative.
+    """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
     ]
@@ -89,9 +97,10 @@ def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
 def scatter_reduce(
     x: np.ndarray, key: Any, values: Any, reduce: str, include_self: bool = True
 ) -> np.ndarray:
-    """Reduce all ``values`` that are written to the same element of ``x[key]``, in a copy of ``x``.
+    """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is sum, mean, prod, max or min. The old element takes part if ``include_self``.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the
+    old element. The mean of integers is rounded down.
     """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)
@@ -114,7 +123,10 @@ def scatter_reduce(
 
 
 def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source`` in order."""
+    """Return a copy of ``x`` whose elements where ``mask`` is True are those of ``source``, in order.
+
+    ``mask`` broadcasts to the shape of ``x``.
+    """
     result = np.array(x)
     mask = np.broadcast_to(mask, x.shape)
     result[mask] = source.reshape(-1)[: np.sum(mask)]

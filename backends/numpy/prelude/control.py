@@ -1,4 +1,4 @@
-"""Prelude helpers for loops."""
+"""Associative scans."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ...common.prefixes import prefixes
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[np.ndarray, ...], axis: int, reverse: bool = False
 ) -> tuple[np.ndarray, ...]:
-    """Scan ``arrays`` along ``axis`` with ``combine``, from the end if ``reverse``.
+    """Scan ``arrays`` along ``axis`` with an associative function: return the combinations of all prefixes.
 
-    The results are new arrays.
+    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
+    that ``left`` are later elements. The results are new arrays.
     """
     # There is nothing to combine, but the results must not be the arguments.
     if arrays[0].shape[axis] < 2:
@@ -28,7 +29,7 @@ def associative_scan(
 
 
 def interleaved(even: np.ndarray, odd: np.ndarray, axis: int) -> np.ndarray:
-    """Alternate the elements of ``even`` and ``odd`` along ``axis``."""
+    """Alternate the elements of ``even`` and ``odd`` along ``axis``. ``even`` may have one element more."""
     before = (slice(None),) * axis
     made = np.empty(
         (*even.shape[:axis], even.shape[axis] + odd.shape[axis], *even.shape[axis + 1 :]), even.dtype

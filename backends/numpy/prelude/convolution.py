@@ -1,4 +1,4 @@
-"""Convolutions as strided window views and matrix products."""
+"""Convolutions by strided window views and matrix products, and windows as columns (im2col)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias``.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias`` if it is not None.
 
-    ``strides``, ``padding`` and ``dilation`` have an item for each spatial axis. None stands for 1, or for
+    ``strides``, ``padding`` and ``dilation`` have an item for each spatial axis. None is 1 on each axis, or
     no padding.
     """
     if layout == "channels_last":
@@ -73,8 +73,8 @@ def conv_transpose(
 ) -> np.ndarray:
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    ``bias`` is added. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each
-    spatial axis. None stands for 1, or for no padding.
+    Add ``bias`` if it is not None. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an
+    item for each spatial axis. None is 1 on each axis, or no padding.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
@@ -97,7 +97,10 @@ def conv_transpose(
 
 
 def with_bias(x: np.ndarray, bias: np.ndarray | None, layout: str) -> np.ndarray:
-    """Add ``bias`` in place to ``x[batch, channels, *space]``, and return the result in ``layout``."""
+    """Add ``bias``, unless it is None, in place to ``x[batch, channels, *space]``.
+
+    Return ``x`` or, for channels last, a view of it in this layout.
+    """
     if bias is not None:
         x += bias.reshape(-1, *(1,) * (x.ndim - 2))
     return x if layout == "channels_first" else np.moveaxis(x, 1, -1)
@@ -112,7 +115,7 @@ def window_view(
 ) -> np.ndarray:
     """Return all windows of ``x[batch, channels, *space]`` as ``[batch, channels, *kernel, *windows]``.
 
-    The result is a view of the padded array.
+    The result is a read-only view of ``x``, or of a padded copy if ``padding`` is not None.
     """
     rank = len(kernel)
     if padding is not None:
@@ -132,7 +135,10 @@ def added_windows(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """Sum ``windows[batch, channels, *kernel, *windows]`` into an array ``[batch, channels, *size]``."""
+    """Sum ``windows[batch, channels, *kernel, *windows]`` into an array ``[batch, channels, *size]``.
+
+    Elements that fall into the padding are dropped.
+    """
     rank = len(size)
     kernel, counts = windows.shape[2 : 2 + rank], windows.shape[2 + rank :]
     # With negative padding, windows may extend beyond the padded result.
@@ -159,7 +165,7 @@ def im2col(
 ) -> np.ndarray:
     """Return all windows of ``x[batch, channels, *space]`` as columns.
 
-    The result has the axes ``[batch, channels * window, windows]``.
+    The result has the axes ``[batch, channels * elements of a window, windows]``.
     """
     windows = window_view(x, kernel, strides, padding, dilation)
     return windows.reshape(
@@ -175,7 +181,7 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """Sum columns into an array ``[batch, channels, *size]``; the adjoint of ``im2col``."""
+    """Sum columns into an array ``[batch, channels, *size]``. This is the adjoint of ``im2col``."""
     counts = [
         (n + before + after - step * (k - 1) - 1) // s + 1
         for n, k, s, (before, after), step in zip(size, kernel, strides, padding, dilation)

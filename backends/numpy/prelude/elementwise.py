@@ -17,7 +17,7 @@ def divided(function: np.ufunc, x1: np.ndarray | int, x2: np.ndarray | int) -> n
 
 
 def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray, ...]:
-    """Cast the float32 arrays to ``dtype``. Return the others unchanged."""
+    """Cast the arrays of dtype float32 to ``dtype``. Return all others unchanged."""
     return tuple(array.astype(dtype) if array.dtype == np.float32 else array for array in arrays)
 
 
@@ -28,7 +28,7 @@ def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Compute the Airy function Ai. It is 0 above 1000, where ``scipy.special.airy`` returns NaN."""
+    """Compute the Airy function Ai, which is 0 for finite ``x`` above 1000, where scipy returns NaN."""
     return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
 
 
@@ -49,8 +49,8 @@ def digamma(x: np.ndarray) -> np.ndarray:
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute the regularised lower incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or both
-    infinite, and for a negative ``x``.
+    Where ``a`` is 0 or infinite, the result is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or
+    both infinite, and for a negative ``x``.
     """
     limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
@@ -59,8 +59,8 @@ def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute the regularised upper incomplete gamma function.
 
-    Where ``a`` is 0 or infinite it is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or both
-    infinite, and for a negative ``x``.
+    Where ``a`` is 0 or infinite, the result is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or
+    both infinite, and for a negative ``x``.
     """
     limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
@@ -71,7 +71,7 @@ def half_nan_to_num(
 ) -> np.ndarray:
     """Replace NaN and infinities of a half-precision ``x`` by ``nan``, ``posinf`` and ``neginf``.
 
-    By default infinities become the largest finite values.
+    By default, infinities become the largest and the smallest finite value of the dtype.
     """
     zero = np.zeros((), x.dtype)
     largest = np.nextafter(np.array(np.inf, x.dtype), zero).astype(np.float32)
@@ -98,7 +98,7 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
     """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    The result is 0 for negative and non-finite degrees.
+    ``n`` is truncated to an integer. The result is 0 for negative and non-finite degrees.
     """
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))
@@ -124,22 +124,25 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
 
 
 def polygamma(x: np.ndarray, n: int) -> np.ndarray:
-    """Compute the ``n``-th derivative of ``digamma``; half precision is computed in float32."""
+    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1.
+
+    For ``n`` above 1, it is NaN at infinity. Half precision is computed in float32.
+    """
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
     return value.astype(x.dtype)
 
 
 def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
-    """Compute ``sin(x) / x``; 1 at 0, and 0 at infinity."""
+    """Compute ``sin(x) / x``, which is 1 at 0, and 0 at infinity."""
     return np.where(x == 0, 1, np.where(np.isinf(x), 0, np.sin(x) / x))
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
     """Compute the derivative of ``digamma``.
 
-    Below 0.5 it uses the reflection formula, as torch does. At negative integers it is therefore finite
-    but huge, because ``sin(pi * x)`` is rounded.
+    Below 0.5, compute it by the reflection formula, as torch does. At negative integers the result is
+    therefore finite but huge, because ``sin(pi * x)`` is rounded.
     """
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
@@ -150,8 +153,8 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Compute the Hurwitz zeta function.
 
-    It is infinite where ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ...; NaN where ``x`` is below 1 or
-    ``q`` is inf.
+    It is infinite where ``x`` is 1, and for ``x`` above 1 at the poles ``q`` = 0, -1, -2, ... It is NaN where
+    ``x`` is below 1 or ``q`` is inf.
     """
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)

@@ -1,6 +1,6 @@
 """Linear algebra and short-time Fourier transforms that NumPy lacks, or has with other conventions.
 
-Loops run over rows or columns, for a whole batch of matrices at once.
+Loops run over rows or columns, for all matrices of a batch at once.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def conjugate_transpose(x: np.ndarray) -> np.ndarray:
 
 
 def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Multiply each group of rows of ``x`` by its matrix of ``weight``.
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by the matrix ``weight[g]``, for each group ``g``.
 
-    A group ends before the row of its offset, where the next one begins. Rows after the last offset are 0.
+    The first group starts at row 0. Rows after the last group are 0 in the result.
     """
     result = np.zeros((x.shape[0], weight.shape[-1]), x.dtype)
     start = 0
@@ -32,7 +32,7 @@ def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np
 
 
 def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute eigenvalues and eigenvectors, always as complex numbers."""
+    """Compute eigenvalues and right eigenvectors, always as complex numbers."""
     # NumPy returns real numbers if all eigenvalues are real, which depends on the elements.
     values, vectors = np.linalg.eig(x)
     dtype = np.result_type(x.dtype, np.complex64)
@@ -54,9 +54,10 @@ def matrix_rank(
     *,
     hermitian: bool = False,
 ) -> np.ndarray:
-    """Count the singular values above ``max(atol, rtol * largest)``.
+    """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    With ``hermitian``, only the lower triangle of ``x`` is read.
     """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
@@ -73,6 +74,7 @@ def pinv(
     """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    With ``hermitian``, only the lower triangle of ``x`` is read.
     """
     if hermitian:
         values, right = np.linalg.eigh(x)
@@ -96,7 +98,8 @@ def solve_triangular(
 ) -> np.ndarray:
     """Solve ``x1 @ x == x2`` for a triangular ``x1``, or ``x @ x1 == x2`` unless ``left``.
 
-    With ``transpose``, ``x1`` is transposed before. With ``unit_diagonal``, its diagonal counts as 1.
+    ``upper`` says which triangle of ``x1`` is read. With ``transpose``, ``x1`` is then transposed. With
+    ``unit_diagonal``, its diagonal counts as 1. Batch axes broadcast.
     """
     # The transposed equation has ``x1.T`` on the left.
     if not left:
@@ -126,9 +129,9 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
 
 # --------------------------------------------------------------------------------------------- decompositions
 def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0.
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive.
 
-    The factor is NaN for matrices that are not positive definite.
+    For matrices that are positive definite, the order is 0. For others, the factor is NaN.
     """
     try:
         factor = np.linalg.cholesky(x, upper=upper)
@@ -136,8 +139,8 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
         factor = None
     if factor is not None and not np.isnan(factor).any():
         return factor, np.zeros(x.shape[:-2], np.int32)
-    # NumPy raises for the whole batch if one matrix is not positive definite, so these are replaced by
-    # identities.
+    # NumPy raises for the whole batch if one matrix is not positive definite, so identities replace such
+    # matrices.
     first = first_indefinite(conjugate_transpose(x) if upper else x)
     fails = (first != 0)[..., None, None]
     factor = np.linalg.cholesky(np.where(fails, np.eye(x.shape[-1], dtype=x.dtype), x), upper=upper)
@@ -202,16 +205,16 @@ def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
+    """Return R with the Householder vectors below its diagonal, and the scalar factors of the reflections."""
     # In this mode NumPy returns the transpose.
     transposed, tau = np.linalg.qr(x, mode="raw")
     return transposed.mT.astype(x.dtype), tau.astype(x.dtype)
 
 
 def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Return the first columns of the product of Householder reflections.
+    """Return the first columns, as many as ``x`` has, of the product of Householder reflections.
 
-    Their vectors are below the diagonal of ``x``, and their factors are ``tau``.
+    The vectors of the reflections are below the diagonal of ``x``, and their scalar factors are ``tau``.
     """
     rows, columns = x.shape[-2:]
     result = np.broadcast_to(np.eye(rows, columns, dtype=x.dtype), x.shape).copy()
@@ -227,7 +230,8 @@ def ormqr(
 ) -> np.ndarray:
     """Multiply ``x2`` by the full Q of the Householder reflections ``x`` and ``tau``.
 
-    With ``transpose`` it is the adjoint of Q. Q is on the left, or on the right unless ``left``.
+    With ``transpose``, multiply by the adjoint of Q instead. The factor is on the left if ``left``, else on
+    the right.
     """
     # Further columns hold no reflections.
     x = x[..., : x.shape[-2]]
@@ -258,9 +262,10 @@ def stft(
 ) -> np.ndarray:
     """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
 
-    The result has the shape ``[..., frequencies, frames]``. With ``center``, ``x`` is padded so that
-    frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
-    ``n_fft``.
+    The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied
+    by ``window``, which is padded to this length. With ``center``, ``x`` is padded so that frames are
+    centred at multiples of ``hop_length``. ``normalized`` divides by the square root of ``n_fft``.
+    ``onesided`` leaves out the negative frequencies.
     """
     if center:
         mode: Any = {"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)
@@ -287,7 +292,7 @@ def istft(
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
-    None.
+    None. ``window`` is padded with zeros to ``n_fft`` elements, and is ones if it is None.
     """
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)

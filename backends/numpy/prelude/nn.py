@@ -32,7 +32,10 @@ def celu(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """Compute ``x`` times the standard normal distribution function of ``x``."""
+    """Compute ``x`` times the standard normal distribution function of ``x``.
+
+    In float32, it is computed by the approximation ``single_erf``.
+    """
     if x.dtype != np.float32:
         return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
     result = single_erf(x * math.sqrt(0.5))
@@ -45,7 +48,8 @@ def gelu(x: np.ndarray) -> np.ndarray:
 def single_erf(x: np.ndarray) -> np.ndarray:
     """Approximate the error function in float32 to a relative error of 4e-7, 20 times as fast as scipy.
 
-    It is a rational function in ``x**2``, fitted to the smallest relative error over [0, 3.92]; 1 beyond.
+    It is ``x`` times a rational function of ``x**2`` with the smallest relative error over [0, 3.92]. Beyond,
+    it is the sign of ``x``.
     """
     above = (2.05011294e-06, 0.000284877732, 0.00376542547, 0.052748136, 0.19040211, 1.12837915)
     below = (3.8091717e-05, 0.00116248766, 0.0149688359, 0.1141073, 0.502072219, 1.0)
@@ -135,7 +139,7 @@ def attention_weights(
 def embedding(weight: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return ``weight[indices]``.
 
-    Raise ``IndexError`` for negative indices, which NumPy would count from the end.
+    Raise ``IndexError`` for indices that are negative, which NumPy would count from the end, or too large.
     """
     if indices.size and np.min(indices) < 0:
         raise IndexError(f"index {np.min(indices)} is outside of a table of {len(weight)} rows")
@@ -153,8 +157,9 @@ def embedding_bag(
 ) -> np.ndarray:
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
 
-    Embeddings of ``padding_idx`` are left out. Empty bags are 0. With ``include_last_offset``, the last
-    offset is the end of the last bag.
+    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx``
+    are left out. Empty bags are 0. The last bag ends with ``indices``, or with ``include_last_offset`` at
+    the last offset.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1
@@ -183,10 +188,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> np.ndarray:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
 
-    The loss is 0 for targets equal to ``ignore_index``. The mean is weighted by ``weight[target]``. Raise
-    ``IndexError`` for any other negative target.
+    The loss is 0 for targets equal to ``ignore_index``. ``reduction`` is "none", "sum" or "mean", which is
+    weighted by ``weight[target]``. Raise ``IndexError`` for other targets that are no class.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -213,7 +218,9 @@ def cross_entropy(
 ) -> np.ndarray:
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
-    ``label_smoothing`` is the part of the target that is spread evenly over all classes.
+    Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
+    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are those of
+    ``nll_loss``.
     """
     axis = min(1, logits.ndim - 1)
     logs = log_softmax(logits, axis)
@@ -236,7 +243,7 @@ def cross_entropy(
 def binary_cross_entropy(probability: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Compute the cross entropy of two Bernoulli distributions.
 
-    It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, with logarithms of at
+    It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, where each logarithm is at
     least -100.
     """
     return (target - 1) * np.maximum(np.log1p(-probability), -100) - target * np.maximum(
@@ -253,7 +260,8 @@ def ctc_loss(
 ) -> np.ndarray:
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    It is infinite if no alignment exists.
+    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. The loss is infinite
+    if no alignment exists.
     """
     batch, length = targets.shape
     places = np.arange(2 * length + 1)
@@ -306,7 +314,7 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> np.ndarray:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``."""
     scale = 1 / np.sqrt(variance + epsilon)
     if weight is not None:
         scale = scale * weight
@@ -353,7 +361,10 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> np.ndarray:
-    """Normalise each of ``groups`` groups of channels of each sample. Channels are on ``axis``."""
+    """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
+
+    Channels are on ``axis``, and samples on axis 0.
+    """
     grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
         grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon
@@ -369,7 +380,10 @@ def instance_norm(
     axis: int = 1,
     epsilon: float,
 ) -> np.ndarray:
-    """Normalise each channel of each sample over the spatial axes."""
+    """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
+
+    Channels are on ``axis``, and samples on axis 0.
+    """
     result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)
 
@@ -377,14 +391,17 @@ def instance_norm(
 def scaled_channels(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, axis: int
 ) -> np.ndarray:
-    """Compute ``x * weight + bias`` with vectors over ``axis``, either of which may be None."""
+    """Compute ``x * weight + bias`` with vectors along ``axis``, each of which may be None."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)
     return x if bias is None else x + over_channels(bias, x.ndim, axis)
 
 
 def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, k: float) -> np.ndarray:
-    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels."""
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
+
+    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
+    """
     around = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
     squares = np.pad(x * x, around)
     total = sum(squares[:, start : start + x.shape[1]] for start in range(size))

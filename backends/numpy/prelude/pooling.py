@@ -33,10 +33,10 @@ def reduced_windows(
     dilation: tuple[int, ...] | None,
     lead: int,
 ) -> np.ndarray:
-    """Reduce each window by ``function``, after padding with ``fill``.
+    """Reduce each window by ``function``, after padding with ``fill`` by ``around``.
 
-    Windows extend over the ``len(kernel)`` axes of ``x`` from ``lead`` on. Axes are reduced one after the
-    other, over strided slices, one for each element of the kernel.
+    Windows extend over the ``len(kernel)`` axes of ``x`` from axis ``lead`` on. The axes are reduced one by
+    one, by combining a strided slice for each element of the kernel.
     """
     if any(amount for pair in around for amount in pair):
         x = np.pad(
@@ -58,7 +58,11 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Compute the maximum of each window over ``len(kernel)`` spatial axes."""
+    """Compute the maximum of each window over ``len(kernel)`` spatial axes.
+
+    Padding has the smallest value of the dtype. With ``ceil_mode``, the last window of an axis may extend
+    beyond the padded end.
+    """
     if dilation and ceil_mode:
         array = x if layout == "channels_first" else np.moveaxis(x, -1, 1)
         result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
@@ -81,7 +85,9 @@ def avg_pool(
 ) -> np.ndarray:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or the number of elements, with padding if ``count_include_pad``.
+    The divisor is ``divisor_override``, or by default the number of elements in the window. It includes
+    padding if ``count_include_pad``, but no elements beyond the padding, which a window may reach with
+    ``ceil_mode``.
     """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
@@ -98,7 +104,7 @@ def avg_pool(
     if layout == "channels_last":
         divisor = divisor[..., None]
     if x.dtype.kind in "iu":
-        # ``//`` rounds down, so the remainder is removed before.
+        # ``//`` rounds down, so the remainder is subtracted first.
         return (total - np.fmod(total, divisor)) // divisor
     return total / divisor.astype(x.dtype)
 
@@ -108,14 +114,18 @@ def lp_pool(
 ) -> np.ndarray:
     """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
 
-    As in torch, it is NaN for a negative sum, unless ``ord`` is 1.
+    As in torch, it is NaN for a negative sum, unless ``1 / ord`` is an integer, and the sum over a window
+    that extends beyond the end is scaled to the size of a full window.
     """
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return (np.sign(mean) * np.abs(mean) * math.prod(kernel)) ** (1 / ord)
 
 
 def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """Return zeros of spatial shape ``size`` with the elements of ``x`` at the flat ``indices``."""
+    """Return zeros of spatial shape ``size`` with the elements of ``x`` at ``indices``.
+
+    ``indices`` has the shape of ``x``, and indexes the flattened spatial axes of the result.
+    """
     lead = x.shape[: x.ndim - len(size)]
     result = np.zeros((*lead, math.prod(size)), x.dtype)
     flat = (*lead, math.prod(x.shape[len(lead) :]))
@@ -124,7 +134,7 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.
 
 
 def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "channels_first") -> np.ndarray:
-    """Average over ``size`` windows that cover the spatial axes evenly."""
+    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``."""
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
         mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
@@ -134,7 +144,10 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 
 
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
-    """Return the first index of each window of fractional pooling, for each of ``samples`` in [0, 1)."""
+    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis.
+
+    ``samples`` are random numbers in [0, 1) that shift the windows. ``size`` is that of the pooled axis.
+    """
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
     step = samples.dtype.type((size - kernel) / (windows - 1))
@@ -170,7 +183,8 @@ def interpolate(
 ) -> np.ndarray:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``scales`` has the factor of each axis for source positions; None stands for the ratio of the sizes.
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic" or "lanczos". ``scales`` has the factor by
+    which source positions along each axis are computed. None is the ratio of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -195,7 +209,10 @@ def interpolate(
 
 
 def padded_position(position: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
-    """Map positions outside of [0, size - 1] into it by ``padding``; ``"zeros"`` leaves them unchanged."""
+    """Map positions into [0, size - 1] by ``padding``; ``"zeros"`` leaves them unchanged.
+
+    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping.
+    """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
     return position if padding == "zeros" else np.clip(position, 0, size - 1)
@@ -218,9 +235,9 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis; -1 and 1
-    are the centres of the corner elements with ``align_corners``, and their outer edges otherwise.
-    Coordinates are ordered from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis. With
+    ``align_corners``, -1 and 1 are the centres of the first and last element, and otherwise their outer
+    edges. Coordinates are ordered from the last spatial axis to the first.
     """
     lines = []
     for n in size:

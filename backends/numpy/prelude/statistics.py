@@ -13,7 +13,10 @@ import numpy as np
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute the mean over ``axis``; NaN without a warning if there are no elements."""
+    """Compute the mean over ``axis``, or over all axes if it is None.
+
+    It is NaN if there are no elements, for which ``np.mean`` would warn.
+    """
     total = np.sum(x, axis=axis, keepdims=keepdims)
     return total / (x.size // total.size if total.size else 1)
 
@@ -21,9 +24,9 @@ def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: boo
 def variance(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the variance over ``axis``.
+    """Compute the variance over ``axis``, or over all axes if it is None.
 
-    It is the sum of squared deviations divided by ``max(0, N - correction)``.
+    It is the sum of squared deviations divided by ``max(0, N - correction)`` for ``N`` elements.
     """
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
@@ -33,7 +36,7 @@ def variance(
 def standard_deviation(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the standard deviation over ``axis``."""
+    """Compute the square root of ``variance``."""
     return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
 
 
@@ -44,7 +47,7 @@ def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims:
 
 
 def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow; -inf if there are no elements."""
+    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow, or -inf if there are no elements."""
     peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0)
     total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
@@ -54,7 +57,7 @@ def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims
 def vector_norm(
     x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the ``ord``-norm of vectors over ``axis``."""
+    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None."""
     size = np.abs(x)
     if ord == np.inf:
         return np.max(size, axis=axis, keepdims=keepdims, initial=0)
@@ -86,7 +89,7 @@ def sort_with_indices(
 def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """Return the indices of the ``k`` largest or smallest elements of the last axis, in ascending order.
 
-    NaN is larger than all numbers. Ties go to the first elements.
+    NaN is larger than all numbers. Ties go to the lowest indices.
     """
     place = x.shape[-1] - k if largest else k - 1
     # A partition takes linear time, a sort does not.
@@ -101,7 +104,7 @@ def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices.
 
-    NaN is larger than all numbers. Ties go to the first elements.
+    NaN is larger than all numbers. Equal elements are ordered by index.
     """
     size = x.shape[axis]
     if not 0 < k < size:
@@ -116,20 +119,23 @@ def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tup
 def kth_value(
     x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
+
+    NaN is larger than all numbers. Equal elements are ordered by index.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
     return values[place], indices[place]
 
 
 def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
-    """Return the elements at ``index`` along ``axis``, which is kept with length 1 if ``keepdims``."""
+    """Return the elements at ``index`` along ``axis``. Remove ``axis``, of size 1, unless ``keepdims``."""
     found = np.take_along_axis(x, index, axis=axis)
     return found if keepdims else found.squeeze(axis)
 
 
 def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mode along ``axis``, and the index of its last occurrence; ties go to the smallest."""
+    """Return the mode along ``axis``, the smallest one on ties, and the index of its last occurrence."""
     values, indices = sort_with_indices(x, axis=axis)
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     first = (values != np.roll(values, 1, axis)) | (place == 0)
@@ -139,13 +145,19 @@ def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[
 
 
 def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there.
+
+    From the first NaN on, the maximum is NaN.
+    """
     values = np.maximum.accumulate(x, axis)
     return values, last_seen(x, values, axis)
 
 
 def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there.
+
+    From the first NaN on, the minimum is NaN.
+    """
     values = np.minimum.accumulate(x, axis)
     return values, last_seen(x, values, axis)
 
@@ -170,8 +182,9 @@ def quantile(
 ) -> np.ndarray:
     """Compute the ``q``-th quantiles along ``axis``, or over all elements if it is None.
 
-    The axes of ``q`` come first in the result. ``interpolation`` is linear, lower, higher, midpoint or
-    nearest. The result is NaN if there is a NaN, unless ``skip_nan``.
+    The axes of ``q`` come first in the result. ``interpolation`` is "linear", "lower", "higher", "midpoint"
+    or "nearest". The result is NaN if there is a NaN. With ``skip_nan``, NaNs are left out, and the result
+    is NaN only if there is no other element.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -209,9 +222,10 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
 def searchsorted_rows(
     sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
 ) -> np.ndarray:
-    """Return the indices at which to insert each row of ``x`` into the sorted row of ``sequences``.
+    """Return the indices at which to insert the elements of each row of ``x`` into a row of ``sequences``.
 
-    Rows are on the last axis. ``sorter`` has the indices that sort each row of ``sequences``.
+    Rows are on the last axis. Those of ``sequences`` are sorted, unless ``sorter`` has the indices that sort
+    them.
     """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -225,7 +239,8 @@ def searchsorted_rows(
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
     """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
 
-    Elements outside are not counted.
+    A range of a single number is widened by 1 on both sides. Elements outside of the range are not counted.
+    The counts have the dtype of ``x``.
     """
     x = x.reshape(-1)
     if x.size == 0:
@@ -243,7 +258,7 @@ def histogram_counts(
 ) -> np.ndarray:
     """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``.
 
-    With ``density``, the result is normalised to the integral 1.
+    The last edge belongs to the last bin. With ``density``, the result is normalised to the integral 1.
     """
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
@@ -261,9 +276,10 @@ def covariances(
     fweights: np.ndarray | None = None,
     aweights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the covariance matrix of the rows of ``x``; a scalar for a single variable.
+    """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has one axis.
 
-    ``fweights`` says how often each observation counts, and ``aweights`` how important it is.
+    ``fweights`` are the numbers of repetitions of each observation (column), and ``aweights`` its relative
+    weights. ``correction`` reduces the divisor, which is at least 0.
     """
     rows = np.atleast_2d(x)
     weights = np.ones(rows.shape[1], rows.real.dtype)
@@ -282,7 +298,7 @@ def covariances(
 def correlations(x: np.ndarray) -> np.ndarray:
     """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
 
-    It is a scalar for a single variable.
+    The result is a scalar if ``x`` has one axis.
     """
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)
@@ -309,7 +325,7 @@ def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
 
 
 def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
-    """Compute the ``p``-norm distances between all pairs of different rows of ``x``."""
+    """Compute the ``p``-norm distances between rows ``i < j`` of ``x``, ordered by ``i``, then ``j``."""
     first, second = np.triu_indices(len(x), 1)
     return distance(x[first] - x[second], p)
 
@@ -325,7 +341,7 @@ def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generat
 def random_uniform(
     key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype
 ) -> np.ndarray:
-    """Sample uniformly from [low, high), without rounding up to ``high``."""
+    """Sample numbers of ``dtype`` uniformly from [low, high). None of them is rounded up to ``high``."""
     steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
     numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
     # Rounding to ``dtype`` may reach ``high``, which does not belong to the interval.
@@ -334,7 +350,7 @@ def random_uniform(
 
 
 def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Sample from the standard normal distribution; complex numbers have total variance 1."""
+    """Sample from the standard normal distribution. Complex numbers have variance 0.5 in each part."""
     dtype = np.dtype(dtype)
     if dtype.kind != "c":
         return key.standard_normal(shape, dtype)
@@ -354,7 +370,7 @@ def dropout(
 ) -> np.ndarray:
     """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    One random number applies to all positions of the axes ``shared_axes``.
+    The random choice is the same for all elements along ``shared_axes``.
     """
     if rate == 1:
         return np.zeros_like(x)
@@ -367,7 +383,7 @@ def random_categorical(
 ) -> np.ndarray:
     """Sample ``samples`` indices of the last axis with probabilities proportional to ``weights``.
 
-    Without ``replacement``, the indices of a row differ.
+    The samples of a row are on the last axis. Without ``replacement``, they differ.
     """
     # Cumulative sums in lower precision would never reach some indices.
     weights = weights.astype(np.float64)
@@ -380,9 +396,10 @@ def random_categorical(
 
 
 def philox(keys: Any, counts: Any) -> Any:
-    """Compute Philox-4x32-10: four random words for each key and counter.
+    """Compute Philox-4x32 with 10 rounds.
 
-    Keys have two words on the last axis, and counters four.
+    ``keys`` has two words (uint32) along the last axis, and ``counts`` four. Their other axes broadcast.
+    Return four random words along the last axis.
     """
     first, second = keys[..., 0], keys[..., 1]
     words = [counts[..., place] for place in range(4)]
@@ -403,7 +420,11 @@ def philox(keys: Any, counts: Any) -> Any:
 
 
 def threefry(keys: Any, counts: Any) -> Any:
-    """Compute Threefry-2x32-20: two random words for each key and counter of two words, on the last axis."""
+    """Compute Threefry-2x32 with 20 rounds.
+
+    ``keys`` and ``counts`` have two words (uint32) along the last axis. Their other axes broadcast. Return
+    two random words along the last axis.
+    """
     first, second = keys[..., 0], keys[..., 1]
     words = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
     x, y = counts[..., 0] + first, counts[..., 1] + second
