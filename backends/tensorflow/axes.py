@@ -85,8 +85,9 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
     """Convert the collective of one slice to one over all slices, in terms of ``tf.vectorized_map``.
 
-    If an enclosing map converts the operation, the slices of the inner map are not stacked yet. The
-    result is then the same collective for each slice of the enclosing map.
+    If another map, nested in that of the axis, converts the operation, ``index`` is the same for all of
+    its slices. The result is then the same collective of the stacked ``array``, which the outer map
+    converts later.
     """
     array, index = operation.inputs
     if index.is_stacked:

@@ -260,7 +260,7 @@ class StoredViews(Generic[Array]):
         return entry[1] if entry is not None and entry[0] is array else None
 
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
-        """Return a guard that ``view_now()`` is in ``owner_now()`` at the place of ``array`` in ``owner``.
+        """Return a guard that ``view_now()`` is in ``owner_now()`` at the position of ``array`` in ``owner``.
 
         Both objects must have the class of ``owner``.
         """
