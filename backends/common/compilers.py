@@ -194,8 +194,9 @@ def compiled_or_plain(
 
     ``reason`` returns why an exception means that the function cannot be compiled. If it returns None,
     the exception is raised. After the first fallback every call runs ``function``. The fallback is
-    logged, as a warning if ``is_wanted``, else as information. The result has a method
-    ``describe_compilation()``, to which ``describe`` adds details unless a call has fallen back.
+    logged, as a warning if ``is_wanted`` and as information otherwise. The result has a method
+    ``describe_compilation()``; the text of ``describe`` is part of its description as long as no call has
+    fallen back.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

@@ -171,7 +171,8 @@ def _range(scope: Scope, node: Node) -> str:
 class Results:
     """Writer of the lines that collect the outputs of the iterations of a ``for`` loop.
 
-    This base class writes no lines, for loops without outputs.
+    ``begin`` writes before the loop, ``add`` in the loop, and ``end`` after it. By default they write
+    nothing.
     """
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...

@@ -112,7 +112,7 @@ ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maxim
 
 
 def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
-    """Return True if ``small <= large`` held while recording, with a guard on it unless it always holds.
+    """Return True if ``small <= large`` held while recording, and add a guard on it unless it always holds.
 
     Return False, without a guard, otherwise.
     """
