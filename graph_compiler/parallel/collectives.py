@@ -22,7 +22,9 @@ T = TypeVar("T")
 
 @public
 def psum(x: T, axis_name: str) -> T:
-    """Sum arrays and numbers over the devices of an axis, element by element, in the same shapes and dtypes.
+    """Sum arrays and numbers over the devices of an axis, element by element.
+
+    Shapes and dtypes do not change, except that bools become integers. Numbers become arrays.
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
     in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and

@@ -364,13 +364,14 @@ class Parallel:
     :func:`replicate` returned, arguments in ``replicated_argnums``, arrays without axes, Python numbers, and
     the parameters of a graph. JAX runs it as a compiled ``jax.shard_map``, TensorFlow as a
     ``tf.distribute.MirroredStrategy`` in a ``tf.function``, torch in one process for each device (start them
-    with ``torchrun``, and call ``torch.distributed.init_process_group``). Inside it, :func:`psum` and the
-    other collectives use ``axis_name``.
+    with ``torchrun``, and call ``torch.distributed.init_process_group``), where the parameters of modules and
+    graphs are overwritten with those of the first process. Inside it, :func:`psum` and the other collectives
+    use ``axis_name``.
 
     Args:
         function: Graph, torch module, or function of torch, JAX or TensorFlow.
         devices: A number, for the first devices; JAX devices, names of TensorFlow devices, or a torch
-            ``DeviceMesh`` of one axis. Default: all.
+            ``DeviceMesh`` of one axis. Default: all, in TensorFlow all GPUs if there are any.
         reduce: How the devices' results are combined. ``"concat"`` joins them along the first axis,
             ``"mean"`` and ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on
             all devices (checked by the first call), ``"none"`` a list with one array for each device of this

@@ -108,9 +108,9 @@ T = TypeVar("T")
 def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_batch: bool = False) -> T:
     """Return the same structure with its arrays replicated on every device.
 
-    :class:`Parallel` does not split such arrays. In JAX an array then has an empty ``PartitionSpec``. In
-    torch it is a ``DTensor`` with placement ``Replicate()`` and the values of the first process. TensorFlow
-    copies arrays as they are used.
+    :class:`Parallel` does not split such arrays. In JAX an array then has an empty ``PartitionSpec``, and in
+    TensorFlow it is a mirrored ``tf.Variable``. In torch it is a ``DTensor`` with placement ``Replicate()``
+    over the original tensor, which is overwritten with the values of the first process.
 
     A replicated ``TrainState`` takes data-parallel steps: ``training.single_train_step(replicate(state),
     batch)`` splits the batch over the devices. JAX computes what one device would. In torch and TensorFlow

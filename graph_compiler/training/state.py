@@ -449,6 +449,11 @@ class TrainState:
         Args:
             ema: Write the running means of the weights instead.
 
+        Raises:
+            NotTraced: The graph was loaded from a file.
+            InvalidOption: ``ema`` is True, and the state was created without ``ema=``.
+            CallMismatch: The state was already consumed.
+
         >>> import torch
         >>> from graph_compiler import training
         >>> model = torch.nn.Linear(1, 1, bias=False)
